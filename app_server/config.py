@@ -1,0 +1,89 @@
+"""Deploy-time configuration: environment variables `SLIPWAY_*`, read once at start.
+
+What a user edits at run time lives in `settings/`, not here.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app_server.errors import ConfigurationError
+
+SandboxChoice = Literal["auto", "docker", "process"]
+
+
+class Config(BaseSettings):
+    """One typed object for the whole process. Wrong values stop the start (see `load_config`)."""
+
+    model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
+
+    home: Path = Path("~/.slipway")
+    """Where everything that must survive is kept: database, keys, process sandboxes."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=3000, ge=1, le=65535)
+    inner_port: int = Field(default=3001, ge=1, le=65535)
+    """Port of the listener that sandboxes report to. Fixed, so that a sandbox finds a restarted server."""
+
+    public_url: str | None = None
+    """How browsers reach us when that is not http://localhost:PORT (a reverse proxy, another host)."""
+
+    allowed_hosts: list[str] = []
+    """Further names accepted in the Host header, beside localhost and the host of `public_url`."""
+
+    database_url: SecretStr | None = None
+    """SQLAlchemy URL; `postgresql+asyncpg://…` for teams. Default: a SQLite file in `home`."""
+
+    redis_url: SecretStr | None = None
+    """Fan-out across several app servers. Default: inside this process."""
+
+    encryption_keys: list[SecretStr] = []
+    """Fernet keys, newest first. Default: `home`/encryption.key, made at the first start."""
+
+    sandbox: SandboxChoice = "auto"
+    sandbox_image: str | None = None
+    """A ready image to use instead of building our own."""
+
+    sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
+    sandbox_cpus: float = Field(default=2.0, gt=0)
+    sandbox_pids: int = Field(default=1024, ge=64)
+    sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
+    clone_timeout_seconds: float = Field(default=600.0, gt=0)
+    setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
+
+    max_body_bytes: int = Field(default=20 * 1024**2, ge=1024)
+    max_message_bytes: int = Field(default=1024**2, ge=1024)
+    llm_timeout_seconds: float = Field(default=600.0, gt=0)
+    session_days: int = Field(default=30, ge=1)
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
+
+    @property
+    def base_url(self) -> str:
+        return (self.public_url or f"http://localhost:{self.port}").rstrip("/")
+
+    @property
+    def resolved_database_url(self) -> str:
+        if self.database_url:
+            return self.database_url.get_secret_value()
+        return f"sqlite+aiosqlite:///{self.home / 'slipway.sqlite3'}"
+
+
+def load_config(**overrides: object) -> Config:
+    """The configuration of this process.
+
+    Raises ConfigurationError with one sentence per wrong variable, never with its value.
+    """
+    try:
+        return Config(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = [
+            f"SLIPWAY_{'_'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
+            for problem in error.errors(include_input=False, include_url=False)
+        ]
+        raise ConfigurationError("; ".join(lines)) from None

@@ -1,0 +1,52 @@
+"""Encryption at rest with key rotation (Fernet, newest key first)."""
+
+import os
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from app_server.config import Config
+from app_server.errors import ConfigurationError
+
+
+class Cipher:
+    """Encrypts short texts for the database. Older keys still decrypt."""
+
+    def __init__(self, keys: list[str]) -> None:
+        try:
+            self._fernet = MultiFernet([Fernet(key) for key in keys])
+        except ValueError:
+            raise ConfigurationError(
+                "SLIPWAY_ENCRYPTION_KEYS: each key must be 32 url-safe base64-encoded bytes"
+            ) from None
+
+    def encrypt(self, text: str) -> str:
+        return self._fernet.encrypt(text.encode()).decode()
+
+    def decrypt(self, token: str) -> str:
+        """Raises ConfigurationError when no known key fits."""
+        try:
+            return self._fernet.decrypt(token.encode()).decode()
+        except InvalidToken:
+            raise ConfigurationError(
+                "a stored secret cannot be decrypted: the encryption key has changed "
+                "(restore encryption.key or add the old key to SLIPWAY_ENCRYPTION_KEYS)"
+            ) from None
+
+
+def load_cipher(config: Config) -> Cipher:
+    """The cipher of this installation; makes `home`/encryption.key (mode 0600) at the first start."""
+    if config.encryption_keys:
+        return Cipher([key.get_secret_value() for key in config.encryption_keys])
+    return Cipher([_key_from_file(config.home / "encryption.key")])
+
+
+def _key_from_file(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(Fernet.generate_key().decode())
+    return path.read_text().strip()

@@ -1,0 +1,205 @@
+"""Errors a client may see, and the one handler that renders them as RFC 9457 problems.
+
+    AppError
+    ├── BadRequest 400            ├── Conflict 409
+    ├── NotAuthenticated 401      ├── Gone 410
+    ├── Forbidden 403             ├── PayloadTooLarge 413
+    ├── NotFound 404              ├── BadGateway 502
+    └── TooManyRequests 429       └── Unavailable 503
+
+A feature raises the most specific one with a stable `code`; routers never catch.
+"""
+
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+logger = logging.getLogger(__name__)
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
+
+class ConfigurationError(Exception):
+    """The environment asks for something impossible; the process must not start."""
+
+
+class AppError(Exception):
+    """A failure with a stable code that the client is told about.
+
+    `extra` adds members to the problem document; `headers` to the reply.
+    """
+
+    status: ClassVar[int] = 500
+    code: str = "internal_error"
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str | None = None,
+        fix: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code or type(self).code
+        self.fix = fix
+        self.headers = dict(headers or {})
+        self.extra = extra
+
+
+class BadRequest(AppError):
+    status = 400
+    code = "bad_request"
+
+
+class NotAuthenticated(AppError):
+    status = 401
+    code = "not_authenticated"
+
+
+class Forbidden(AppError):
+    status = 403
+    code = "forbidden"
+
+
+class NotFound(AppError):
+    status = 404
+    code = "not_found"
+
+
+class Conflict(AppError):
+    status = 409
+    code = "conflict"
+
+
+class Gone(AppError):
+    status = 410
+    code = "gone"
+
+
+class PayloadTooLarge(AppError):
+    status = 413
+    code = "payload_too_large"
+
+
+class TooManyRequests(AppError):
+    status = 429
+    code = "too_many_requests"
+
+
+class BadGateway(AppError):
+    status = 502
+    code = "bad_gateway"
+
+
+class Unavailable(AppError):
+    status = 503
+    code = "unavailable"
+
+
+_CODES_BY_STATUS = {error.status: error.code for error in AppError.__subclasses__()} | {
+    405: "method_not_allowed",
+    415: "unsupported_media_type",
+}
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Makes every failure of `app` a problem document; nothing else renders errors."""
+    app.add_exception_handler(AppError, _on_app_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(Exception, _on_unexpected)
+
+
+def problem(
+    request: Request,
+    *,
+    status: int,
+    code: str,
+    detail: str,
+    fix: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> JSONResponse:
+    """An RFC 9457 reply. `code` is stable and part of the API; `detail` is for people."""
+    body: dict[str, Any] = {
+        "type": f"urn:slipway:problem:{code}",
+        "title": code.replace("_", " ").capitalize(),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "request_id": request_id(request),
+    }
+    if fix:
+        body["fix"] = fix
+    return JSONResponse(
+        {**body, **(extra or {})},
+        status_code=status,
+        headers=dict(headers or {}),
+        media_type=PROBLEM_MEDIA_TYPE,
+    )
+
+
+def request_id(request: Request) -> str:
+    """The id of this request, the same wherever it is asked for."""
+    known = request.scope.setdefault("slipway.request_id", secrets.token_hex(8))
+    return str(known)
+
+
+async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AppError)
+    log = logger.error if error.status >= 500 else logger.info
+    log(
+        "request failed",
+        extra={"code": error.code, "status": error.status, "request_id": request_id(request)},
+    )
+    return problem(
+        request,
+        status=error.status,
+        code=error.code,
+        detail=error.detail,
+        fix=error.fix,
+        headers=error.headers,
+        extra=error.extra,
+    )
+
+
+async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    # The rejected values stay out: they may be secrets.
+    errors = [{"loc": item["loc"], "msg": item["msg"], "type": item["type"]} for item in error.errors()]
+    first = errors[0]
+    where = ".".join(str(part) for part in first["loc"][1:]) or "body"
+    return problem(
+        request,
+        status=422,
+        code="validation_failed",
+        detail=f"{where}: {first['msg']}",
+        extra={"errors": errors},
+    )
+
+
+async def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = _CODES_BY_STATUS.get(error.status_code, f"http_{error.status_code}")
+    return problem(
+        request, status=error.status_code, code=code, detail=str(error.detail), headers=error.headers
+    )
+
+
+async def _on_unexpected(request: Request, error: Exception) -> JSONResponse:
+    logger.error("unexpected error", exc_info=error, extra={"request_id": request_id(request)})
+    return problem(
+        request,
+        status=500,
+        code="internal_error",
+        detail="Something went wrong on our side. The server's log has the cause under this request id.",
+    )

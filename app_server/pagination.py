@@ -1,0 +1,37 @@
+"""Pages of the search routes: `{items, next_page_id}`, walked by an opaque `page_id`."""
+
+import base64
+import binascii
+from typing import Annotated, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel
+
+from app_server.errors import BadRequest
+
+Item = TypeVar("Item")
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+PageId = Annotated[str | None, Query(max_length=512)]
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next_page_id: str | None = None
+
+
+def encode_page_id(*position: str) -> str:
+    """An opaque page id that remembers where the next page begins."""
+    return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
+
+
+def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
+    """The position within `page_id`. Raises BadRequest (`bad_page_id`) when it is not one of ours."""
+    try:
+        padded = page_id + "=" * (-len(page_id) % 4)
+        position = tuple(base64.urlsafe_b64decode(padded.encode()).decode().split("\n"))
+    except (binascii.Error, UnicodeError):
+        position = ()
+    if len(position) != parts:
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
+    return position
