@@ -1,0 +1,39 @@
+"""How the agent says that its turn is over."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
+
+
+class FinishAction(Action):
+    message: str = Field(description="The last message of this turn, for the user to read.")
+
+
+class FinishObservation(Observation):
+    pass
+
+
+class FinishTool(Tool[FinishAction]):
+    name = "finish"
+    title = "finish"
+    kind = "FinishTool"
+    action_type = FinishAction
+    observation_type = FinishObservation
+    annotations: ClassVar = ToolAnnotations(
+        title="finish", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+    )
+
+    @property
+    def description(self) -> str:
+        return (
+            "End your turn and hand over to the user.\n"
+            "Call it when the task is done and checked, or when you cannot go on without the user. "
+            "The message says what you changed and how you know that it works, what is left, and, "
+            "if you could not finish, why and what you need."
+        )
+
+    async def run(self, action: FinishAction) -> FinishObservation:
+        return FinishObservation(content=[TextContent(text=action.message)])

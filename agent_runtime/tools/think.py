@@ -1,0 +1,39 @@
+"""A place to reason in the open: nothing happens, the thought stands in the log."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
+
+
+class ThinkAction(Action):
+    thought: str = Field(description="The thought, in as much detail as helps.")
+
+
+class ThinkObservation(Observation):
+    pass
+
+
+class ThinkTool(Tool[ThinkAction]):
+    name = "think"
+    title = "think"
+    kind = "ThinkTool"
+    action_type = ThinkAction
+    observation_type = ThinkObservation
+    annotations: ClassVar = ToolAnnotations(
+        readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+    )
+
+    @property
+    def description(self) -> str:
+        return (
+            "Write down a thought. Nothing is run and nothing changes; the thought is kept in the log.\n"
+            "Use it before a decision that is hard to take back: to compare several possible causes of a "
+            "failure, to weigh designs, or to check a plan against what the tests have just shown."
+        )
+
+    async def run(self, action: ThinkAction) -> ThinkObservation:
+        del action  # it is in the log already
+        return ThinkObservation(content=[TextContent(text="Your thought has been logged.")])
