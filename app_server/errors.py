@@ -29,6 +29,21 @@ class ConfigurationError(Exception):
     """The environment asks for something impossible; the process must not start."""
 
 
+class StartFailure(Exception):
+    """Why a conversation could not be brought up: shown to the user at the stage where it happened.
+
+    `code` is stable (docs/protocol.md §6), `cause` says what happened, `fix` what to do about it, `output`
+    is the last output of the command that failed.
+    """
+
+    def __init__(self, code: str, cause: str, *, fix: str, output: str = "") -> None:
+        super().__init__(cause)
+        self.code = code
+        self.cause = cause
+        self.fix = fix
+        self.output = output[-8192:]
+
+
 class AppError(Exception):
     """A failure with a stable code that the client is told about.
 
