@@ -1,0 +1,41 @@
+"""What the agent asks of a tool."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.events.base import Event, JsonObject, Source
+from agent_runtime.events.content import TextContent
+
+SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
+
+
+class ToolCall(BaseModel):
+    """The call as the model wrote it. `arguments` is always valid JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    name: str
+    arguments: str
+    origin: Literal["completion", "responses"] = "completion"
+
+
+class ActionEvent(Event):
+    """One tool call. Calls of one reply share `llm_response_id`; only the first has thought, reasoning.
+
+    `action` is the tool's Action with its `kind`; null when the call could not be understood.
+    """
+
+    source: Source = "agent"
+    thought: list[TextContent] = []
+    reasoning_content: str | None = None
+    thinking_blocks: list[Any] = []
+    action: JsonObject | None = None
+    tool_name: str
+    tool_call_id: str
+    tool_call: ToolCall
+    llm_response_id: str
+    security_risk: SecurityRisk = "UNKNOWN"
+    summary: str | None = None
+    kind: Literal["ActionEvent"] = "ActionEvent"

@@ -1,0 +1,21 @@
+"""How the model's view of a long log is kept short. The log itself keeps everything."""
+
+from typing import Literal
+
+from agent_runtime.events.base import Event, Source
+
+
+class Condensation(Event):
+    """From here on the model sees `summary` (at `summary_offset` of its view) for the forgotten events."""
+
+    source: Source = "environment"
+    forgotten_event_ids: list[str] = []
+    summary: str | None = None
+    summary_offset: int | None = None
+    llm_response_id: str
+    kind: Literal["Condensation"] = "Condensation"
+
+
+class CondensationRequest(Event):
+    source: Source = "environment"
+    kind: Literal["CondensationRequest"] = "CondensationRequest"

@@ -1,0 +1,58 @@
+"""What people, the agent and the environment say."""
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.events.base import Event, JsonObject, Source
+from agent_runtime.events.content import Content, TextContent
+
+Role = Literal["user", "system", "assistant", "tool"]
+
+
+class Message(BaseModel):
+    """A chat message in the model vendors' terms."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    role: Role
+    content: list[Content] = []
+    reasoning_content: str | None = None
+    thinking_blocks: list[Any] = []
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.content if isinstance(part, TextContent))
+
+    @classmethod
+    def of(cls, role: Role, text: str) -> Self:
+        return cls(role=role, content=[TextContent(text=text)] if text else [])
+
+
+class MessageEvent(Event):
+    """Something said. `extended_content` is what skills and hooks add to it for the model's eyes."""
+
+    source: Source = "user"
+    llm_message: Message
+    llm_response_id: str | None = None
+    activated_skills: list[str] = []
+    extended_content: list[TextContent] = []
+    kind: Literal["MessageEvent"] = "MessageEvent"
+
+
+class SystemPromptEvent(Event):
+    """The first event of a log: what the agent was told, and which tools it has."""
+
+    source: Source = "agent"
+    system_prompt: TextContent
+    tools: list[JsonObject] = []
+    kind: Literal["SystemPromptEvent"] = "SystemPromptEvent"
+
+
+class StreamingDeltaEvent(Event):
+    """A piece of a reply while it is being written. Published, never logged."""
+
+    source: Source = "agent"
+    content: str | None = None
+    reasoning_content: str | None = None
+    kind: Literal["StreamingDeltaEvent"] = "StreamingDeltaEvent"

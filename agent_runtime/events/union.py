@@ -1,0 +1,79 @@
+"""All kinds of events as one closed union, told apart by `kind`, and one open form for the rest."""
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Discriminator, Tag, TypeAdapter
+
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event
+from agent_runtime.events.condensation import Condensation, CondensationRequest
+from agent_runtime.events.errors import ConversationErrorEvent, ServerErrorEvent
+from agent_runtime.events.message import MessageEvent, StreamingDeltaEvent, SystemPromptEvent
+from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
+from agent_runtime.events.state import ConversationStateUpdateEvent, InterruptEvent, PauseEvent
+
+
+class OtherEvent(Event):
+    """A kind of the protocol that this runtime neither writes nor interprets: kept as it came."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    kind: str
+
+
+_KINDS = {
+    kind.__name__
+    for kind in (
+        SystemPromptEvent,
+        MessageEvent,
+        ActionEvent,
+        ObservationEvent,
+        AgentErrorEvent,
+        UserRejectObservation,
+        ConversationStateUpdateEvent,
+        ConversationErrorEvent,
+        PauseEvent,
+        InterruptEvent,
+        Condensation,
+        CondensationRequest,
+        ServerErrorEvent,
+        StreamingDeltaEvent,
+    )
+}
+
+
+def _tag(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return kind if kind in _KINDS else "OtherEvent"
+
+
+AnyEvent = Annotated[
+    Annotated[SystemPromptEvent, Tag("SystemPromptEvent")]
+    | Annotated[MessageEvent, Tag("MessageEvent")]
+    | Annotated[ActionEvent, Tag("ActionEvent")]
+    | Annotated[ObservationEvent, Tag("ObservationEvent")]
+    | Annotated[AgentErrorEvent, Tag("AgentErrorEvent")]
+    | Annotated[UserRejectObservation, Tag("UserRejectObservation")]
+    | Annotated[ConversationStateUpdateEvent, Tag("ConversationStateUpdateEvent")]
+    | Annotated[ConversationErrorEvent, Tag("ConversationErrorEvent")]
+    | Annotated[PauseEvent, Tag("PauseEvent")]
+    | Annotated[InterruptEvent, Tag("InterruptEvent")]
+    | Annotated[Condensation, Tag("Condensation")]
+    | Annotated[CondensationRequest, Tag("CondensationRequest")]
+    | Annotated[ServerErrorEvent, Tag("ServerErrorEvent")]
+    | Annotated[StreamingDeltaEvent, Tag("StreamingDeltaEvent")]
+    | Annotated[OtherEvent, Tag("OtherEvent")],
+    Discriminator(_tag),
+]
+
+_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+def parse_event(encoded: bytes | str) -> AnyEvent:
+    """One event from its JSON. pydantic.ValidationError when it is none."""
+    return _ADAPTER.validate_json(encoded)
+
+
+def validate_event(value: Any) -> AnyEvent:
+    """One event from decoded JSON. pydantic.ValidationError when it is none."""
+    return _ADAPTER.validate_python(value)
