@@ -1,0 +1,92 @@
+# Every task is one word; `make` lists them. CI calls the same words.
+SHELL := /bin/bash
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
+NPM := cd frontend && npm
+FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test test-python test-frontend check lint format images base-image api locks clean
+
+help: ## List the tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.product frontend/dist/index.html ## Set up what the product needs and start it on http://localhost:3000
+	@exec $(BIN)/slipway serve $(ARGS)
+
+demo: $(VENV)/.product ## Do the main job headless with the recorded model (ARGS="--sandbox docker|process")
+	@exec $(BIN)/slipway demo $(ARGS)
+
+test: test-python test-frontend ## Run every test: Python, front end, real browser
+
+test-python: $(VENV)/.dev frontend/dist/index.html ## Run the Python and end-to-end tests (ARGS="-k name")
+	$(BIN)/pytest $(ARGS)
+
+test-frontend: frontend/node_modules/.dev ## Run the front end's tests
+	$(NPM) test
+
+check: lint test ## All that CI runs
+
+lint: $(VENV)/.dev frontend/node_modules/.dev ## Formatting, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(NPM) run lint
+	$(NPM) run typecheck
+
+format: $(VENV)/.dev ## Format the Python code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+images: $(VENV)/.product ## Build the sandbox image (the server does it too, when first needed)
+	@exec $(BIN)/slipway images build
+
+base-image: ## Make the base image from Debian packages, for machines without an image registry
+	containers/base/build.sh
+
+api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI document and the front end's types
+	$(BIN)/python -m app_server.openapi > docs/openapi/app_server.json
+	$(NPM) run generate
+
+locks: $(VENV)/.dev ## Resolve the dependency locks anew
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock pyproject.toml
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements.lock --extra server pyproject.toml
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-dev.lock --extra server --group dev pyproject.toml
+
+clean: ## Remove what was built and installed here (never your data in ~/.slipway)
+	rm -rf $(VENV) frontend/node_modules frontend/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.bootstrap: requirements-bootstrap.lock
+	@$(PYTHON) scripts/check_python.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bootstrap.lock
+	@touch $@
+
+$(VENV)/.product: $(VENV)/.bootstrap requirements.lock pyproject.toml
+	$(UV) pip install --quiet --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.product requirements-dev.lock
+	$(UV) pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# `npm ci` refuses a lock that lacks other platforms' binaries, which some registries do not carry.
+frontend/node_modules/.product: frontend/package-lock.json
+	@node scripts/check-node.cjs
+	$(NPM) ci --omit=dev --no-audit --no-fund 2>/dev/null || (cd frontend && npm install --no-save --omit=dev --no-audit --no-fund)
+	@touch $@
+
+frontend/node_modules/.dev: frontend/package-lock.json
+	@node scripts/check-node.cjs
+	$(NPM) ci --no-audit --no-fund 2>/dev/null || (cd frontend && npm install --no-save --no-audit --no-fund)
+	@touch $@ frontend/node_modules/.product
+
+frontend/dist/index.html: frontend/node_modules/.product $(FRONTEND_SOURCES)
+	$(NPM) run build
+	@touch $@
