@@ -1,0 +1,157 @@
+"""Request and response models of the agent server, shared by the server and by everybody who calls it.
+
+Requests keep fields they do not know: clients of several versions send them, and they come back in the info.
+"""
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, field_serializer
+
+from agent_runtime.events.base import JsonObject, now
+from agent_runtime.events.content import Content, TextContent
+from agent_runtime.events.message import Message
+from agent_runtime.events.state import ExecutionStatus
+
+API_KEY_HEADER = "X-Session-API-Key"
+
+MAX_MESSAGE_BYTES = 1024 * 1024
+
+
+class Success(BaseModel):
+    success: bool = True
+
+
+class LocalWorkspace(BaseModel):
+    """Where the agent works: a directory of the machine the agent server runs on."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    working_dir: str = Field(min_length=1, max_length=4096)
+    kind: Literal["LocalWorkspace"] = "LocalWorkspace"
+
+
+class SendMessageRequest(BaseModel):
+    """A message for the agent. `id` makes it idempotent: a repeated id is accepted and changes nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str | None = Field(default=None, min_length=1, max_length=128)
+    role: Literal["user", "system", "assistant", "tool"] = "user"
+    content: list[Content] = []
+    run: bool = False
+
+    @classmethod
+    def of(cls, text: str, *, id: str | None = None, run: bool = False) -> "SendMessageRequest":  # noqa: A002
+        return cls(id=id, content=[TextContent(text=text)], run=run)
+
+    @property
+    def size_bytes(self) -> int:
+        """How much text it carries, in UTF-8."""
+        return sum(len(part.text.encode()) for part in self.content if isinstance(part, TextContent))
+
+    def to_message(self) -> Message:
+        return Message(role=self.role, content=self.content)
+
+
+class StartConversationRequest(BaseModel):
+    """What brings a conversation into being. `agent` is the agent's specification as data."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    agent: JsonObject
+    workspace: LocalWorkspace
+    conversation_id: UUID | None = None
+    initial_message: SendMessageRequest | None = None
+    max_iterations: int = Field(default=500, ge=1, le=100_000)
+    stuck_detection: bool = True
+    confirmation_policy: JsonObject = {"kind": "NeverConfirm"}
+    security_analyzer: JsonObject | None = None
+    tool_module_qualnames: dict[str, str] = {}
+    client_tools: list[Any] = []
+    hook_config: JsonObject | None = None
+    tags: dict[str, str] = {}
+    title: str | None = Field(default=None, max_length=200)
+    autotitle: bool = True
+
+
+class ConversationInfo(BaseModel):
+    """A conversation as it stands. Keys in it are masked."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: UUID
+    agent: JsonObject
+    workspace: LocalWorkspace
+    persistence_dir: str
+    max_iterations: int
+    stuck_detection: bool
+    execution_status: ExecutionStatus
+    confirmation_policy: JsonObject
+    security_analyzer: JsonObject | None = None
+    activated_knowledge_skills: list[str] = []
+    invoked_skills: list[str] = []
+    blocked_actions: dict[str, str] = {}
+    blocked_messages: dict[str, str] = {}
+    last_user_message_id: str | None = None
+    leaf_event_id: str | None = None
+    stats: JsonObject
+    secret_registry: JsonObject = {"secret_sources": {}}
+    agent_state: JsonObject = {}
+    hook_config: JsonObject | None = None
+    title: str | None = None
+    metrics: JsonObject | None = None
+    tags: dict[str, str] = {}
+    client_tools: list[Any] = []
+    tool_module_qualnames: dict[str, str] = {}
+    parent_conversation_id: UUID | None = None
+    sub_conversation_ids: list[UUID] = []
+    created_at: datetime
+    updated_at: datetime
+
+    @field_serializer("created_at", "updated_at")
+    def _utc(self, value: datetime, _: SerializationInfo) -> str:
+        return value.isoformat().replace("+00:00", "Z")
+
+
+class ConversationPage(BaseModel):
+    items: list[ConversationInfo]
+    next_page_id: str | None = None
+
+
+class FinalResponse(BaseModel):
+    """The last thing the agent told the user; empty if it has not spoken."""
+
+    response: str
+
+
+class ExecuteBashRequest(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    command: str = Field(min_length=1, max_length=MAX_MESSAGE_BYTES)
+    cwd: str | None = None
+    timeout: int = Field(default=300, ge=1, le=24 * 3600, description="Seconds until the command is killed")
+
+
+class BashCommand(ExecuteBashRequest):
+    """A command that was started."""
+
+    id: str
+    timestamp: str = Field(default_factory=now)
+    kind: Literal["BashCommand"] = "BashCommand"
+
+
+class BashOutput(BaseModel):
+    """What a command wrote. The one with an `exit_code` is its last; -1 means it was killed at its timeout."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    timestamp: str = Field(default_factory=now)
+    command_id: str
+    order: int = 0
+    exit_code: int | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    kind: Literal["BashOutput"] = "BashOutput"
