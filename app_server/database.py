@@ -7,12 +7,13 @@ answer can rely on it. Nobody else calls `commit()` except workers, which open t
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends
 from pydantic import PlainSerializer
-from sqlalchemy import JSON, DateTime, MetaData, TypeDecorator, event
+from sqlalchemy import JSON, DateTime, Enum, MetaData, TypeDecorator, event
 from sqlalchemy.engine import Connection, Dialect
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase
@@ -60,6 +61,11 @@ class Base(DeclarativeBase):
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012
+
+
+def enum_column(choices: type[StrEnum]) -> Enum:
+    """A column type that holds the values of `choices` as text of at most 40 characters."""
+    return Enum(choices, native_enum=False, length=40, values_callable=lambda each: [item.value for item in each])
 
 
 def now() -> datetime:

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, now
+from app_server.database import Base, enum_column, now
 
 
 class Role(StrEnum):
@@ -22,7 +22,7 @@ class User(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     name: Mapped[str] = mapped_column(String(200))
-    role: Mapped[Role] = mapped_column(String(20))
+    role: Mapped[Role] = mapped_column(enum_column(Role))
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
