@@ -1,0 +1,123 @@
+/**
+ * One store per open conversation: folds the stream into a view and keeps what the user sent until the log has it.
+ * However many frames arrive, the view changes at most once per animation frame.
+ */
+import { createStore, type StoreApi } from 'zustand/vanilla'
+import { emptyView, fold, type ConversationView } from './reduce'
+import { openEventSocket, type Connection, type EventSocket, type SocketEnvironment } from './socket'
+import { eventIs, type Frame } from './types'
+
+/** A message of the user that the log does not contain yet. `id` is that of the event it will become. */
+export interface OutgoingMessage {
+  id: string
+  text: string
+  state: 'sending' | 'sent' | 'queued' | 'failed'
+  error: string | null
+}
+
+export interface ConversationState {
+  view: ConversationView
+  connection: Connection
+  outgoing: readonly OutgoingMessage[]
+}
+
+export interface ConversationStore extends StoreApi<ConversationState> {
+  /** Opens the stream; the function returned closes it. The state stays, so that it can be opened again. */
+  connect: () => () => void
+  retryNow: () => void
+  /** Adds or changes an outgoing message. One whose event is in the log already is not added again. */
+  putOutgoing: (message: OutgoingMessage) => void
+  dropOutgoing: (id: string) => void
+}
+
+export interface StoreOptions {
+  environment?: Partial<SocketEnvironment>
+  /** Runs the callback soon, once; by default with the next animation frame. */
+  schedule?: (callback: () => void) => void
+}
+
+export function createConversationStore(
+  conversationId: string,
+  options: StoreOptions = {},
+): ConversationStore {
+  const store = createStore<ConversationState>(() => ({
+    view: emptyView,
+    connection: { state: 'connecting' },
+    outgoing: [],
+  }))
+  const schedule = options.schedule ?? nextFrame
+  const arrived = new Set<string>()
+  let queue: Frame[] = []
+  let socket: EventSocket | null = null
+
+  function receive(frame: Frame) {
+    queue.push(frame)
+    if (queue.length === 1) schedule(flush)
+  }
+
+  function flush() {
+    if (queue.length === 0) return
+    const frames = queue
+    queue = []
+    for (const id of userMessageIds(frames)) arrived.add(id)
+    store.setState(({ view, outgoing }) => ({
+      view: fold(view, frames),
+      outgoing: withoutArrived(outgoing, arrived),
+    }))
+  }
+
+  function connect() {
+    socket?.close()
+    const opened = openEventSocket({
+      conversationId,
+      lastSeq: () => {
+        flush() // what has been received counts as known, also when the tab was too busy to show it
+        return store.getState().view.lastSeq
+      },
+      onFrame: receive,
+      onConnection: (connection) => store.setState({ connection }),
+      environment: options.environment,
+    })
+    socket = opened
+    return () => opened.close()
+  }
+
+  return {
+    ...store,
+    connect,
+    retryNow: () => socket?.retryNow(),
+    putOutgoing: (message) =>
+      store.setState(({ outgoing }) => ({ outgoing: withoutArrived(upsert(outgoing, message), arrived) })),
+    dropOutgoing: (id) =>
+      store.setState(({ outgoing }) => ({ outgoing: outgoing.filter((message) => message.id !== id) })),
+  }
+}
+
+/** Ids are compared without dashes: both spellings are legal on the wire. */
+const canonicalId = (id: string) => id.replaceAll('-', '').toLowerCase()
+
+function userMessageIds(frames: readonly Frame[]): string[] {
+  return frames.flatMap((frame) =>
+    frame.type === 'durable' && frame.event.source === 'user' && eventIs(frame.event, 'MessageEvent')
+      ? [canonicalId(frame.event.id)]
+      : [],
+  )
+}
+
+function withoutArrived(outgoing: readonly OutgoingMessage[], arrived: ReadonlySet<string>) {
+  const left = outgoing.filter((message) => !arrived.has(canonicalId(message.id)))
+  return left.length === outgoing.length ? outgoing : left
+}
+
+function upsert(outgoing: readonly OutgoingMessage[], message: OutgoingMessage) {
+  const isKnown = outgoing.some((each) => each.id === message.id)
+  return isKnown ? outgoing.map((each) => (each.id === message.id ? message : each)) : [...outgoing, message]
+}
+
+const HIDDEN_TAB_DELAY_MS = 200
+
+/** Browsers paint no frames for a hidden tab; its view still has to follow, only less often. */
+function nextFrame(callback: () => void) {
+  if (document.visibilityState === 'hidden') window.setTimeout(callback, HIDDEN_TAB_DELAY_MS)
+  else window.requestAnimationFrame(callback)
+}

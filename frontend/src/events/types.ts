@@ -1,0 +1,201 @@
+/**
+ * The wire as the browser reads it: frames of the live stream and the events they carry.
+ * Kinds that are not listed here are legal (the protocol grows); they keep their raw body and are shown as such.
+ */
+
+import type { AppConversation, MessageContent, StartTask, TextContent } from '@/api/types'
+
+interface EventCommon {
+  id: string
+  timestamp: string
+  source: string
+}
+
+// --- actions -----------------------------------------------------------------------------------
+
+export type FileCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'undo_edit'
+
+export interface PlannedTask {
+  title: string
+  notes?: string
+  status: 'todo' | 'in_progress' | 'done'
+}
+
+export interface ActionByKind {
+  TerminalAction: {
+    kind: 'TerminalAction'
+    command: string
+    is_input?: boolean
+    reset?: boolean
+    timeout?: number | null
+  }
+  FileEditorAction: {
+    kind: 'FileEditorAction'
+    command: FileCommand
+    path: string
+    file_text?: string | null
+    old_str?: string | null
+    new_str?: string | null
+    insert_line?: number | null
+    view_range?: number[] | null
+  }
+  ThinkAction: { kind: 'ThinkAction'; thought: string }
+  FinishAction: { kind: 'FinishAction'; message: string }
+  TaskTrackerAction: { kind: 'TaskTrackerAction'; command: string; task_list?: PlannedTask[] }
+}
+
+export type OtherBody = { kind: string } & Record<string, unknown>
+export type Action = ActionByKind[keyof ActionByKind] | OtherBody
+
+export function actionIs<K extends keyof ActionByKind>(
+  action: Action | null | undefined,
+  kind: K,
+): action is ActionByKind[K] {
+  return action?.kind === kind
+}
+
+// --- observations ------------------------------------------------------------------------------
+
+interface ObservationCommon {
+  content: MessageContent[]
+  is_error?: boolean
+}
+
+export interface ObservationByKind {
+  TerminalObservation: ObservationCommon & {
+    kind: 'TerminalObservation'
+    command: string | null
+    exit_code?: number | null
+    timeout?: boolean
+    metadata?: { working_dir?: string | null; suffix?: string; prefix?: string }
+  }
+  FileEditorObservation: ObservationCommon & {
+    kind: 'FileEditorObservation'
+    command: FileCommand
+    path?: string | null
+    prev_exist?: boolean
+    old_content?: string | null
+    new_content?: string | null
+  }
+}
+
+export type Observation = ObservationByKind[keyof ObservationByKind] | (ObservationCommon & OtherBody)
+
+export function observationIs<K extends keyof ObservationByKind>(
+  observation: Observation | null | undefined,
+  kind: K,
+): observation is ObservationByKind[K] {
+  return observation?.kind === kind
+}
+
+// --- events ------------------------------------------------------------------------------------
+
+export interface ErrorClassification {
+  kind: string
+  retryable: boolean
+  user_action: string | null
+}
+
+export interface TokenUsage {
+  prompt_tokens: number
+  completion_tokens: number
+  cache_read_tokens?: number
+  context_window?: number
+}
+
+export interface UsageMetrics {
+  accumulated_cost: number
+  accumulated_token_usage?: TokenUsage | null
+}
+
+export interface EventByKind {
+  MessageEvent: EventCommon & {
+    kind: 'MessageEvent'
+    llm_message: { role: string; content: MessageContent[]; reasoning_content?: string | null }
+    activated_skills?: string[]
+  }
+  ActionEvent: EventCommon & {
+    kind: 'ActionEvent'
+    tool_name: string
+    tool_call_id: string
+    thought: TextContent[]
+    reasoning_content?: string | null
+    action?: Action | null
+    tool_call?: { name: string; arguments: string }
+    summary?: string | null
+    security_risk?: string
+  }
+  ObservationEvent: EventCommon & {
+    kind: 'ObservationEvent'
+    tool_name: string
+    action_id: string
+    observation: Observation
+  }
+  AgentErrorEvent: EventCommon & {
+    kind: 'AgentErrorEvent'
+    tool_name: string
+    tool_call_id: string
+    error: string
+    classification?: ErrorClassification | null
+  }
+  UserRejectObservation: EventCommon & {
+    kind: 'UserRejectObservation'
+    tool_name: string
+    action_id: string
+    rejection_reason: string
+    rejection_source?: 'user' | 'hook'
+  }
+  ConversationErrorEvent: EventCommon & {
+    kind: 'ConversationErrorEvent'
+    code: string
+    detail: string
+    classification?: ErrorClassification | null
+  }
+  ConversationStateUpdateEvent: EventCommon & {
+    kind: 'ConversationStateUpdateEvent'
+    key: string
+    value: unknown
+  }
+  Condensation: EventCommon & {
+    kind: 'Condensation'
+    forgotten_event_ids: string[]
+    summary?: string | null
+  }
+  PauseEvent: EventCommon & { kind: 'PauseEvent' }
+  InterruptEvent: EventCommon & { kind: 'InterruptEvent' }
+}
+
+export type EventOf<K extends keyof EventByKind> = EventByKind[K]
+export type OtherEvent = EventCommon & OtherBody
+export type ConversationEvent = EventByKind[keyof EventByKind] | OtherEvent
+
+/** What answers an action: exactly one of these follows it in the log. */
+export type Outcome =
+  EventOf<'ObservationEvent'> | EventOf<'AgentErrorEvent'> | EventOf<'UserRejectObservation'>
+
+export function eventIs<K extends keyof EventByKind>(
+  event: ConversationEvent | null | undefined,
+  kind: K,
+): event is EventByKind[K] {
+  return event?.kind === kind
+}
+
+// --- frames ------------------------------------------------------------------------------------
+
+export type Frame =
+  | { type: 'sync'; from_seq: number; through_seq: number }
+  | { type: 'durable'; seq: number; event: ConversationEvent }
+  | { type: 'item_started'; item_id: string; attempt: number }
+  | {
+      type: 'delta'
+      item_id: string
+      attempt: number
+      order: number
+      kind: 'text' | 'reasoning'
+      content: string
+    }
+  | { type: 'item_aborted'; item_id: string; attempt: number; reason: string }
+  | { type: 'transient'; event: ConversationEvent }
+  | { type: 'start_task'; task: StartTask }
+  | { type: 'conversation'; conversation: AppConversation }
+  | { type: 'error'; code: string; detail: string }
