@@ -1,0 +1,46 @@
+"""What a user has set: LLM profiles."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, now
+
+RECORDED_PREFIX = "recorded/"
+
+
+class LLMProfile(Base):
+    """A named model configuration. The database itself sees to it that at most one is active per user."""
+
+    __tablename__ = "llm_profiles"
+    __table_args__ = (
+        UniqueConstraint("user_id", "name"),
+        Index(
+            "uq_llm_profiles_active",
+            "user_id",
+            unique=True,
+            sqlite_where=text("is_active"),
+            postgresql_where=text("is_active"),
+        ),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(64))
+    model: Mapped[str] = mapped_column(String(200))
+    base_url: Mapped[str | None] = mapped_column(String(2000))
+    api_key_encrypted: Mapped[str | None] = mapped_column(Text)
+    is_active: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+
+    @property
+    def api_key_set(self) -> bool:
+        return self.api_key_encrypted is not None
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a recorded reply is played instead of asking a model: no key, no cost, no network."""
+        return self.model.startswith(RECORDED_PREFIX)

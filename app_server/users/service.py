@@ -1,0 +1,53 @@
+"""Users, and the keys that act for them."""
+
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.errors import Conflict, NotFound
+from app_server.users.models import ApiKey, Role, User
+from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
+
+MAX_API_KEYS = 100
+
+_SHOWN_CHARACTERS = len(API_KEY_PREFIX) + 6
+
+
+async def find_owner(session: AsyncSession) -> User | None:
+    query = select(User).where(User.role == Role.OWNER).order_by(User.created_at).limit(1)
+    return (await session.scalars(query)).one_or_none()
+
+
+async def create_user(session: AsyncSession, *, name: str, role: Role) -> User:
+    user = User(name=name, role=role)
+    session.add(user)
+    await session.flush()
+    return user
+
+
+async def list_api_keys(session: AsyncSession, user: User) -> list[ApiKey]:
+    query = select(ApiKey).where(ApiKey.user_id == user.id).order_by(ApiKey.created_at.desc())
+    return list(await session.scalars(query))
+
+
+async def create_api_key(session: AsyncSession, user: User, *, name: str) -> tuple[ApiKey, str]:
+    """The row, and the key itself: it is known only now."""
+    if len(await list_api_keys(session, user)) >= MAX_API_KEYS:
+        raise Conflict(
+            f"You have {MAX_API_KEYS} API keys, which is as many as there can be.",
+            code="too_many_api_keys",
+            fix="Delete one that is no longer used.",
+        )
+    key = new_api_key()
+    row = ApiKey(user_id=user.id, name=name, prefix=key[:_SHOWN_CHARACTERS], key_hash=token_hash(key))
+    session.add(row)
+    await session.flush()
+    return row, key
+
+
+async def delete_api_key(session: AsyncSession, user: User, api_key_id: UUID) -> None:
+    statement = delete(ApiKey).where(ApiKey.id == api_key_id, ApiKey.user_id == user.id)
+    deleted = await session.scalar(statement.returning(ApiKey.id))
+    if deleted is None:
+        raise NotFound("There is no such API key.", code="api_key_not_found")

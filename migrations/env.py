@@ -1,0 +1,9 @@
+"""How Alembic reaches the database: on the connection that `app_server.migrate` hands it."""
+
+from alembic import context
+
+from app_server.database import Base
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=Base.metadata)
+with context.begin_transaction():
+    context.run_migrations()

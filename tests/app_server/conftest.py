@@ -1,0 +1,115 @@
+"""A whole app server on a database of its own: its public and inner apps over real HTTP semantics."""
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+from starlette.types import ASGIApp
+
+from app_server.config import Config
+from app_server.database import Database
+from app_server.main import State, WithState, create_app, create_inner_app, lifespan
+from app_server.users.models import User
+from app_server.users.service import create_api_key, find_owner
+
+POSTGRES_URL = os.environ.get("SLIPWAY_TEST_POSTGRES_URL")
+
+
+@dataclass(frozen=True)
+class App:
+    """A running app server: `public` and `inner` are its ASGI apps, `state` what they share."""
+
+    config: Config
+    state: State
+    public: ASGIApp
+    inner: ASGIApp
+
+    @property
+    def database(self) -> Database:
+        database: Database = self.state["database"]
+        return database
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """A new empty database: a SQLite file, and PostgreSQL too where there is one."""
+    if request.param == "sqlite":
+        yield f"sqlite+aiosqlite:///{tmp_path / 'slipway.sqlite3'}"
+        return
+    if POSTGRES_URL is None:
+        pytest.skip("SLIPWAY_TEST_POSTGRES_URL is not set")
+    name = f"slipway_{uuid4().hex}"
+    server = create_async_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
+    async with server.connect() as connection:
+        await connection.execute(text(f"CREATE DATABASE {name}"))
+    yield f"{POSTGRES_URL.rsplit('/', 1)[0]}/{name}"
+    async with server.connect() as connection:
+        await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    await server.dispose()
+
+
+@pytest.fixture(autouse=True)
+def no_outer_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever SLIPWAY_* the developer's shell has set, tests start from the defaults."""
+    for name in [name for name in os.environ if name.startswith("SLIPWAY_") and "_TEST_" not in name]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def config(tmp_path: Path, database_url: str) -> Config:
+    return Config(home=tmp_path / "home", database_url=SecretStr(database_url), sandbox="process")
+
+
+@pytest.fixture
+async def app(config: Config) -> AsyncIterator[App]:
+    async with lifespan(config) as state:
+        public, inner = create_app(config), create_inner_app(config)
+        yield App(config, state, WithState(public, state), WithState(inner, state))
+
+
+@pytest.fixture
+async def owner(app: App) -> User:
+    """The user that the first start made."""
+    async with app.database.read() as session:
+        user = await find_owner(session)
+    assert user is not None
+    return user
+
+
+@pytest.fixture
+async def anonymous(app: App) -> AsyncIterator[httpx.AsyncClient]:
+    """Somebody who is not signed in."""
+    async with http_client(app.public) as client:
+        yield client
+
+
+@pytest.fixture
+async def client(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
+    """The owner, by API key."""
+    async with app.database.session() as session:
+        _, key = await create_api_key(session, owner, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as signed_in:
+        yield signed_in
+
+
+@pytest.fixture
+async def inner(app: App) -> AsyncIterator[httpx.AsyncClient]:
+    """A sandbox without its key."""
+    async with http_client(app.inner) as client:
+        yield client
+
+
+def http_client(app: ASGIApp, **options: object) -> httpx.AsyncClient:
+    """A client of `app`. An exception that escapes the app fails the test."""
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app),
+        base_url="http://localhost:3000",
+        **options,  # type: ignore[arg-type]
+    )
