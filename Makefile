@@ -24,7 +24,7 @@ demo: $(VENV)/.product ## Do the main job headless with the recorded model (ARGS
 test: test-python test-frontend ## Run every test: Python, front end, real browser
 
 test-python: $(VENV)/.dev frontend/dist/index.html ## Run the Python and end-to-end tests (ARGS="-k name")
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/python scripts/with_test_services.py $(BIN)/pytest $(ARGS)
 
 test-frontend: frontend/node_modules/.dev ## Run the front end's tests
 	$(NPM) test
@@ -79,12 +79,12 @@ $(VENV)/.dev: $(VENV)/.product requirements-dev.lock
 # `npm ci` refuses a lock that lacks other platforms' binaries, which some registries do not carry.
 frontend/node_modules/.product: frontend/package-lock.json
 	@node scripts/check-node.cjs
-	$(NPM) ci --omit=dev --no-audit --no-fund 2>/dev/null || (cd frontend && npm install --no-save --omit=dev --no-audit --no-fund)
+	cd frontend && { npm ci --omit=dev 2>/dev/null || npm install --no-save --omit=dev; }
 	@touch $@
 
 frontend/node_modules/.dev: frontend/package-lock.json
 	@node scripts/check-node.cjs
-	$(NPM) ci --no-audit --no-fund 2>/dev/null || (cd frontend && npm install --no-save --no-audit --no-fund)
+	cd frontend && { npm ci 2>/dev/null || npm install --no-save; }
 	@touch $@ frontend/node_modules/.product
 
 frontend/dist/index.html: frontend/node_modules/.product $(FRONTEND_SOURCES)

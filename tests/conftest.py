@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.scripted_llm import ScriptedLLM
 
+pytest_plugins = ["tests.support.requirements"]
+
 
 @pytest.fixture
 def scripted_llm() -> Iterator[ScriptedLLM]:
