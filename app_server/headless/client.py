@@ -1,0 +1,88 @@
+"""The few calls a headless run makes; every failure is a `RunFailed` with the server's own words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import orjson
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+Json = dict[str, Any]
+
+MAX_FRAME_BYTES = 16 * 1024**2
+
+
+class RunFailed(Exception):
+    """The run cannot go on; the message is for the person at the terminal."""
+
+
+class Client:
+    """The public API as one signed-in user."""
+
+    def __init__(self, url: str, api_key: str) -> None:
+        self.url = url
+        self._headers = {"Authorization": f"Bearer {api_key}"}
+        self._http = httpx.Client(base_url=f"{url}/api/v1", headers=self._headers, timeout=60)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def start(self, request: Json) -> Json:
+        return self._json("POST", "/app-conversations", json=request)
+
+    def web_client_config(self) -> Json:
+        return self._json("GET", "/web-client/config")
+
+    def events_count(self, conversation_id: str) -> int:
+        return int(self._call("GET", f"/conversation/{conversation_id}/events/count").text)
+
+    def patch(self, conversation_id: str) -> str:
+        return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
+
+    def delete(self, conversation_id: str) -> None:
+        self._call("DELETE", f"/app-conversations/{conversation_id}")
+
+    def frames(self, conversation_id: str) -> Iterator[Json]:
+        """Every frame of the conversation, over as many connections as it takes: no gap, no repetition."""
+        after = 0
+        while True:
+            try:
+                for frame in self._connection(conversation_id, after):
+                    after = frame.get("seq", after) if frame["type"] == "durable" else after
+                    yield frame
+            except ConnectionClosed as closed:
+                if closed.rcvd and closed.rcvd.code in (4001, 4004):
+                    raise RunFailed(f"The conversation's stream was closed: {closed.rcvd.reason}") from closed
+            except OSError as error:
+                raise RunFailed(f"The server went away: {error}") from error
+
+    def _connection(self, conversation_id: str, after: int) -> Iterator[Json]:
+        url = f"{self.url.replace('http', 'ws', 1)}/api/v1/conversation/{conversation_id}/events/stream"
+        with connect(
+            f"{url}?after_seq={after}", additional_headers=self._headers, max_size=MAX_FRAME_BYTES
+        ) as socket:
+            for text in socket:
+                yield orjson.loads(text)
+
+    def _json(self, method: str, path: str, **arguments: Any) -> Json:
+        body: Json = self._call(method, path, **arguments).json()
+        return body
+
+    def _call(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        try:
+            response = self._http.request(method, path, **arguments)
+        except httpx.TransportError as error:
+            raise RunFailed(f"The server does not answer: {error}") from error
+        if response.is_error:
+            raise RunFailed(_words_of(response))
+        return response
+
+
+def _words_of(response: httpx.Response) -> str:
+    try:
+        problem: Json = response.json()
+    except ValueError:
+        return f"{response.request.method} {response.request.url.path}: HTTP {response.status_code}"
+    words = f"{problem.get('detail')} [{problem.get('code')}]"
+    return f"{words}\n{problem['fix']}" if problem.get("fix") else words

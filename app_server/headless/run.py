@@ -1,0 +1,158 @@
+"""One headless run: start a conversation, follow it to its end, show what came of it."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+from sqlalchemy import delete, select
+
+from app_server.config import Config
+from app_server.database import Database
+from app_server.encryption import load_cipher
+from app_server.headless.client import Client, RunFailed
+from app_server.headless.outcome import Outcome
+from app_server.headless.printer import Printer, stage_seconds
+from app_server.headless.server_process import server_of
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import ApiKey, Role, User
+from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
+
+VERIFY_TIMEOUT_SECONDS = 300.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What to do. `verify_command` is run in the sandbox at the end and must exit with 0."""
+
+    task: str
+    repository: str | None
+    branch: str | None
+    profile: str | None
+    sandbox: str | None
+    verify_command: str | None = None
+    keep: bool = True
+
+
+def run(config: Config, what: Run, printer: Printer) -> bool:
+    """Whether the run succeeded: the agent finished and the verification, if any, passed.
+
+    Raises RunFailed or ServerDidNotStart with words for the person at the terminal.
+    """
+    with server_of(config.home, what.sandbox) as url, _client(config, url) as client:
+        sandbox_kind = client.web_client_config()["sandbox"]
+        printer.note(f"Sandbox kind: {sandbox_kind['backend']}")
+        if sandbox_kind["warning"]:
+            printer.note(sandbox_kind["warning"])
+        task = client.start(_start_request(what))
+        conversation_id = task["id"]
+        try:
+            return _follow(config, client, conversation_id, what, printer, sandbox_kind["backend"])
+        finally:
+            if not what.keep:
+                client.delete(conversation_id)
+
+
+def _follow(
+    config: Config, client: Client, conversation_id: str, what: Run, printer: Printer, sandbox: str
+) -> bool:
+    outcome = Outcome()
+    agent_started = time.monotonic()
+    for frame in client.frames(conversation_id):
+        printer.frame(frame)
+        was_starting = outcome.events == 0
+        outcome.take(frame)
+        if was_starting and outcome.events:
+            agent_started = time.monotonic()
+        if outcome.has_ended:
+            break
+    agent_seconds = time.monotonic() - agent_started if outcome.events else 0.0
+    verification = None
+    if outcome.succeeded and what.verify_command:
+        verification = asyncio.run(_verify(config, UUID(conversation_id), what.verify_command))
+        printer.note(f"\n$ {what.verify_command}\n{verification['output']}")
+    succeeded = outcome.succeeded and (verification is None or verification["state"] == "passed")
+    summary = {
+        "conversation_id": conversation_id,
+        "succeeded": succeeded,
+        "sandbox": sandbox,
+        "events": client.events_count(conversation_id),
+        "stage_seconds": stage_seconds(outcome.stages),
+        "agent_seconds": round(agent_seconds, 3),
+        "final_message": outcome.final_message,
+        "verification": verification,
+        "diff": client.patch(conversation_id) if outcome.status != "start_failed" else "",
+    }
+    printer.end(outcome, summary)
+    return succeeded
+
+
+async def _verify(config: Config, sandbox_id: UUID, command: str) -> dict[str, Any]:
+    database = Database(config.resolved_database_url)
+    async with httpx.AsyncClient(timeout=VERIFY_TIMEOUT_SECONDS) as http:
+        sandboxes = Sandboxes(config=config, database=database, cipher=load_cipher(config), http=http)
+        try:
+            client = await sandboxes.client(sandbox_id)
+            working_dir = await sandboxes.working_dir(sandbox_id)
+            result = await client.execute_command(command, cwd=working_dir, timeout_seconds=VERIFY_TIMEOUT_SECONDS)
+        finally:
+            await database.close()
+    output = f"{result.stdout or ''}{result.stderr or ''}".strip()
+    return {"state": "passed" if result.exit_code == 0 else "failed", "exit_code": result.exit_code, "output": output}
+
+
+def _start_request(what: Run) -> dict[str, Any]:
+    repository = what.repository
+    if repository and "://" not in repository and Path(repository).exists():
+        repository = str(Path(repository).resolve())
+    request = {
+        "initial_message": {"role": "user", "content": [{"type": "text", "text": what.task}], "run": True},
+        "selected_repository": repository,
+        "selected_branch": what.branch,
+        "llm_profile": what.profile,
+    }
+    return {name: value for name, value in request.items() if value is not None}
+
+
+@contextmanager
+def _client(config: Config, url: str) -> Iterator[Client]:
+    """A client with an API key of the owner's that lives as long as the block.
+
+    Whoever may read the home directory may act as its owner, so no sign-in is asked for.
+    """
+    key = asyncio.run(_make_api_key(config))
+    client = Client(url, key)
+    try:
+        yield client
+    finally:
+        client.close()
+        asyncio.run(_drop_api_key(config, key))
+
+
+async def _make_api_key(config: Config) -> str:
+    key = new_api_key()
+    database = Database(config.resolved_database_url)
+    try:
+        async with database.session() as session:
+            owner = await session.scalar(select(User).where(User.role == Role.OWNER))
+            if owner is None:
+                raise RunFailed("This home has no owner yet: start the server once.")
+            prefix = key[: len(API_KEY_PREFIX) + 4]
+            session.add(ApiKey(user_id=owner.id, name="slipway run", prefix=prefix, key_hash=token_hash(key)))
+    finally:
+        await database.close()
+    return key
+
+
+async def _drop_api_key(config: Config, key: str) -> None:
+    database = Database(config.resolved_database_url)
+    try:
+        async with database.session() as session:
+            await session.execute(delete(ApiKey).where(ApiKey.key_hash == token_hash(key)))
+    finally:
+        await database.close()

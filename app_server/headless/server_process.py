@@ -1,0 +1,101 @@
+"""Finds the server of this home, or starts one for the time of a run."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+START_TIMEOUT_SECONDS = 60.0
+STOP_TIMEOUT_SECONDS = 30.0
+
+
+class ServerDidNotStart(Exception):
+    """The server ended or stayed silent; the message carries its last output."""
+
+
+@contextmanager
+def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
+    """The base URL of a server for `home`: the one that runs already, else one that ends with the block.
+
+    A running server is used only when no sandbox kind is asked for: the kind is the server's choice.
+    """
+    running = _running_server(home) if sandbox is None else None
+    if running:
+        yield running
+        return
+    with _started_server(home, sandbox or "auto") as url:
+        yield url
+
+
+def _running_server(home: Path) -> str | None:
+    try:
+        url = str(json.loads((home / "server.json").read_text())["url"])
+        return url if httpx.get(f"{url}/health", timeout=5).is_success else None
+    except (FileNotFoundError, httpx.TransportError):
+        return None
+
+
+@contextmanager
+def _started_server(home: Path, sandbox: str) -> Iterator[str]:
+    port, inner_port = _free_ports(2)
+    # The environment names the rest, so that `slipway run` honours SLIPWAY_* like `slipway serve` does.
+    environment = {
+        **os.environ,
+        "SLIPWAY_HOME": str(home),
+        "SLIPWAY_HOST": "127.0.0.1",
+        "SLIPWAY_PORT": str(port),
+        "SLIPWAY_INNER_PORT": str(inner_port),
+        "SLIPWAY_SANDBOX": sandbox,
+    }
+    command = [sys.executable, "-m", "app_server", "serve"]
+    with tempfile.TemporaryFile("w+b") as log:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait_until_healthy(process, url, log.fileno())
+            yield url
+        finally:
+            _stop(process)
+
+
+def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: int) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/health", timeout=5).is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    tail = os.pread(log, 64 * 1024, 0).decode(errors="replace")[-4000:]
+    raise ServerDidNotStart(f"The server did not start. Its last output:\n{tail}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
