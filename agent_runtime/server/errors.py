@@ -68,13 +68,13 @@ def request_id(request: Request) -> str:
 
 
 async def _on_problem(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, ServerProblem)  # noqa: S101 (registered for this type; tells the type checker)
+    assert isinstance(error, ServerProblem)
     logger.info("request refused", extra={"code": error.code, "request_id": request_id(request)})
     return problem_response(request, error)
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)  # noqa: S101
+    assert isinstance(error, RequestValidationError)
     # Rejected values stay out of the reply: they may be secrets.
     errors: list[JsonValue] = [
         {"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in error.errors()
@@ -86,7 +86,7 @@ async def _on_invalid_request(request: Request, error: Exception) -> JSONRespons
 
 
 async def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)  # noqa: S101
+    assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, f"http_{error.status_code}")
     problem = ServerProblem(error.status_code, code, str(error.detail))
     return problem_response(request, problem, headers=error.headers)

@@ -6,6 +6,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_runtime.tools.finish import FinishTool
+from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool, ToolContext
 
@@ -50,6 +51,7 @@ Factory = Callable[[ToolContext], AnyTool]
 
 _FACTORIES: Mapping[str, Factory] = {
     "finish": lambda _: FinishTool(),
+    "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),
 }
 

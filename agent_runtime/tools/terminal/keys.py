@@ -1,0 +1,27 @@
+"""Names of keys, as a model types them, to the bytes that a terminal sends."""
+
+_NAMED = {
+    "UP": b"\x1b[A",
+    "DOWN": b"\x1b[B",
+    "RIGHT": b"\x1b[C",
+    "LEFT": b"\x1b[D",
+    "HOME": b"\x1b[H",
+    "END": b"\x1b[F",
+    "PGUP": b"\x1b[5~",
+    "PGDN": b"\x1b[6~",
+    "TAB": b"\t",
+    "ESC": b"\x1b",
+    "BS": b"\x7f",
+    "ENTER": b"\n",
+    "C-\\": b"\x1c",
+}
+
+
+def key_bytes(text: str) -> bytes:
+    """What to send for `text`: the named key, or the text itself with Enter."""
+    key = text.strip()
+    if named := _NAMED.get(key.upper()):
+        return named
+    if len(key) == 3 and key[:2].upper() == "C-" and key[2].isascii() and key[2].isalpha():
+        return bytes([ord(key[2].upper()) & 0x1F])
+    return text.removesuffix("\n").encode("utf-8", "surrogateescape") + b"\n"

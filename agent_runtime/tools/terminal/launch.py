@@ -1,0 +1,64 @@
+"""How a bash is brought up on a terminal so that it reports to us."""
+
+import asyncio
+import fcntl
+import struct
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent_runtime.workspace.environment import bash_path
+
+ROWS, COLUMNS = 50, 200
+
+# STATUS_FIFO stands for the quoted path. A command's report is written once, by whichever comes first: the
+# call that is typed after each command, or PROMPT_COMMAND when Ctrl-C has thrown the typed line away.
+RC = r"""
+unset HISTFILE
+set +H
+PS1= PS2= __slipway_n=0 __slipway_done=
+__slipway_report() {
+  { local r=$? -; set +eux; } 2>/dev/null
+  PS1= PS2=
+  if [[ $__slipway_n != "$__slipway_done" ]]; then
+    __slipway_done=$__slipway_n
+    builtin printf '\e]slipway;%s\a' "$__slipway_n" >/dev/tty
+    builtin printf '%s\0%s\0%s\0%s\0' "$__slipway_n" "$r" "$PWD" "$PATH" >STATUS_FIFO
+  fi
+  return "$r"
+}
+readonly -f __slipway_report
+PROMPT_COMMAND=__slipway_report
+"""
+
+
+async def spawn(
+    terminal: str, rc: Path, working_dir: Path, environment: Mapping[str, str]
+) -> asyncio.subprocess.Process:
+    # The leader of a session without a terminal gets the first one it opens as its controlling terminal, so
+    # the shell opens it itself: no code of ours has to run between fork and exec.
+    launch = 'exec "$0" --noprofile --noediting --rcfile "$1" -i <"$2" >"$2" 2>&1'
+    return await asyncio.create_subprocess_exec(
+        "/bin/sh",
+        "-c",
+        launch,
+        bash_path(),
+        str(rc),
+        terminal,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=working_dir,
+        env={**environment, "TERM": "xterm-256color"},
+        start_new_session=True,
+    )
+
+
+def set_modes(terminal: int) -> None:
+    """No echo of what we type, no CR before LF, no Ctrl-S that stops the output for good."""
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    modes = termios.tcgetattr(terminal)
+    modes[0] &= ~termios.IXON
+    modes[1] &= ~termios.ONLCR
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, modes)

@@ -1,0 +1,56 @@
+"""What the model asks of the terminal and what it gets back."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_runtime.tools.tool import Action, Observation
+
+QUIET_SECONDS = 30.0
+STILL_RUNNING = -1
+
+
+class TerminalAction(Action):
+    command: str = Field(
+        description="The bash command to run; several are joined by `&&`, `;` or line breaks. While a "
+        "command is running: an empty string waits for more of its output, and with `is_input` this is text "
+        "for its standard input or one key, by name: `C-c`, `C-d`, `C-z` or any `C-<letter>`; `UP`, `DOWN`, "
+        "`LEFT`, `RIGHT`, `HOME`, `END`, `PGUP`, `PGDN`, `TAB`, `ESC`, `BS`, `ENTER`."
+    )
+    is_input: bool = Field(
+        default=False,
+        description="True sends `command` to the running command instead of running it. Default: false.",
+    )
+    timeout: float | None = Field(
+        default=None,
+        ge=0,
+        description="Seconds to wait at most. The command is not killed then: it goes on and you decide. "
+        "Give a generous value for builds, installations and test suites. Without it the wait ends after "
+        f"{QUIET_SECONDS:.0f} seconds without any output.",
+    )
+    reset: bool = Field(
+        default=False,
+        description="True ends the shell with everything running in it and starts a new one, for when it no "
+        "longer answers. Variables and the working directory are lost. Not together with `is_input`.",
+    )
+
+
+class TerminalMetadata(BaseModel):
+    """Where the shell stands after the command. `exit_code` -1: still running."""
+
+    model_config = ConfigDict(frozen=True)
+
+    exit_code: int = STILL_RUNNING
+    pid: int = -1
+    username: str | None = None
+    hostname: str | None = None
+    working_dir: str | None = None
+    py_interpreter_path: str | None = None
+    prefix: str = ""
+    suffix: str = ""
+
+
+class TerminalObservation(Observation):
+    command: str | None
+    exit_code: int | None = None
+    timeout: bool = False
+    metadata: TerminalMetadata = TerminalMetadata()
+    full_output_save_dir: str | None = None

@@ -1,0 +1,75 @@
+"""Collects what a command prints, in bounded memory, with the full text on disk once it is long."""
+
+import codecs
+import uuid
+from pathlib import Path
+from typing import IO
+
+from agent_runtime.tools.terminal.clean import LineCleaner
+from agent_runtime.tools.truncate import MAX_OUTPUT_CHARS, join_cut
+
+# What a single observation may put on disk; more than this is seen in head and tail only.
+MAX_SAVED_CHARS = 64 * 1024 * 1024
+
+
+class OutputCollector:
+    """Takes bytes as they come; `take` gives the text since the last `take`.
+
+    Output beyond `max_chars` keeps its head and tail, and is saved whole below `save_dir`.
+    """
+
+    def __init__(self, save_dir: Path, max_chars: int = MAX_OUTPUT_CHARS) -> None:
+        self._save_dir = save_dir
+        self._half = max_chars // 2
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._cleaner = LineCleaner()
+        self._start_over()
+
+    def feed(self, data: bytes) -> None:
+        self._keep(self._cleaner.feed(self._decoder.decode(data)))
+
+    def take(self) -> str:
+        self._keep(self._cleaner.flush())
+        text = self._text()
+        self.discard()
+        return text
+
+    def discard(self) -> None:
+        """Forgets what was not taken and lets go of the file."""
+        if self._file:
+            self._file.close()
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._head = self._tail = ""
+        self._total = 0
+        self._file: IO[str] | None = None
+        self._path: Path | None = None
+
+    def _keep(self, text: str) -> None:
+        was_whole = self._total <= 2 * self._half
+        self._total += len(text)
+        if was_whole and self._total > 2 * self._half:
+            self._open_file()
+            self._save(self._head + self._tail)
+        self._save(text)
+        room = self._half - len(self._head)
+        self._head += text[:room]
+        self._tail = (self._tail + text[room:])[-self._half :]
+
+    def _text(self) -> str:
+        omitted = self._total - len(self._head) - len(self._tail)
+        if omitted <= 0:
+            return self._head + self._tail
+        hint = f"the full output is in {self._path}" if self._total <= MAX_SAVED_CHARS else ""
+        hint = hint or f"the first {MAX_SAVED_CHARS:,} characters are in {self._path}"
+        return join_cut(self._head, self._tail, omitted_chars=omitted, hint=hint)
+
+    def _open_file(self) -> None:
+        self._save_dir.mkdir(parents=True, exist_ok=True)
+        self._path = self._save_dir / f"terminal-{uuid.uuid4().hex[:12]}.txt"
+        self._file = self._path.open("w", encoding="utf-8", errors="surrogateescape")
+
+    def _save(self, text: str) -> None:
+        if self._file and self._total <= MAX_SAVED_CHARS:
+            self._file.write(text)

@@ -1,0 +1,272 @@
+"""One interactive bash on a terminal of its own.
+
+A command is written to a file and the line that sources it is typed, so that any text whatever is one
+command. How it ended comes over a FIFO, out of band: no output can be mistaken for it, and no prompt
+setting can break it. A mark in the terminal stream tells when the last of the output has been read.
+"""
+
+import asyncio
+import errno
+import os
+import pty
+import re
+import shlex
+import shutil
+import signal
+import tempfile
+import termios
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_runtime.tools.terminal.launch import RC, set_modes, spawn
+from agent_runtime.workspace.processes import signal_session
+
+START_SECONDS = 20.0
+INTERRUPT_GRACE_SECONDS = 1.0
+# How long to wait for the mark once the status is known: a command may have cut itself off the terminal.
+_MARK_GRACE_SECONDS = 0.2
+_COMMAND_FILES_KEPT = 8
+# Longest line a terminal in its normal mode can take.
+MAX_INPUT_LINE_BYTES = 4095
+
+
+class ShellStartError(Exception):
+    """Bash did not come up; the text says what it printed."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a command ended, and where that left the shell. `path` is its PATH."""
+
+    exit_code: int
+    working_dir: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When to stop waiting for a command: in all, without any output yet, after some output."""
+
+    total_seconds: float | None = None
+    quiet_seconds: float | None = None
+    settle_seconds: float | None = None
+
+    def deadline(self, started: float, last_output: float | None) -> float | None:
+        limits = [started + self.total_seconds] if self.total_seconds is not None else []
+        if last_output is not None and self.settle_seconds is not None:
+            limits.append(last_output + self.settle_seconds)
+        elif self.quiet_seconds is not None:
+            limits.append((last_output or started) + self.quiet_seconds)
+        return min(limits, default=None)
+
+
+class PtyShell:
+    """Use `PtyShell.start`. `on_output` gets the raw bytes of the terminal as they come."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        master: int,
+        private_dir: Path,
+        on_output: Callable[[bytes], None],
+    ) -> None:
+        self._process = process
+        self._master = master
+        self._dir = private_dir
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+        self._modes = termios.tcgetattr(master)
+        self._fifo = os.open(private_dir / "status", os.O_RDWR | os.O_NONBLOCK)
+        self._changed = asyncio.Event()
+        self._serial = 0
+        self._status: Status | None = None
+        self._is_drained = False
+        self._records = b""
+        self._recent = b""
+        self._last_output_at: float | None = None
+        self._is_closed = False
+        self.exit_code: int | None = None
+        os.set_blocking(master, False)
+        self._loop.add_reader(master, self._read_terminal)
+        self._loop.add_reader(self._fifo, self._read_status)
+        self._exit_watch = asyncio.create_task(self._watch_exit())
+
+    @classmethod
+    async def start(
+        cls, working_dir: Path, environment: Mapping[str, str], on_output: Callable[[bytes], None]
+    ) -> "PtyShell":
+        """A shell at its first prompt in `working_dir`; ShellStartError if it does not get there."""
+        private_dir = Path(tempfile.mkdtemp(prefix="slipway-shell-"))  # mode 0700
+        os.mkfifo(private_dir / "status", 0o600)
+        rc = private_dir / "rc"
+        rc.write_text(RC.replace("STATUS_FIFO", shlex.quote(str(private_dir / "status"))))
+        master, slave = pty.openpty()
+        try:
+            set_modes(slave)
+            process = await spawn(os.ttyname(slave), rc, working_dir, environment)
+            shell = cls(process, master, private_dir, on_output)
+        except OSError as error:
+            os.close(master)
+            shutil.rmtree(private_dir, ignore_errors=True)
+            raise ShellStartError(
+                f"The shell could not be started in {working_dir}: {error.strerror}."
+            ) from error
+        else:
+            try:
+                is_up = await shell.wait(Patience(total_seconds=START_SECONDS))
+            except BaseException:
+                await shell.close()
+                raise
+        finally:
+            os.close(slave)
+        if not is_up or shell.exit_code is not None:
+            await shell.close()
+            raise ShellStartError(
+                f"The shell did not come up within {START_SECONDS:.0f} seconds in {working_dir}."
+            )
+        return shell
+
+    @property
+    def is_busy(self) -> bool:
+        """A command is running, in the foreground, in a living shell."""
+        return self.exit_code is None and not self._is_finished
+
+    @property
+    def status(self) -> Status | None:
+        """How the last command ended; None while it runs and when the shell itself ended."""
+        return self._status if self._is_finished else None
+
+    def begin(self, command: str) -> None:
+        """Starts a command. The shell must not be busy."""
+        self._serial += 1
+        self._status, self._is_drained, self._last_output_at = None, False, None
+        # Whatever the last program did to the terminal (raw mode, echo) must not outlive it.
+        termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
+        script = self._dir / f"{self._serial % _COMMAND_FILES_KEPT}.sh"
+        script.write_text(command + "\n", encoding="utf-8", errors="surrogateescape")
+        report = "__slipway_report"
+        self.send(f" PROMPT_COMMAND={report} __slipway_n={self._serial}; . {script}; {report}\n".encode())
+
+    def send(self, data: bytes) -> int:
+        """Types `data`; how many bytes the terminal took (fewer when nobody reads them)."""
+        self._last_output_at = None
+        try:
+            return os.write(self._master, data)
+        except BlockingIOError:
+            return 0
+
+    async def wait(self, patience: Patience) -> bool:
+        """True once the command or the shell has ended; False when the patience ran out before."""
+        started = self._loop.time()
+        while self.is_busy:
+            limit = patience.deadline(started, self._last_output_at)
+            if limit is not None and limit <= self._loop.time():
+                self._last_output_at = None  # the caller takes what there is
+                return False
+            self._changed.clear()
+            try:
+                async with asyncio.timeout_at(limit):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+        return True
+
+    async def interrupt(self) -> None:
+        """Ends the running command as Ctrl-C does, by force when it does not listen.
+
+        A command that survives that is the shell itself, busy or deaf: then the shell is closed.
+        """
+        for number in (signal.SIGINT, signal.SIGKILL):
+            self._signal_foreground(number)
+            if await self.wait(Patience(total_seconds=INTERRUPT_GRACE_SECONDS)):
+                return
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the shell and all it started that is still in its session. Safe to call twice."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            signal_session(self._process.pid, signal.SIGHUP)
+            await asyncio.wait({self._exit_watch}, timeout=0.5)
+        finally:
+            signal_session(self._process.pid, signal.SIGKILL)
+            self._stop_reading()
+            os.close(self._master)
+            os.close(self._fifo)
+            shutil.rmtree(self._dir, ignore_errors=True)
+        await self._exit_watch
+
+    def without_traces(self, text: str) -> str:
+        """`text` without what our own way of running commands adds to it."""
+        private = re.escape(str(self._dir))
+        text = re.sub(rf"(?m)^\++ .*(?:__slipway_|{private}).*\n?", "", text)
+        return re.sub(rf"{private}/\d\.sh", "bash", text)
+
+    @property
+    def _is_finished(self) -> bool:
+        return self._status is not None and self._is_drained
+
+    def _read_terminal(self) -> None:
+        try:
+            data = os.read(self._master, 1 << 16)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno != errno.EIO:  # EIO: the last process that had the terminal is gone
+                raise
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._master)
+            return
+        self._on_output(data)
+        self._last_output_at = self._loop.time()
+        self._recent = (self._recent + data)[-len(data) - 32 :]
+        if f"\x1b]slipway;{self._serial}\x07".encode() in self._recent:
+            self._is_drained = True
+        self._recent = self._recent[-32:]
+        self._changed.set()
+
+    def _read_status(self) -> None:
+        self._records += os.read(self._fifo, 1 << 16)
+        while self._records.count(b"\0") >= 4:
+            serial, exit_code, working_dir, path, self._records = self._records.split(b"\0", 4)
+            if int(serial) == self._serial:
+                self._status = Status(int(exit_code), os.fsdecode(working_dir), os.fsdecode(path))
+                self._loop.call_later(_MARK_GRACE_SECONDS, self._stop_waiting_for_mark, self._serial)
+                self._changed.set()
+
+    def _stop_waiting_for_mark(self, serial: int) -> None:
+        if serial == self._serial:
+            self._is_drained = True
+            self._changed.set()
+
+    async def _watch_exit(self) -> None:
+        code = await self._process.wait()
+        await asyncio.sleep(0.02)  # the terminal may not have passed on the shell's last words yet
+        if not self._is_closed:
+            self._read_rest()
+        self.exit_code = code if code >= 0 else 128 - code
+        self._changed.set()
+
+    def _read_rest(self) -> None:
+        try:
+            while data := os.read(self._master, 1 << 16):
+                self._on_output(data)
+        except OSError:  # nothing left, or nobody left to write
+            return
+
+    def _stop_reading(self) -> None:
+        self._loop.remove_reader(self._master)
+        self._loop.remove_reader(self._fifo)
+
+    def _signal_foreground(self, number: signal.Signals) -> None:
+        group = os.tcgetpgrp(self._master)
+        if group == self._process.pid and number == signal.SIGKILL:
+            return
+        try:
+            os.killpg(group, number)
+        except ProcessLookupError:  # ended by itself meanwhile
+            return

@@ -1,0 +1,314 @@
+"""The terminal as a model uses it: a real bash on a real pseudo-terminal."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agent_runtime.tools.terminal.models import TerminalAction, TerminalObservation
+from agent_runtime.tools.terminal.tool import TerminalTool
+from agent_runtime.tools.tool import ToolContext
+
+Run = Callable[..., Awaitable[TerminalObservation]]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 (the file system sends no events)
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[TerminalTool]:
+    workspace = tmp_path / "work space"
+    workspace.mkdir()
+    tool = TerminalTool(ToolContext(workspace, tmp_path / "state"), quiet_seconds=0.6, settle_seconds=0.2)
+    yield tool
+    await tool.close()
+
+
+@pytest.fixture
+def run(terminal: TerminalTool) -> Run:
+    async def run(command: str, **fields) -> TerminalObservation:
+        return await terminal.run(TerminalAction(command=command, **fields))
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "exit_code"),
+    [
+        ("echo hi", "hi", 0),
+        ("true", "", 0),
+        ("false", "", 1),
+        ("sh -c 'exit 42'", "", 42),
+        ("no-such-command-here", "bash: no-such-command-here: command not found", 127),
+        ("printf 'no newline'", "no newline", 0),
+        ("echo out; echo err >&2", "out\nerr", 0),
+        ("for i in 1 2 3; do\n  echo $i\ndone\necho end", "1\n2\n3\nend", 0),
+        ("sleep 0.1\necho one\nsleep 0.1\necho two", "one\ntwo", 0),
+        ("cat <<'EOF'\n$HOME `x` \"q\"\n  indented\nEOF", '$HOME `x` "q"\n  indented', 0),
+        ("test -t 0 && test -t 1 && echo a tty", "a tty", 0),
+        ("echo 'Grüße 你好 🎉'", "Grüße 你好 🎉", 0),
+        (r"printf '\e[31mred\e[0m \e]0;title\a\e[1;5Hplain\n'", "red plain", 0),
+        (r"printf '10%%\r50%%\r100%%\ndone\n'", "100%\ndone", 0),
+        (r"printf 'dos\r\nline\r\n'", "dos\nline", 0),
+        (r"printf 'abd\bc\n'", "abc", 0),
+        ("printf 'a\\tb\\n'", "a\tb", 0),
+        ("git --no-pager --version >/dev/null && echo $PAGER-$GIT_PAGER", "cat-cat", 0),
+        ("return 3", "", 3),
+        ("# only a comment", "", 0),
+        ("kill -TERM $BASHPID & wait $!", None, 143),
+    ],
+)
+async def test_a_command_gives_its_output_and_exit_code(run: Run, command, text, exit_code):
+    observation = await run(command)
+    assert observation.exit_code == observation.metadata.exit_code == exit_code
+    assert not observation.timeout
+    assert not observation.is_error
+    if text is not None:
+        assert observation.text == text
+
+
+async def test_the_observation_looks_as_on_the_wire(run: Run, terminal, tmp_path: Path):
+    wire = (await run("echo hi")).to_wire()
+    assert list(wire) == [
+        "content", "is_error", "command", "exit_code", "timeout", "metadata", "full_output_save_dir", "kind",
+    ]  # fmt: skip
+    assert wire["content"] == [{"cache_prompt": False, "type": "text", "text": "hi"}]
+    assert wire["command"] == "echo hi"
+    assert wire["kind"] == "TerminalObservation"
+    assert wire["full_output_save_dir"] == str(tmp_path / "state" / "observations")
+    metadata = wire["metadata"]
+    assert isinstance(metadata, dict)
+    assert metadata["working_dir"] == str(tmp_path / "work space")
+    assert metadata["suffix"] == "\n[The command completed with exit code 0.]"
+    assert metadata["py_interpreter_path"]
+
+
+async def test_directory_variables_functions_and_options_stay(run: Run, tmp_path: Path):
+    await run("mkdir sub && cd sub && export A=1 && B=2 && f() { echo f-$1; }")
+    observation = await run("echo $A$B; f x; pwd")
+    assert observation.text == f"12\nf-x\n{tmp_path}/work space/sub"
+    assert observation.metadata.working_dir == f"{tmp_path}/work space/sub"
+
+
+async def test_an_unbalanced_quote_is_a_syntax_error_and_the_next_command_runs(run: Run):
+    broken = await run("echo 'oops")
+    assert broken.exit_code in {1, 2}
+    assert "unexpected EOF" in broken.text
+    assert "slipway" not in broken.text
+    assert (await run("echo fine")).text == "fine"
+
+
+async def test_a_command_line_of_20_kilobytes_is_one_command(run: Run):
+    assert (await run("echo " + "x" * 20_000 + " | wc -c")).text.strip() == "20001"
+
+
+async def test_ten_megabytes_of_output_are_cut_in_the_middle_and_saved_whole(run: Run, tmp_path: Path):
+    observation = await run("seq 1 1400000", timeout=30)
+    lines = observation.text.splitlines()
+    assert len(observation.text) < 31_000
+    assert lines[0] == "1"
+    assert lines[-1] == "1400000"
+    saved = next((tmp_path / "state" / "observations").iterdir())
+    assert str(saved) in observation.text
+    assert saved.read_text() == "".join(f"{n}\n" for n in range(1, 1_400_001))
+
+
+async def test_random_bytes_do_not_disturb_the_next_command(run: Run):
+    assert (await run("head -c 200000 /dev/urandom", timeout=20)).exit_code == 0
+    assert (await run("echo still here")).text == "still here"
+
+
+async def test_characters_split_over_writes_arrive_whole(run: Run):
+    assert (await run(r"printf '\xe2\x82'; sleep 0.1; printf '\xac\n'")).text == "€"
+
+
+async def test_a_prompt_is_shown_and_can_be_answered(run: Run):
+    asked = await run(f'{sys.executable} -c \'print("hello " + input("name? "))\'')
+    assert asked.text == "name? "
+    assert asked.exit_code == -1
+    assert asked.timeout
+    assert "is_input" in asked.metadata.suffix
+    answered = await run("Ada", is_input=True)
+    assert answered.text == "hello Ada"
+    assert answered.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "key", "exit_code"),
+    [("sleep 60", "C-c", 130), ("cat", "C-d", 0), ("sleep 60", "C-z", 148), ("sleep 60", "C-\\", 131)],
+)
+async def test_keys_reach_the_running_command(run: Run, command, key, exit_code):
+    assert (await run(command)).exit_code == -1
+    assert (await run(key, is_input=True)).exit_code == exit_code
+    assert (await run("echo next")).text.splitlines()[-1] == "next"
+
+
+async def test_arrow_keys_arrive_as_their_sequences(run: Run):
+    program = "import sys,tty; tty.setraw(0); print(ascii(sys.stdin.buffer.read1(8)))"
+    await run(f'{sys.executable} -c "{program}"')
+    assert (await run("UP", is_input=True)).text == "b'\\x1b[A'"
+
+
+async def test_ctrl_c_ends_a_loop_of_the_shell_itself(run: Run):
+    assert (await run("while :; do sleep 0.2; done")).exit_code == -1
+    assert (await run("C-c", is_input=True)).exit_code == 130
+
+
+async def test_an_empty_command_waits_for_more_of_a_running_one(run: Run):
+    first = await run("echo one; sleep 1; echo two")
+    assert (first.text, first.exit_code) == ("one", -1)
+    rest = await run("", timeout=10)
+    assert (rest.text, rest.exit_code) == ("two", 0)
+
+
+async def test_output_resets_the_patience_without_a_timeout(run: Run):
+    observation = await run("for i in 1 2 3 4 5; do echo $i; sleep 0.3; done")
+    assert (observation.text, observation.exit_code) == ("1\n2\n3\n4\n5", 0)
+
+
+async def test_a_timeout_leaves_the_command_running(run: Run):
+    observation = await run("sleep 0.5; echo done", timeout=0.1)
+    assert (observation.exit_code, observation.timeout) == (-1, True)
+    assert (await run("", timeout=10)).text == "done"
+
+
+async def test_a_command_sent_while_another_runs_is_refused_with_advice(run: Run):
+    await run("sleep 60", timeout=0)
+    refused = await run("echo no")
+    assert refused.is_error
+    assert "sleep 60" in refused.text
+    assert "C-c" in refused.text
+    await run("C-c", is_input=True)
+
+
+async def test_input_without_a_running_command_is_refused(run: Run):
+    for fields in ({"command": "y", "is_input": True}, {"command": ""}):
+        assert (await run(**fields)).is_error
+    assert (await run("x", is_input=True, reset=True)).is_error
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code"), [("exit 7", 7), ("exec true", 0), ("set -e; false", 1), ("kill -KILL $$", 137)]
+)
+async def test_a_shell_that_ends_is_replaced_where_it_was(run: Run, tmp_path: Path, command, exit_code):
+    await run("mkdir -p sub; cd sub")
+    ended = await run(f"echo last words; {command}")
+    assert (ended.text, ended.exit_code) == ("last words", exit_code)
+    assert "new one" in ended.metadata.suffix
+    assert (await run("pwd")).text == f"{tmp_path}/work space/sub"
+
+
+async def test_a_shell_whose_directory_is_gone_starts_in_the_workspace(run: Run, tmp_path: Path):
+    await run("mkdir sub; cd sub; rmdir ../sub; exit")
+    assert (await run("pwd")).text == f"{tmp_path}/work space"
+
+
+async def test_reset_gives_a_fresh_shell(run: Run, tmp_path: Path):
+    await run("cd /; X=1; sleep 60", timeout=0)
+    assert (await run("echo ${X-unset}; pwd", reset=True)).text == f"unset\n{tmp_path}/work space"
+    assert (await run("", reset=True)).exit_code == 0
+
+
+async def test_background_jobs_return_at_once_and_their_output_comes_later(run: Run):
+    started = time.monotonic()
+    assert (await run("(sleep 0.3; echo late) &")).exit_code == 0
+    assert time.monotonic() - started < 5
+    assert "late" in (await run("wait; echo waited")).text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "PS1='prompt> '; PS2=x",
+        "PROMPT_COMMAND='echo noise'",
+        "unset PROMPT_COMMAND",
+        "trap 'echo trapped' INT",
+        "set -u; set -o pipefail",
+        "set -o noclobber",
+        "stty raw -echo; true",
+        "exec 2>/dev/null",
+        "unset -f __slipway_report",
+    ],
+)
+async def test_settings_of_the_shell_do_not_break_it(run: Run, command):
+    await run(command)
+    observation = await run("echo ok")
+    assert (observation.text, observation.exit_code) == ("ok", 0)
+
+
+async def test_tracing_shows_the_commands_but_not_our_own(run: Run):
+    await run("set -x")
+    assert (await run("echo traced")).text.splitlines() == ["++ echo traced", "traced"]
+
+
+async def test_a_shell_that_cuts_its_output_off_still_reports(run: Run):
+    assert (await run("exec >/dev/null 2>&1")).exit_code == 0
+    assert (await run("false")).exit_code == 1
+
+
+async def test_nothing_of_the_servers_environment_leaks(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OH_SESSION_API_KEYS_0", "canary-key")
+    monkeypatch.setenv("SOME_TOKEN", "canary-token")
+    text = (await run("env; cat /proc/$$/environ | tr '\\0' '\\n'")).text
+    assert "PATH=" in text
+    assert "canary" not in text
+
+
+async def test_no_file_of_the_server_is_open_in_the_shell(run: Run, tmp_path: Path):
+    handle = os.open(tmp_path, os.O_RDONLY)
+    os.set_inheritable(handle, True)
+    try:
+        listing = (await run("for f in /proc/$$/fd/*; do readlink $f; done")).text.splitlines()
+    finally:
+        os.close(handle)
+    assert {line.split("/")[1] for line in listing} <= {"dev"}
+
+
+async def test_cancelling_interrupts_the_command_and_keeps_the_session(run: Run, terminal: TerminalTool):
+    await run("X=kept")
+    task = asyncio.create_task(run("echo started > marker; sleep 60; echo not reached", timeout=60))
+    await until((terminal._start_dir / "marker").exists)
+    started = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - started < 1
+    assert (await run("echo $X")).text == "kept"
+
+
+@pytest.mark.parametrize(
+    "command", ["trap '' INT; touch marker; sleep 60", "trap '' INT; touch marker; while :; do :; done"]
+)
+async def test_cancelling_ends_a_command_that_ignores_ctrl_c(run: Run, terminal: TerminalTool, command):
+    task = asyncio.create_task(run(command, timeout=60))
+    await until((terminal._start_dir / "marker").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await run("echo usable")).text == "usable"
+
+
+async def test_closing_ends_everything_the_shell_started(run: Run, terminal: TerminalTool):
+    pids = [
+        int(p)
+        for p in (await run("sleep 300 & echo $!; nohup sleep 300 >/dev/null 2>&1 & echo $!")).text.split()
+        if p.isdigit()
+    ]
+    await terminal.close()
+    await terminal.close()
+    assert len(pids) == 2
+    await until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in pids))
+
+
+async def test_a_missing_workspace_is_explained(tmp_path: Path):
+    tool = TerminalTool(ToolContext(tmp_path / "gone", tmp_path))
+    observation = await tool.run(TerminalAction(command="true"))
+    assert observation.is_error
+    assert "gone" in observation.text
