@@ -1,0 +1,42 @@
+"""An agent as data: which model, which tools, which prompt."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.context.system_prompt import render_system_prompt
+from agent_runtime.events.content import TextContent
+from agent_runtime.events.message import SystemPromptEvent
+from agent_runtime.llm.config import LLM
+from agent_runtime.tools.registry import ToolSpec
+from agent_runtime.tools.tool import AnyTool
+
+
+class Agent(BaseModel):
+    """Immutable. Fields of the protocol that this runtime does not use are kept as they came."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    llm: LLM
+    tools: list[ToolSpec] = []
+    include_default_tools: list[str] = ["FinishTool", "ThinkTool"]
+    system_prompt: str | None = None
+    kind: Literal["Agent"] = "Agent"
+
+
+def system_prompt_event(agent: Agent, tools: dict[str, AnyTool], *, working_dir: str) -> SystemPromptEvent:
+    """What opens the log of a conversation with this agent."""
+    text = agent.system_prompt or render_system_prompt(working_dir=working_dir)
+    described = [_description(tool) for tool in tools.values()]
+    return SystemPromptEvent(system_prompt=TextContent(text=text), tools=described)
+
+
+def _description(tool: AnyTool) -> dict[str, object]:
+    return {
+        "description": tool.description,
+        "action_type": tool.action_type.__name__,
+        "observation_type": tool.observation_type.__name__,
+        "annotations": tool.annotations.model_dump(exclude_none=True),
+        "kind": tool.kind,
+        "title": tool.title,
+    }

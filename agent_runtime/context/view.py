@@ -1,0 +1,113 @@
+"""What the model sees of a log: kept up to date event by event, each message encoded once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from agent_runtime.context import to_llm
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.condensation import Condensation
+from agent_runtime.events.message import MessageEvent, SystemPromptEvent
+from agent_runtime.events.observation import (
+    AgentErrorEvent,
+    ObservationEvent,
+    ToolResult,
+    UserRejectObservation,
+)
+from agent_runtime.events.union import AnyEvent
+
+
+@dataclass(frozen=True)
+class _Passage:
+    """Messages that belong together, and the events they were made of."""
+
+    event_ids: tuple[str, ...]
+    messages: tuple[bytes, ...]
+
+
+@dataclass
+class _Exchange:
+    """A reply with tool calls, open until each call has its result. What is said meanwhile comes after it."""
+
+    response_id: str
+    actions: list[ActionEvent] = field(default_factory=list)
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    said_meanwhile: list[MessageEvent] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        return all(action.tool_call_id in self.results for action in self.actions)
+
+
+class View:
+    """Feed it a log's events in order. `messages` may be asked whenever no tool call is unanswered."""
+
+    def __init__(self) -> None:
+        self._passages: list[_Passage] = []
+        self._exchange: _Exchange | None = None
+
+    def messages(self) -> Sequence[bytes]:
+        """Chat messages as JSON. Every tool call in them is directly followed by its result."""
+        return [message for passage in self._passages for message in passage.messages]
+
+    def add(self, event: AnyEvent) -> None:
+        match event:
+            case SystemPromptEvent():
+                self._put([event.id], [to_llm.system_message(event)])
+            case MessageEvent():
+                self._add_message(event)
+            case ActionEvent():
+                self._add_action(event)
+            case ObservationEvent() | AgentErrorEvent() | UserRejectObservation():
+                self._add_result(event)
+            case Condensation():
+                self._condense(event)
+            case _:
+                pass  # the model sees nothing of the rest
+
+    def _add_message(self, event: MessageEvent) -> None:
+        if self._exchange is not None:
+            self._exchange.said_meanwhile.append(event)
+        else:
+            self._put([event.id], [to_llm.spoken_message(event)])
+
+    def _add_action(self, event: ActionEvent) -> None:
+        if self._exchange is None:
+            self._exchange = _Exchange(event.llm_response_id)
+        self._exchange.actions.append(event)
+
+    def _add_result(self, event: ToolResult) -> None:
+        exchange = self._exchange
+        if exchange is None:
+            return
+        exchange.results.setdefault(event.tool_call_id, event)
+        if exchange.is_complete:
+            self._exchange = None
+            self._close(exchange)
+
+    def _close(self, exchange: _Exchange) -> None:
+        answered = [(action, exchange.results[action.tool_call_id]) for action in exchange.actions]
+        answers = [message for pair in answered for message in to_llm.result_messages(*pair)]
+        # All tool messages first: a user message among them would part a call from its result.
+        answers.sort(key=lambda message: message["role"] != "tool")
+        ids = [event.id for pair in answered for event in pair]
+        self._put(ids, [to_llm.assistant_message(exchange.actions), *answers])
+        for message in exchange.said_meanwhile:
+            self._add_message(message)
+
+    def _condense(self, event: Condensation) -> None:
+        forgotten = set(event.forgotten_event_ids)
+        self._passages = [
+            passage for passage in self._passages if not forgotten.issuperset(passage.event_ids)
+        ]
+        if event.summary is not None:
+            summary = _encode([to_llm.summary_message(event.summary)])
+            self._passages.insert(event.summary_offset or 0, _Passage((event.id,), summary))
+
+    def _put(self, event_ids: Iterable[str], messages: Iterable[to_llm.ChatMessage]) -> None:
+        self._passages.append(_Passage(tuple(event_ids), _encode(messages)))
+
+
+def _encode(messages: Iterable[to_llm.ChatMessage]) -> tuple[bytes, ...]:
+    return tuple(orjson.dumps(message) for message in messages)
