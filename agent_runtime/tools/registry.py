@@ -5,6 +5,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
@@ -50,6 +51,7 @@ class NamedSpec(Protocol):
 Factory = Callable[[ToolContext], AnyTool]
 
 _FACTORIES: Mapping[str, Factory] = {
+    "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
     "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),

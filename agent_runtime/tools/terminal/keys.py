@@ -24,4 +24,4 @@ def key_bytes(text: str) -> bytes:
         return named
     if len(key) == 3 and key[:2].upper() == "C-" and key[2].isascii() and key[2].isalpha():
         return bytes([ord(key[2].upper()) & 0x1F])
-    return text.removesuffix("\n").encode("utf-8", "surrogateescape") + b"\n"
+    return text.removesuffix("\n").encode("utf-8", "replace") + b"\n"

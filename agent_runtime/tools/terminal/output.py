@@ -68,7 +68,7 @@ class OutputCollector:
     def _open_file(self) -> None:
         self._save_dir.mkdir(parents=True, exist_ok=True)
         self._path = self._save_dir / f"terminal-{uuid.uuid4().hex[:12]}.txt"
-        self._file = self._path.open("w", encoding="utf-8", errors="surrogateescape")
+        self._file = self._path.open("w", encoding="utf-8")
 
     def _save(self, text: str) -> None:
         if self._file and self._total <= MAX_SAVED_CHARS:

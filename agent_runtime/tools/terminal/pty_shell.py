@@ -144,7 +144,7 @@ class PtyShell:
         # Whatever the last program did to the terminal (raw mode, echo) must not outlive it.
         termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
         script = self._dir / f"{self._serial % _COMMAND_FILES_KEPT}.sh"
-        script.write_text(command + "\n", encoding="utf-8", errors="surrogateescape")
+        script.write_text(command + "\n", encoding="utf-8", errors="replace")
         report = "__slipway_report"
         self.send(f" PROMPT_COMMAND={report} __slipway_n={self._serial}; . {script}; {report}\n".encode())
 

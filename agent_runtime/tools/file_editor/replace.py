@@ -1,0 +1,66 @@
+"""Replacing one exact, unique piece of a text, with help when it is not found."""
+
+import difflib
+
+from agent_runtime.tools.file_editor.models import EditError
+from agent_runtime.tools.file_editor.text_file import TextFile
+from agent_runtime.tools.file_editor.view import numbered
+
+_SIMILAR = 0.6
+_MAX_SEARCHED_LINES = 20_000
+
+
+def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
+    """The new text and the number of the line where it changed; EditError unless `old` occurs once.
+
+    Line endings of `old` and `new` do not matter: the file's are used.
+    """
+    if not old:
+        raise EditError("`old_str` is empty. Give the text to replace, or use `insert` or `create`.")
+    old_plain, new_plain = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if old_plain == new_plain:
+        raise EditError("`old_str` and `new_str` are the same: there is nothing to do.")
+    for newline in dict.fromkeys((file.newline, "\n", "\r\n")):
+        wanted = old_plain.replace("\n", newline)
+        positions = _positions(file.text, wanted)
+        if len(positions) == 1:
+            start = positions[0]
+            text = file.text[:start] + new_plain.replace("\n", newline) + file.text[start + len(wanted) :]
+            return text, file.text.count("\n", 0, start) + 1
+        if positions:
+            lines = ", ".join(str(file.text.count("\n", 0, start) + 1) for start in positions[:20])
+            raise EditError(
+                f"`old_str` occurs {len(positions)} times, at lines {lines}. Nothing was changed. "
+                "Add lines around it until it is unique."
+            )
+    raise EditError(
+        f"`old_str` does not occur in the file. Nothing was changed.{_near_miss(file, old_plain)}"
+    )
+
+
+def _positions(text: str, wanted: str) -> list[int]:
+    positions, start = [], text.find(wanted)
+    while start >= 0:
+        positions.append(start)
+        start = text.find(wanted, start + 1)
+    return positions
+
+
+def _near_miss(file: TextFile, old: str) -> str:
+    lines, wanted = file.lines, old.removesuffix("\n").split("\n")
+    if len(lines) > _MAX_SEARCHED_LINES:
+        return " View the place again and copy it exactly."
+    squeezed = [" ".join(line.split()) for line in lines]
+    target = [" ".join(line.split()) for line in wanted]
+    count = len(target)
+    for start in range(len(lines) - count + 1):
+        if squeezed[start : start + count] == target:
+            shown = numbered(lines, start + 1, start + count)
+            return f" These lines differ from it only in blanks:\n{shown}"
+    close = difflib.get_close_matches(max(target, key=len), squeezed, n=1, cutoff=_SIMILAR)
+    if not close:
+        return " No part of the file is similar: view it again."
+    nearest = squeezed.index(close[0])
+    offset = target.index(max(target, key=len))
+    first = max(1, nearest + 1 - offset)
+    return f" The most similar lines are:\n{numbered(lines, first, min(len(lines), first + count - 1))}"

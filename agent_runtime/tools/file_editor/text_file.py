@@ -1,0 +1,98 @@
+"""Text files on disk: bytes to text and back without changing encoding or line endings."""
+
+import codecs
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent_runtime.tools.file_editor.models import EditError
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """`text` has the line endings of the file; `newline` is the one that new lines get."""
+
+    text: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    @property
+    def newline(self) -> str:
+        crlf = self.text.count("\r\n")
+        return "\r\n" if crlf * 2 > self.text.count("\n") else "\n"
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines without their endings; a last line without an ending counts."""
+        lines = self.text.replace("\r\n", "\n").split("\n")
+        return lines[:-1] if lines[-1] == "" else lines
+
+    def with_text(self, text: str) -> "TextFile":
+        return replace(self, text=text)
+
+    def to_bytes(self) -> bytes:
+        """EditError if the encoding of the file cannot hold the text."""
+        try:
+            return self.mark + self.text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            character = self.text[error.start]
+            raise EditError(
+                f"The file is encoded as {self.encoding}, which has no {character!r}. Nothing was changed. "
+                "Leave such characters out, or convert the file first, for example with iconv."
+            ) from error
+
+
+def read_text_file(path: Path) -> TextFile:
+    """EditError if it is too large or not text; OSError as the system says it."""
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
+        raise EditError(
+            f"{path} has {size:,} bytes; files of more than {MAX_FILE_BYTES:,} are left to the terminal "
+            "(head, sed -n, grep)."
+        )
+    return decode(path.read_bytes(), path)
+
+
+def decode(data: bytes, path: Path) -> TextFile:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return TextFile(data[len(mark) :].decode(encoding, "surrogatepass"), encoding, mark)
+    if b"\0" in data[:8192]:
+        raise EditError(f"{path} is a binary file ({len(data):,} bytes). Use the terminal to look into it.")
+    try:
+        return TextFile(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return TextFile(data.decode("latin-1"), "latin-1")  # any bytes are latin-1, and come back unchanged
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replaces the file in one step, so that a crash leaves the old or the new one; keeps its mode."""
+    target = path.resolve()  # a link stays a link
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".slipway-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+        os.replace(temporary, target)  # noqa: PTH105 (both are plain names)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # Reading the process's umask means setting it, which races with other threads; Linux shows it.
+    for line in (
+        Path("/proc/self/status").read_text().splitlines() if Path("/proc/self/status").exists() else ()
+    ):
+        if line.startswith("Umask:"):
+            return int(line.split()[1], 8)
+    return 0o022

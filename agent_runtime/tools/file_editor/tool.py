@@ -1,0 +1,201 @@
+"""The file editor: view, create, replace, insert, undo."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from agent_runtime.events.content import Content, ImageContent, TextContent
+from agent_runtime.tools.file_editor.description import DESCRIPTION
+from agent_runtime.tools.file_editor.history import EditHistory, digest
+from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
+from agent_runtime.tools.file_editor.replace import replace_once
+from agent_runtime.tools.file_editor.text_file import TextFile, decode, read_text_file, write_bytes
+from agent_runtime.tools.file_editor.view import (
+    MAX_VIEW_CHARS,
+    image_url,
+    numbered,
+    show_directory,
+    show_file,
+)
+from agent_runtime.tools.tool import Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.truncate import truncate_middle
+
+_CONTEXT_LINES = 4
+# Only a line feed ends a line, unlike in str.splitlines.
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+RequiredT = TypeVar("RequiredT")
+
+
+class FileEditorTool(Tool[FileEditorAction]):
+    name = "file_editor"
+    title = "file_editor"
+    kind = "FileEditorTool"
+    action_type = FileEditorAction
+    observation_type = FileEditorObservation
+    annotations: ClassVar = ToolAnnotations(
+        title="file_editor",
+        readOnlyHint=False,
+        destructiveHint=True,
+        idempotentHint=False,
+        openWorldHint=False,
+    )
+
+    def __init__(self, context: ToolContext) -> None:
+        self._working_dir = context.working_dir
+        self._history = EditHistory(context.state_dir / "file_history")
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def description(self) -> str:
+        return DESCRIPTION.format(working_dir=self._working_dir, max_chars=MAX_VIEW_CHARS)
+
+    async def run(self, action: FileEditorAction) -> FileEditorObservation:
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._answer, action)
+
+    def _answer(self, action: FileEditorAction) -> FileEditorObservation:
+        try:
+            return self._do(action, self._absolute(action.path))
+        except EditError as error:
+            return _failed(action, str(error))
+        except OSError as error:
+            return _failed(action, f"{action.command} of {action.path} failed: {error.strerror}.")
+        except UnicodeEncodeError:
+            return _failed(action, "The path contains characters that no file name can have.")
+
+    def _do(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
+        match action.command:
+            case "view":
+                return self._view(action, path)
+            case "create":
+                return self._create(action, path)
+            case "str_replace":
+                return self._str_replace(action, path)
+            case "insert":
+                return self._insert(action, path)
+            case "undo_edit":
+                return self._undo_edit(action, path)
+
+    def _absolute(self, given: str) -> Path:
+        if "\0" in given:
+            raise EditError("The path contains a NUL character.")
+        if not os.path.isabs(given):  # noqa: PTH117 (a Path would hide an empty one)
+            meant = os.path.normpath(self._working_dir / given)
+            raise EditError(f"The path {given!r} is relative. Use the absolute one, such as {meant}.")
+        return Path(os.path.normpath(given))
+
+    def _view(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
+        if path.is_dir():
+            if action.view_range is not None:
+                raise EditError("`view_range` is for files; this is a directory.")
+            return _viewed(action, TextContent(text=show_directory(path)))
+        if url := image_url(path):
+            return _viewed(action, TextContent(text=f"{path}:"), ImageContent(image_urls=[url]))
+        text = show_file(path, read_text_file(path).lines, action.view_range)
+        return _viewed(action, TextContent(text=text))
+
+    def _create(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
+        text = _required(action.file_text, "file_text", action)
+        if os.path.lexists(path):
+            what = "a directory" if path.is_dir() else "a file"
+            raise EditError(f"{path} exists already and is {what}. Use `str_replace` to change a file.")
+        self._write(path, None, TextFile(text).to_bytes())
+        return FileEditorObservation(
+            content=[TextContent(text=f"File created successfully at: {path}")],
+            command=action.command,
+            path=str(path),
+            prev_exist=False,
+            new_content=text,
+        )
+
+    def _str_replace(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
+        old = _required(action.old_str, "old_str", action)
+        file = _existing(path)
+        text, line = replace_once(file, old, action.new_str or "")
+        return self._edit(action, path, file, text, line=line, count=(action.new_str or "").count("\n") + 1)
+
+    def _insert(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
+        new = _required(action.new_str, "new_str", action)
+        after = _required(action.insert_line, "insert_line", action)
+        file = _existing(path)
+        lines = _LINE.findall(file.text)
+        if after > len(lines):
+            raise EditError(f"`insert_line` is {after}, but the file has lines 0 to {len(lines)}.")
+        new_lines = new.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        inserted = "".join(f"{line}{file.newline}" for line in new_lines)
+        before = "".join(lines[:after])
+        if before and not before.endswith("\n"):
+            before += file.newline
+        text = before + inserted + "".join(lines[after:])
+        return self._edit(action, path, file, text, line=after + 1, count=len(new_lines))
+
+    def _undo_edit(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
+        edit = self._history.last(path)
+        if not edit:
+            raise EditError(f"There is no edit of {path} to undo.")
+        current = path.read_bytes() if path.exists() else None
+        if current is None or digest(current) != edit.after_sha256:
+            raise EditError(
+                f"{path} was changed since by other means than this tool; undoing would lose that. "
+                "View it and edit it instead."
+            )
+        if edit.before is None:
+            path.unlink()
+        else:
+            write_bytes(path, edit.before)
+        self._history.drop_last(path)
+        done = "removed, as the edit had created it" if edit.before is None else "restored"
+        return FileEditorObservation(
+            content=[TextContent(text=f"The last edit of {path} is undone: the file is {done}.")],
+            command=action.command,
+            path=str(path),
+            old_content=decode(current, path).text,
+            new_content=None if edit.before is None else decode(edit.before, path).text,
+        )
+
+    def _edit(
+        self, action: FileEditorAction, path: Path, file: TextFile, text: str, *, line: int, count: int
+    ) -> FileEditorObservation:
+        """Writes `text`; `count` lines from `line` on are new."""
+        edited = file.with_text(text)
+        self._write(path, file.to_bytes(), edited.to_bytes())
+        lines = edited.lines
+        first, last = max(1, line - _CONTEXT_LINES), min(len(lines), line + count - 1 + _CONTEXT_LINES)
+        shown = truncate_middle(numbered(lines, first, last), MAX_VIEW_CHARS)
+        place = f"Lines {first} to {last} are now:\n{shown}" if lines else "It is empty now."
+        return FileEditorObservation(
+            content=[TextContent(text=f"{path} has been edited. {place}")],
+            command=action.command,
+            path=str(path),
+            old_content=file.text,
+            new_content=text,
+        )
+
+    def _write(self, path: Path, before: bytes | None, after: bytes) -> None:
+        write_bytes(path, after)
+        self._history.push(path, before, after)
+
+
+def _existing(path: Path) -> TextFile:
+    if path.is_dir():
+        raise EditError(f"{path} is a directory; only `view` works on directories.")
+    return read_text_file(path)
+
+
+def _required(value: RequiredT | None, name: str, action: FileEditorAction) -> RequiredT:
+    if value is None:
+        raise EditError(f"`{action.command}` needs `{name}`.")
+    return value
+
+
+def _viewed(action: FileEditorAction, *content: Content) -> FileEditorObservation:
+    return FileEditorObservation(content=list(content), command=action.command, path=action.path)
+
+
+def _failed(action: FileEditorAction, reason: str) -> FileEditorObservation:
+    return FileEditorObservation(
+        content=[TextContent(text=reason)], is_error=True, command=action.command, path=action.path
+    )
