@@ -1,5 +1,6 @@
 """An agent as data: which model, which tools, which prompt."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -24,7 +25,7 @@ class Agent(BaseModel):
     kind: Literal["Agent"] = "Agent"
 
 
-def system_prompt_event(agent: Agent, tools: dict[str, AnyTool], *, working_dir: str) -> SystemPromptEvent:
+def system_prompt_event(agent: Agent, tools: Mapping[str, AnyTool], *, working_dir: str) -> SystemPromptEvent:
     """What opens the log of a conversation with this agent."""
     text = agent.system_prompt or render_system_prompt(working_dir=working_dir)
     described = [_description(tool) for tool in tools.values()]

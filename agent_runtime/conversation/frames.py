@@ -1,0 +1,62 @@
+"""What a conversation publishes, serialised once for all who listen (docs/protocol.md, section 2)."""
+
+from dataclasses import dataclass
+
+import orjson
+
+from agent_runtime.events.base import Event, encode
+from agent_runtime.events.message import StreamingDeltaEvent
+from agent_runtime.llm.messages import PieceKind
+
+
+@dataclass(frozen=True)
+class Frame:
+    """wire: the frame as JSON. event: the bare event in it, for listeners of the plain event stream.
+
+    seq: the position in the log; None for what is never logged.
+    is_reported: whether it travels to the app server, too.
+    """
+
+    wire: bytes
+    event: bytes | None = None
+    seq: int | None = None
+    is_reported: bool = True
+
+
+def durable(seq: int, event: bytes) -> Frame:
+    return Frame(b'{"type":"durable","seq":%d,"event":%b}' % (seq, event), event, seq)
+
+
+def transient(event: Event) -> Frame:
+    encoded = encode(event)
+    return Frame(b'{"type":"transient","event":%b}' % encoded, encoded, is_reported=False)
+
+
+def item_started(item_id: str, attempt: int) -> Frame:
+    return Frame(orjson.dumps({"type": "item_started", "item_id": item_id, "attempt": attempt}))
+
+
+def delta(item_id: str, attempt: int, order: int, kind: PieceKind, content: str) -> Frame:
+    body = {
+        "type": "delta",
+        "item_id": item_id,
+        "attempt": attempt,
+        "order": order,
+        "kind": kind,
+        "content": content,
+    }
+    field = "content" if kind == "text" else "reasoning_content"
+    return Frame(orjson.dumps(body), encode(StreamingDeltaEvent.model_validate({field: content})))
+
+
+def item_aborted(item_id: str, attempt: int, reason: str) -> Frame:
+    body = {"type": "item_aborted", "item_id": item_id, "attempt": attempt, "reason": reason}
+    return Frame(orjson.dumps(body))
+
+
+def sync(from_seq: int, through_seq: int) -> Frame:
+    return Frame(orjson.dumps({"type": "sync", "from_seq": from_seq, "through_seq": through_seq}))
+
+
+def error(code: str, detail: str) -> Frame:
+    return Frame(orjson.dumps({"type": "error", "code": code, "detail": detail}))

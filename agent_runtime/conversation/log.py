@@ -1,0 +1,194 @@
+"""The event log of one conversation: one SQLite file, one writer, positions 1, 2, 3 … without gaps."""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+LOG_NAME = "log.sqlite"
+_LOCK_NAME = "writer.lock"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
+    seen_seq INTEGER,
+    body BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS events_by_timestamp ON events (timestamp);
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class LogInUseError(Exception):
+    """Another process writes to this conversation."""
+
+
+class LogMissingError(Exception):
+    """There is no conversation here."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """An event as it is stored. `seen_seq`: for what the model said, the last position it had seen."""
+
+    seq: int
+    id: str
+    kind: str
+    source: str
+    timestamp: str
+    seen_seq: int | None
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which events are looked for; None does not restrict. `text` is any part of the event, ignoring case."""
+
+    kind: str | None = None
+    source: str | None = None
+    text: str | None = None
+    from_timestamp: str | None = None
+    before_timestamp: str | None = None
+
+    def to_sql(self) -> tuple[str, list[str]]:
+        conditions = {
+            "kind = ?": self.kind,
+            "source = ?": self.source,
+            "instr(lower(body), lower(?)) > 0": self.text,
+            "timestamp >= ?": self.from_timestamp,
+            "timestamp < ?": self.before_timestamp,
+        }
+        given = {sql: value for sql, value in conditions.items() if value is not None}
+        return " AND ".join(["TRUE", *given]), list(given.values())
+
+
+EVERYTHING = Filter()
+
+
+class EventLog:
+    """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
+
+    def __init__(self, directory: Path, *, create: bool = False) -> None:
+        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it."""
+        path = directory / LOG_NAME
+        if create:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        elif not path.exists():
+            raise LogMissingError(str(directory))
+        self._lock = _take_lock(directory / _LOCK_NAME)
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        # An event that was published must survive the machine's crash too.
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.executescript(_SCHEMA)
+        (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
+        self.last_seq: int = last
+
+    def close(self) -> None:
+        self._db.close()
+        self._lock.close()
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Adds records, all or none. Their positions must follow the last one.
+
+        sqlite3.IntegrityError if an id is known already.
+        """
+        expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
+        if [record.seq for record in records] != list(expected):
+            raise ValueError(f"the next position is {self.last_seq + 1}")
+        rows = [(r.seq, r.id, r.kind, r.source, r.timestamp, r.seen_seq, r.body) for r in records]
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self.last_seq += len(records)
+
+    def seq_of(self, event_id: str) -> int | None:
+        row = self._db.execute("SELECT seq FROM events WHERE id = ?", [event_id]).fetchone()
+        return row[0] if row else None
+
+    def get(self, event_id: str) -> Record | None:
+        row = self._db.execute("SELECT * FROM events WHERE id = ?", [event_id]).fetchone()
+        return Record(*row) if row else None
+
+    def page(
+        self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
+    ) -> list[Record]:
+        """Up to `limit` records that follow `after_seq`; fewer if they pass `max_bytes`, but at least one."""
+        last = self.last_seq if through_seq is None else through_seq
+        rows = self._db.execute(
+            "SELECT * FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", [after_seq, last, limit]
+        )
+        found: list[Record] = []
+        size = 0
+        for row in rows:
+            record = Record(*row)
+            size += len(record.body)
+            if found and max_bytes is not None and size > max_bytes:
+                break
+            found.append(record)
+        return found
+
+    def records(self, *, page_size: int = 500) -> Iterator[Record]:
+        """Everything, page by page."""
+        after = 0
+        while page := self.page(after_seq=after, limit=page_size):
+            yield from page
+            after = page[-1].seq
+
+    def search(
+        self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
+    ) -> tuple[list[Record], str | None]:
+        """A page that begins at `from_seq`, and the id of the event that begins the next one."""
+        where, values = wanted.to_sql()
+        order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
+        start = "TRUE" if from_seq is None else f"seq {compare} {int(from_seq)}"
+        sql = f"SELECT * FROM events WHERE {where} AND {start} ORDER BY seq {order} LIMIT ?"  # noqa: S608
+        found = [Record(*row) for row in self._db.execute(sql, [*values, limit + 1])]
+        return found[:limit], found[limit].id if len(found) > limit else None
+
+    def count(self, wanted: Filter = EVERYTHING) -> int:
+        where, values = wanted.to_sql()
+        (count,) = self._db.execute(f"SELECT count(*) FROM events WHERE {where}", values).fetchone()  # noqa: S608
+        return int(count)
+
+    def seq_before(self, timestamp: str) -> int:
+        """The last position that is earlier than `timestamp`; 0 when there is none."""
+        row = self._db.execute("SELECT max(seq) FROM events WHERE timestamp < ?", [timestamp]).fetchone()
+        return row[0] or 0
+
+    def get_meta(self, key: str) -> str | None:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        return row[0] if row else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+
+    @property
+    def acknowledged_seq(self) -> int:
+        """The last position that the receiver of reports has confirmed."""
+        return int(self.get_meta("acknowledged_seq") or 0)
+
+    @acknowledged_seq.setter
+    def acknowledged_seq(self, seq: int) -> None:
+        self.set_meta("acknowledged_seq", str(seq))
+
+
+def _take_lock(path: Path) -> BinaryIO:
+    # flock belongs to the open file: the kernel gives it back however this process ends.
+    handle = path.open("ab")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        handle.close()
+        raise LogInUseError(str(path.parent)) from error
+    return handle

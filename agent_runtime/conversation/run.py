@@ -1,0 +1,152 @@
+"""The loop: while something waits for the agent, run its pending calls, else ask the model."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.agent.execute import execute
+from agent_runtime.agent.step import Turn, step
+from agent_runtime.conversation.state import State
+from agent_runtime.events.base import Event, new_id
+from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
+from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.cost import add_usage
+from agent_runtime.llm.errors import LLMError
+from agent_runtime.llm.messages import StreamListener
+from agent_runtime.tools.tool import AnyTool
+
+logger = logging.getLogger(__name__)
+
+MAX_EMPTY_REPLIES = 3
+
+
+class ItemStream(StreamListener, Protocol):
+    """A streaming reply on its way to those who watch."""
+
+    def drop(self, reason: str) -> None:
+        """The reply will not end in an event."""
+
+
+class Running(Protocol):
+    """What the loop needs of a conversation."""
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def agent(self) -> Agent: ...
+    @property
+    def tools(self) -> Mapping[str, AnyTool]: ...
+    @property
+    def schemas(self) -> Sequence[dict[str, Any]]: ...
+    @property
+    def llm_client(self) -> LLMClient: ...
+    @property
+    def max_iterations(self) -> int: ...
+
+    def messages(self) -> Sequence[bytes]: ...
+    def stream(self, item_id: str) -> ItemStream: ...
+    def emit(self, *events: Event, seen_seq: int | None = None) -> None: ...
+
+
+class _RunError(Exception):
+    """The run cannot go on. Its text is for the user."""
+
+    def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
+        super().__init__(detail)
+        self.event = ConversationErrorEvent(code=code, detail=detail, classification=classification)
+
+
+async def run(conversation: Running) -> None:
+    """Works until nothing waits for the agent, a pause was asked for, or it fails. All of it is in the log.
+
+    Raises nothing but CancelledError, which leaves the log as it is.
+    """
+    if conversation.state.status is not ExecutionStatus.RUNNING:
+        if not conversation.state.has_work:
+            return
+        conversation.emit(status_update(ExecutionStatus.RUNNING))
+    try:
+        status = await _work(conversation)
+    except LLMError as error:
+        conversation.emit(
+            ConversationErrorEvent(code=error.code, detail=str(error), classification=error.classification),
+            status_update(ExecutionStatus.ERROR),
+        )
+    except _RunError as error:
+        conversation.emit(error.event, status_update(ExecutionStatus.ERROR))
+    except Exception as error:
+        logger.exception("run failed")
+        unexpected = ErrorClassification(kind="internal", retryable=True, user_action="retry")
+        failure = ConversationErrorEvent(
+            code=type(error).__name__,
+            detail=f"Something went wrong in the agent server: {error}",
+            classification=unexpected,
+        )
+        conversation.emit(failure, status_update(ExecutionStatus.ERROR))
+    else:
+        conversation.emit(status_update(status))
+
+
+@dataclass
+class _Budget:
+    """What one run may still do."""
+
+    iterations: int
+    empty_replies: int = MAX_EMPTY_REPLIES
+
+    def take_iteration(self, limit: int) -> None:
+        if self.iterations == 0:
+            limited = ErrorClassification(kind="limit", retryable=True, user_action="retry")
+            raise _RunError(
+                "MaxIterationsReached", f"The run stopped after {limit} replies of the model.", limited
+            )
+        self.iterations -= 1
+
+    def count(self, turn: Turn) -> None:
+        self.empty_replies = self.empty_replies - 1 if turn.was_empty else MAX_EMPTY_REPLIES
+        if self.empty_replies == 0:
+            empty = ErrorClassification(kind="transient", retryable=True, user_action="retry")
+            raise _RunError("EmptyReply", "The model sent nothing, several times in a row.", empty)
+
+
+async def _work(conversation: Running) -> ExecutionStatus:
+    budget = _Budget(conversation.max_iterations)
+    while conversation.state.has_work:
+        if conversation.state.wants_pause:
+            return ExecutionStatus.PAUSED
+        if conversation.state.pending:
+            await _execute_next(conversation)
+        else:
+            budget.take_iteration(conversation.max_iterations)
+            budget.count(await _ask(conversation))
+    return ExecutionStatus.FINISHED
+
+
+async def _execute_next(conversation: Running) -> None:
+    action = conversation.state.pending[0]
+    conversation.emit(await execute(action, conversation.tools))
+
+
+async def _ask(conversation: Running) -> Turn:
+    """One turn of the model. What lands in the log meanwhile counts as unseen."""
+    seen_seq = conversation.state.last_seq
+    item_id = new_id()
+    stream = conversation.stream(item_id)
+    turn = await step(
+        conversation.agent,
+        conversation.tools,
+        conversation.messages(),
+        conversation.llm_client,
+        schemas=conversation.schemas,
+        item_id=item_id,
+        listener=stream,
+    )
+    if turn.was_empty:
+        stream.drop("empty")
+    stats = add_usage(conversation.state.stats, conversation.agent.llm, turn.usage)
+    update = ConversationStateUpdateEvent(key="stats", value=stats)
+    conversation.emit(*turn.events, update, seen_seq=None if turn.was_empty else seen_seq)
+    return turn
