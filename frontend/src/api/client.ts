@@ -1,0 +1,71 @@
+import { ApiError, type Problem } from './errors'
+
+type QueryValue = string | number | boolean | null | undefined
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** `null` and `undefined` are left out; arrays repeat the name. */
+  query?: Record<string, QueryValue | readonly QueryValue[]>
+  /** Sent as JSON. */
+  body?: unknown
+  signal?: AbortSignal
+  timeoutMs?: number
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+/** The parsed JSON reply (`undefined` for 204). Throws `ApiError` for everything else. */
+export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const response = await send(path, options)
+  return (response.status === 204 ? undefined : await response.json()) as T
+}
+
+/** The reply as text, for routes that do not speak JSON (`/git/patch`). */
+export async function requestText(path: string, options: RequestOptions = {}): Promise<string> {
+  return (await send(path, options)).text()
+}
+
+async function send(path: string, options: RequestOptions): Promise<Response> {
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  const hasBody = options.body !== undefined
+  let response: Response
+  try {
+    response = await fetch(buildUrl(path, options.query), {
+      method: options.method ?? 'GET',
+      credentials: 'same-origin',
+      headers: { Accept: 'application/json', ...(hasBody && { 'Content-Type': 'application/json' }) },
+      body: hasBody ? JSON.stringify(options.body) : undefined,
+      signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
+    })
+  } catch (cause) {
+    if (options.signal?.aborted) throw cause
+    throw unreachable(timeout.aborted)
+  }
+  if (!response.ok) throw new ApiError(response.status, await readProblem(response))
+  return response
+}
+
+function buildUrl(path: string, query: RequestOptions['query']): URL {
+  const url = new URL(path, window.location.origin)
+  for (const [name, value] of Object.entries(query ?? {})) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== null && item !== undefined) url.searchParams.append(name, String(item))
+    }
+  }
+  return url
+}
+
+function unreachable(timedOut: boolean): ApiError {
+  return new ApiError(0, {
+    code: timedOut ? 'timeout' : 'unreachable',
+    detail: timedOut ? 'The server took too long to answer.' : 'The server cannot be reached.',
+    fix: 'Check that Slipway is running, then try again.',
+  })
+}
+
+/** A proxy in between may answer with HTML; then only the status is known. */
+async function readProblem(response: Response): Promise<Problem> {
+  if (!response.headers.get('content-type')?.includes('json')) return { title: response.statusText }
+  const parsed: unknown = await response.json().catch(() => null)
+  return typeof parsed === 'object' && parsed !== null ? (parsed as Problem) : { title: response.statusText }
+}

@@ -1,0 +1,32 @@
+import type { AppConversation } from './types'
+
+/** What a conversation is doing, in one word for people: the three wire statuses folded into one. */
+export type ConversationPhase =
+  | 'starting'
+  | 'failed'
+  | 'working'
+  | 'waiting'
+  | 'paused'
+  | 'ready'
+  | 'finished'
+  | 'asleep'
+
+export function conversationPhase(conversation: AppConversation): ConversationPhase {
+  if (conversation.start_status === 'ERROR' || conversation.sandbox_status === 'ERROR') return 'failed'
+  if (conversation.start_status !== 'READY') return 'starting'
+  switch (conversation.execution_status) {
+    case 'running':
+      return 'working'
+    case 'waiting_for_confirmation':
+      return 'waiting'
+    case 'paused':
+      return 'paused'
+    case 'finished':
+      return 'finished'
+    case 'error':
+    case 'stuck':
+      return 'failed'
+    default:
+      return conversation.sandbox_status === 'RUNNING' ? 'ready' : 'asleep'
+  }
+}

@@ -1,0 +1,99 @@
+import {
+  infiniteQueryOptions,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+  type InfiniteData,
+  type QueryClient,
+} from '@tanstack/react-query'
+import { request } from './client'
+import { ApiError } from './errors'
+import type { AppConversation, Page, SendMessageReply, SendMessageRequest, Success } from './types'
+
+const ROOT = '/api/v1/app-conversations'
+const PAGE_SIZE = 30
+const LIST_POLL_MS = 15_000
+
+export const conversationKeys = {
+  all: ['conversations'] as const,
+  lists: ['conversations', 'list'] as const,
+  list: (title: string) => ['conversations', 'list', title] as const,
+  detail: (id: string) => ['conversations', 'detail', id] as const,
+}
+
+/** Conversations, newest first, page by page; `title` filters by a part of the title. */
+export function conversationsQuery(title = '') {
+  return infiniteQueryOptions({
+    queryKey: conversationKeys.list(title),
+    queryFn: ({ pageParam, signal }) =>
+      request<Page<AppConversation>>(`${ROOT}/search`, {
+        query: { title__contains: title || null, page_id: pageParam, limit: PAGE_SIZE },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+    refetchInterval: LIST_POLL_MS,
+  })
+}
+
+/** One conversation. An unknown or foreign id fails with status 404. */
+export function conversationQuery(id: string) {
+  return queryOptions({
+    queryKey: conversationKeys.detail(id),
+    queryFn: async ({ signal }) => {
+      const [conversation] = await request<(AppConversation | null)[]>(ROOT, { query: { ids: [id] }, signal })
+      if (conversation) return conversation
+      throw new ApiError(404, { code: 'not_found', detail: 'There is no such conversation.' })
+    },
+  })
+}
+
+/** Writes a conversation the live stream delivered into every cached place it appears. */
+export function setConversation(queryClient: QueryClient, conversation: AppConversation): void {
+  queryClient.setQueryData(conversationKeys.detail(conversation.id), conversation)
+  queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
+    { queryKey: conversationKeys.lists },
+    (data) => data && { ...data, pages: data.pages.map((page) => replaceIn(page, conversation)) },
+  )
+}
+
+function replaceIn(page: Page<AppConversation>, conversation: AppConversation): Page<AppConversation> {
+  if (!page.items.some((item) => item.id === conversation.id)) return page
+  return { ...page, items: page.items.map((item) => (item.id === conversation.id ? conversation : item)) }
+}
+
+export function useRenameConversation() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ id, title }: { id: string; title: string }) =>
+      request<AppConversation>(`${ROOT}/${id}`, { method: 'PATCH', body: { title } }),
+    onSuccess: (conversation) => setConversation(queryClient, conversation),
+  })
+}
+
+export function useDeleteConversation() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<Success>(`${ROOT}/${id}`, { method: 'DELETE' }),
+    onSuccess: (_, id) => {
+      queryClient.removeQueries({ queryKey: conversationKeys.detail(id) })
+      return queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
+    },
+  })
+}
+
+/** Sends a message; before the conversation is READY the server keeps it and answers `queued`. */
+export function useSendMessage(id: string) {
+  return useMutation({
+    mutationFn: (message: SendMessageRequest) =>
+      request<SendMessageReply>(`${ROOT}/${id}/send-message`, { method: 'POST', body: message }),
+  })
+}
+
+/** `run` goes on, `pause` stops after the current step, `interrupt` stops now. */
+export function useControlConversation(id: string) {
+  return useMutation({
+    mutationFn: (action: 'run' | 'pause' | 'interrupt') =>
+      request<Success>(`${ROOT}/${id}/${action}`, { method: 'POST' }),
+  })
+}

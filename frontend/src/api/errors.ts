@@ -1,0 +1,56 @@
+/** One rejected field of a request, as RFC 9457 problem `errors` carries it. */
+export interface FieldError {
+  loc: (string | number)[]
+  msg: string
+  type: string
+}
+
+/** The problem document (`application/problem+json`) every failed request answers with. */
+export interface Problem {
+  type?: string
+  title?: string
+  status?: number
+  detail?: string
+  code?: string
+  fix?: string | null
+  request_id?: string
+  errors?: FieldError[]
+}
+
+/**
+ * A request that failed. `status` 0 means the server was never reached.
+ * `detail` is a sentence for people; `fix`, where the server knows one, says what to do next.
+ */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly fix: string | null
+  readonly requestId: string | null
+  readonly fieldErrors: FieldError[]
+
+  constructor(status: number, problem: Problem) {
+    const detail = problem.detail || problem.title || `The server answered with status ${status}.`
+    super(detail)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = problem.code ?? `http_${status}`
+    this.detail = detail
+    this.fix = problem.fix ?? null
+    this.requestId = problem.request_id ?? null
+    this.fieldErrors = problem.errors ?? []
+  }
+
+  get isNetworkFailure(): boolean {
+    return this.status === 0
+  }
+}
+
+export function isApiError(error: unknown): error is ApiError {
+  return error instanceof ApiError
+}
+
+/** The sentence to show for any thrown value. */
+export function errorDetail(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

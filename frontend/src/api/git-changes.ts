@@ -1,0 +1,42 @@
+import { queryOptions } from '@tanstack/react-query'
+import { request, requestText } from './client'
+import type { GitChange, GitDiff } from './types'
+
+const root = (id: string) => `/api/v1/app-conversations/${id}/git`
+
+/** `all(id)` covers every query of one conversation: invalidate it when the agent touched files. */
+export const gitChangeKeys = {
+  all: (id: string) => ['git-changes', id] as const,
+  list: (id: string) => ['git-changes', id, 'list'] as const,
+  diff: (id: string, path: string) => ['git-changes', id, 'diff', path] as const,
+  patch: (id: string) => ['git-changes', id, 'patch'] as const,
+}
+
+/** Files that differ from where the conversation began. */
+export function gitChangesQuery(id: string) {
+  return queryOptions({
+    queryKey: gitChangeKeys.list(id),
+    queryFn: ({ signal }) => request<GitChange[]>(`${root(id)}/changes`, { signal }),
+  })
+}
+
+/** Both whole versions of one file. */
+export function gitDiffQuery(id: string, path: string) {
+  return queryOptions({
+    queryKey: gitChangeKeys.diff(id, path),
+    queryFn: ({ signal }) => request<GitDiff>(`${root(id)}/diff`, { query: { path }, signal }),
+  })
+}
+
+/** The whole change as one unified diff. */
+export function gitPatchQuery(id: string) {
+  return queryOptions({
+    queryKey: gitChangeKeys.patch(id),
+    queryFn: ({ signal }) => requestText(`${root(id)}/patch`, { signal }),
+  })
+}
+
+/** Where the browser downloads that diff. */
+export function gitPatchUrl(id: string): string {
+  return `${root(id)}/patch`
+}

@@ -1,0 +1,211 @@
+/**
+ * What the app server sends, as docs/protocol.md §5 defines it.
+ * Ids are UUIDs without dashes; times are ISO 8601 in UTC.
+ */
+
+export interface User {
+  id: string
+  name: string
+  role: 'owner' | 'admin' | 'member' | 'viewer'
+}
+
+export interface WebClientConfig {
+  version: string
+  sandbox: { backend: 'docker' | 'process'; is_isolated: boolean; warning: string | null }
+  /** What "Try the demo" starts; null when this server ships none. */
+  demo: { profile: string; repository: string; task: string } | null
+}
+
+export interface LLMProfile {
+  name: string
+  model: string
+  base_url: string | null
+  api_key_set: boolean
+  /** A recorded model: it replays a recording instead of calling a vendor. */
+  is_recording: boolean
+}
+
+export interface LLMProfileList {
+  profiles: LLMProfile[]
+  active_profile: string | null
+}
+
+export interface LLMProfileInput {
+  model: string
+  base_url?: string | null
+  /** Write-only. Left out = the stored key stays. */
+  api_key?: string
+}
+
+export interface ApiKey {
+  id: string
+  name: string
+  prefix: string
+  created_at: string
+  last_used_at: string | null
+}
+
+/** `key` is sent once, in the reply that creates it. */
+export interface CreatedApiKey extends ApiKey {
+  key: string
+}
+
+export interface TextContent {
+  type: 'text'
+  text: string
+}
+export interface ImageContent {
+  type: 'image'
+  image_urls: string[]
+}
+export type MessageContent = TextContent | ImageContent
+
+export interface SendMessageRequest {
+  /** Client-made UUID: makes a retry harmless. */
+  id?: string
+  role: 'user'
+  content: MessageContent[]
+  run?: boolean
+}
+
+export interface SendMessageReply {
+  success: boolean
+  sandbox_status: SandboxStatus
+  /** `queued` while the conversation is still starting. */
+  message: string | null
+}
+
+export interface StartRequest {
+  initial_message?: SendMessageRequest | null
+  selected_repository?: string | null
+  selected_branch?: string | null
+  llm_profile?: string | null
+  title?: string | null
+}
+
+export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR' | 'MISSING'
+
+export type ExecutionStatus =
+  | 'idle'
+  | 'running'
+  | 'paused'
+  | 'waiting_for_confirmation'
+  | 'finished'
+  | 'error'
+  | 'stuck'
+  | 'deleting'
+
+export const START_STAGES = [
+  'WORKING',
+  'WAITING_FOR_SANDBOX',
+  'PREPARING_REPOSITORY',
+  'RUNNING_SETUP_SCRIPT',
+  'SETTING_UP_GIT_HOOKS',
+  'SETTING_UP_SKILLS',
+  'STARTING_CONVERSATION',
+] as const
+export type StartStageName = (typeof START_STAGES)[number]
+export type StartStatus = StartStageName | 'READY' | 'ERROR'
+
+export interface StartStage {
+  status: StartStageName
+  state: 'pending' | 'running' | 'done' | 'skipped' | 'failed'
+  started_at: string | null
+  finished_at: string | null
+  detail: string | null
+  /** Last output of the stage's command, at most 8 KiB. */
+  output: string | null
+}
+
+export interface StartError {
+  code: string
+  stage: StartStageName
+  cause: string
+  fix: string | null
+  output: string | null
+}
+
+export interface StartTask {
+  id: string
+  created_by_user_id: string | null
+  status: StartStatus
+  detail: string | null
+  app_conversation_id: string
+  sandbox_id: string | null
+  agent_server_url: string | null
+  request: StartRequest
+  created_at: string
+  updated_at: string
+  stages: StartStage[]
+  error: StartError | null
+}
+
+export interface TokenUsage {
+  model: string
+  prompt_tokens: number
+  completion_tokens: number
+  cache_read_tokens: number
+  cache_write_tokens: number
+  reasoning_tokens: number
+  context_window: number
+  per_turn_token: number
+  response_id: string
+}
+
+export interface Metrics {
+  model_name: string
+  /** US dollars. */
+  accumulated_cost: number
+  max_budget_per_task: number | null
+  accumulated_token_usage: TokenUsage | null
+}
+
+export interface AppConversation {
+  id: string
+  created_by_user_id: string | null
+  sandbox_id: string | null
+  selected_repository: string | null
+  selected_branch: string | null
+  git_provider: string | null
+  title: string | null
+  trigger: string | null
+  pr_number: number[]
+  llm_model: string | null
+  llm_profile: string | null
+  agent_kind: string
+  metrics: Metrics | null
+  parent_conversation_id: string | null
+  sub_conversation_ids: string[]
+  public: boolean | null
+  tags: Record<string, string>
+  created_at: string
+  updated_at: string
+  sandbox_status: SandboxStatus
+  /** null while the sandbox is not running. */
+  execution_status: ExecutionStatus | null
+  conversation_url: string | null
+  session_api_key: null
+  start_status: StartStatus
+  last_seq: number
+}
+
+export interface Page<T> {
+  items: T[]
+  next_page_id: string | null
+}
+
+export interface GitChange {
+  status: 'ADDED' | 'UPDATED' | 'DELETED' | 'MOVED'
+  /** Relative to the repository. */
+  path: string
+}
+
+export interface GitDiff {
+  /** null where the file did not exist on that side. */
+  original: string | null
+  modified: string | null
+}
+
+export interface Success {
+  success: boolean
+}

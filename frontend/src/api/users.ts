@@ -1,0 +1,34 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from './client'
+import type { User } from './types'
+
+export const userKeys = { me: ['users', 'me'] as const }
+
+/** Who is signed in. Fails with status 401 when nobody is. */
+export function currentUserQuery() {
+  return queryOptions({
+    queryKey: userKeys.me,
+    queryFn: ({ signal }) => request<User>('/api/v1/users/me', { signal }),
+    staleTime: 5 * 60_000,
+  })
+}
+
+/** Trades a one-time link token for the session cookie. Its errors are shown on the page. */
+export function useSignIn() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (token: string) =>
+      request<User>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
+    onSuccess: (user) => queryClient.setQueryData(userKeys.me, user),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** Ends the session and forgets everything the browser had cached. */
+export function useSignOut() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: () => request<void>('/api/v1/sign-in/session', { method: 'DELETE' }),
+    onSuccess: () => queryClient.clear(),
+  })
+}

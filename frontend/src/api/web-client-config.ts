@@ -1,0 +1,14 @@
+import { queryOptions } from '@tanstack/react-query'
+import { request } from './client'
+import type { WebClientConfig } from './types'
+
+export const webClientConfigKeys = { all: ['web-client-config'] as const }
+
+/** What this server is: version, kind of sandbox, demo. Needs no sign-in. */
+export function webClientConfigQuery() {
+  return queryOptions({
+    queryKey: webClientConfigKeys.all,
+    queryFn: ({ signal }) => request<WebClientConfig>('/api/v1/web-client/config', { signal }),
+    staleTime: Infinity,
+  })
+}

@@ -1,0 +1,40 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { I18nextProvider } from 'react-i18next'
+import { createBrowserRouter, RouterProvider } from 'react-router'
+import { toast } from 'sonner'
+import { errorDetail, isApiError } from './api/errors'
+import { createQueryClient } from './api/query-client'
+import { i18n } from './i18n/i18n'
+import { routes, SIGN_IN_PATH } from './routes'
+import { ErrorBoundary } from './ui/error-boundary'
+import { Toaster } from './ui/toaster'
+import { TooltipProvider } from './ui/tooltip'
+
+const TOOLTIP_DELAY_MS = 400
+
+/** The whole app with its own router and cache; tests make a fresh one each. */
+export function createApp() {
+  const router = createBrowserRouter(routes)
+  const queryClient = createQueryClient({
+    onSignedOut: () => {
+      if (router.state.location.pathname !== SIGN_IN_PATH) void router.navigate(SIGN_IN_PATH)
+    },
+    onMutationError: (error) => toast.error(errorDetail(error), { description: isApiError(error) && error.fix }),
+  })
+
+  function App() {
+    return (
+      <I18nextProvider i18n={i18n}>
+        <ErrorBoundary title={i18n.t('error.boundary_app')}>
+          <QueryClientProvider client={queryClient}>
+            <TooltipProvider delayDuration={TOOLTIP_DELAY_MS}>
+              <RouterProvider router={router} />
+              <Toaster />
+            </TooltipProvider>
+          </QueryClientProvider>
+        </ErrorBoundary>
+      </I18nextProvider>
+    )
+  }
+  return { App, router, queryClient }
+}

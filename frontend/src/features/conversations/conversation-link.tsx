@@ -1,0 +1,46 @@
+import clsx from 'clsx'
+import { useTranslation } from 'react-i18next'
+import { NavLink } from 'react-router'
+import type { AppConversation } from '@/api/types'
+import { repositoryName } from '@/lib/repository-name'
+import { formatAge, formatDateTime } from '@/lib/time'
+import { PhaseDot } from './phase-dot'
+
+export interface ConversationLinkProps {
+  conversation: AppConversation
+  onNavigate?: () => void
+}
+
+/** A conversation in the sidebar: what it does, what it is about, where and since when. */
+export function ConversationLink({ conversation, onNavigate }: ConversationLinkProps) {
+  const { t } = useTranslation()
+  return (
+    <NavLink
+      to={`/conversations/${conversation.id}`}
+      onClick={onNavigate}
+      className={({ isActive }) =>
+        clsx(
+          'grid grid-cols-[auto_1fr] items-baseline gap-x-2.5 rounded-md px-2.5 py-1.5',
+          isActive ? 'bg-hover text-text' : 'text-text hover:bg-hover/60',
+        )
+      }
+    >
+      <PhaseDot conversation={conversation} />
+      <span className="truncate text-sm">{conversation.title || t('conversations.untitled')}</span>
+      <span className="col-start-2 flex justify-between gap-2 text-xs text-muted">
+        <span className="truncate">
+          {conversation.selected_repository
+            ? repositoryName(conversation.selected_repository)
+            : t('conversations.no_repository')}
+        </span>
+        <time
+          dateTime={conversation.updated_at}
+          title={formatDateTime(conversation.updated_at)}
+          className="shrink-0 tabular-nums"
+        >
+          {formatAge(conversation.updated_at)}
+        </time>
+      </span>
+    </NavLink>
+  )
+}

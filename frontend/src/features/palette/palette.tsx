@@ -1,0 +1,111 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Command } from 'cmdk'
+import { KeyRound, LayoutList, MessageSquare, Plus, SlidersHorizontal } from 'lucide-react'
+import { Dialog as Primitive } from 'radix-ui'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useNavigate } from 'react-router'
+import { conversationsQuery } from '@/api/conversations'
+import { setTheme, type ThemeChoice } from '@/lib/theme'
+import { useDebounced } from '@/lib/use-debounced'
+
+const SEARCH_DELAY_MS = 150
+const THEMES: ThemeChoice[] = ['system', 'light', 'dark']
+const GROUP = '[&_[cmdk-group-heading]]:eyebrow [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1'
+
+/** Everything reachable by typing: pages, conversations, themes. Loaded when first opened. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const [search, setSearch] = useState('')
+  const { data } = useInfiniteQuery(conversationsQuery(useDebounced(search.trim(), SEARCH_DELAY_MS)))
+  const conversations = data?.pages.flatMap((page) => page.items) ?? []
+
+  function go(path: string) {
+    onClose()
+    void navigate(path)
+  }
+
+  return (
+    <Primitive.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Primitive.Portal>
+        <Primitive.Overlay className="fixed inset-0 z-40 bg-scrim" />
+        <Primitive.Content
+          aria-describedby={undefined}
+          className="fixed top-[12vh] left-1/2 z-40 w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 rounded-xl border border-border bg-raised shadow-overlay outline-none"
+        >
+          <Primitive.Title className="sr-only">{t('palette.title')}</Primitive.Title>
+          <Command label={t('palette.title')} loop>
+            <Command.Input
+              value={search}
+              onValueChange={setSearch}
+              placeholder={t('palette.placeholder')}
+              className="h-12 w-full border-b border-border bg-transparent px-4 text-base outline-none"
+            />
+            <Command.List className="max-h-[min(24rem,60vh)] overflow-y-auto p-2">
+              <Command.Empty className="p-6 text-center text-sm text-muted">{t('palette.empty')}</Command.Empty>
+              <Command.Group heading={t('palette.go_to')} className={GROUP}>
+                <Item icon={<Plus />} label={t('nav.new_task')} onSelect={() => go('/')} />
+                <Item icon={<LayoutList />} label={t('nav.all_conversations')} onSelect={() => go('/conversations')} />
+                <Item icon={<SlidersHorizontal />} label={t('settings.models')} onSelect={() => go('/settings/models')} />
+                <Item icon={<KeyRound />} label={t('settings.api_keys')} onSelect={() => go('/settings/api-keys')} />
+                <Item
+                  icon={<SlidersHorizontal />}
+                  label={t('settings.appearance')}
+                  onSelect={() => go('/settings/appearance')}
+                />
+              </Command.Group>
+              {conversations.length > 0 && (
+                <Command.Group heading={t('palette.conversations')} className={GROUP}>
+                  {conversations.map((conversation) => (
+                    <Item
+                      key={conversation.id}
+                      value={conversation.id}
+                      icon={<MessageSquare />}
+                      label={conversation.title || t('conversations.untitled')}
+                      onSelect={() => go(`/conversations/${conversation.id}`)}
+                    />
+                  ))}
+                </Command.Group>
+              )}
+              <Command.Group heading={t('palette.theme')} className={GROUP}>
+                {THEMES.map((theme) => (
+                  <Item
+                    key={theme}
+                    icon={<SlidersHorizontal />}
+                    label={t('palette.theme_item', { theme: t(`theme.${theme}`) })}
+                    onSelect={() => {
+                      setTheme(theme)
+                      onClose()
+                    }}
+                  />
+                ))}
+              </Command.Group>
+            </Command.List>
+          </Command>
+        </Primitive.Content>
+      </Primitive.Portal>
+    </Primitive.Root>
+  )
+}
+
+interface ItemProps {
+  icon: ReactNode
+  label: string
+  /** Tells apart entries with the same label. */
+  value?: string
+  onSelect: () => void
+}
+
+function Item({ icon, label, value, onSelect }: ItemProps) {
+  return (
+    <Command.Item
+      value={value ? `${label} ${value}` : label}
+      onSelect={onSelect}
+      className="flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm data-[selected=true]:bg-hover *:[svg]:size-4 *:[svg]:text-muted"
+    >
+      {icon}
+      <span className="truncate">{label}</span>
+    </Command.Item>
+  )
+}

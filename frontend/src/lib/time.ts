@@ -1,0 +1,29 @@
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** "5 min. ago" for an ISO time; times of the last minute and of a clock ahead of ours read "now". */
+export function formatAge(iso: string, now = Date.now(), locale?: string): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' })
+  const seconds = Math.max(0, (now - Date.parse(iso)) / 1000)
+  const unit = UNITS.find(([, size]) => seconds >= size)
+  return unit ? format.format(-Math.floor(seconds / unit[1]), unit[0]) : format.format(0, 'second')
+}
+
+/** Full local date and time, for titles and tooltips. */
+export function formatDateTime(iso: string, locale?: string): string {
+  return new Date(iso).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
+}
+
+/** "640 ms", "4.2 s", "3 m 05 s" for a length in milliseconds. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, '0')} s`
+}

@@ -1,0 +1,44 @@
+import type { ComponentType } from 'react'
+import type { RouteObject } from 'react-router'
+import { RouteError } from './routes/route-error'
+import { Shell } from './routes/shell'
+
+export const SIGN_IN_PATH = '/sign-in'
+
+/** Every address of the app. Pages load when they are first visited. */
+export const routes: RouteObject[] = [
+  {
+    errorElement: <RouteError />,
+    children: [
+      { path: SIGN_IN_PATH, lazy: page(() => import('./routes/sign-in').then((m) => m.SignInRoute)) },
+      {
+        element: <Shell />,
+        children: [
+          {
+            errorElement: <RouteError />,
+            children: [
+              { index: true, lazy: page(() => import('./routes/home').then((m) => m.HomeRoute)) },
+              {
+                path: 'conversations',
+                lazy: page(() => import('./routes/conversations').then((m) => m.ConversationsRoute)),
+              },
+              {
+                path: 'conversations/:conversationId',
+                lazy: page(() => import('./routes/conversation').then((m) => m.ConversationRoute)),
+              },
+              {
+                path: 'settings/:section?',
+                lazy: page(() => import('./routes/settings').then((m) => m.SettingsRoute)),
+              },
+              { path: '*', lazy: page(() => import('./routes/not-found').then((m) => m.NotFoundRoute)) },
+            ],
+          },
+        ],
+      },
+    ],
+  },
+]
+
+function page(load: () => Promise<ComponentType>) {
+  return async () => ({ Component: await load() })
+}

@@ -1,0 +1,4 @@
+/** One conversation: its timeline beside its changes. */
+export function ConversationRoute() {
+  return null
+}

@@ -1,0 +1,3 @@
+export function ConversationsRoute() {
+  return null
+}

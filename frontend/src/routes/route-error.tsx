@@ -1,0 +1,15 @@
+import { useTranslation } from 'react-i18next'
+import { useRevalidator, useRouteError } from 'react-router'
+import { ErrorState } from '@/ui/error-state'
+
+/** Shown in place of a page that crashed or could not be loaded; the shell around it stays. */
+export function RouteError() {
+  const { t } = useTranslation()
+  const error = useRouteError()
+  const { revalidate } = useRevalidator()
+  return (
+    <div className="mx-auto w-full max-w-2xl p-6">
+      <ErrorState error={error} title={t('error.boundary')} onRetry={() => void revalidate()} />
+    </div>
+  )
+}

@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { Navigate, Outlet } from 'react-router'
+import { isApiError } from '@/api/errors'
+import { currentUserQuery } from '@/api/users'
+import { ThemeMenu } from '@/features/appearance/theme-menu'
+import { SidebarList } from '@/features/conversations/sidebar-list'
+import { Drawer } from '@/features/shell/drawer'
+import { Sidebar } from '@/features/shell/sidebar'
+import { ErrorBoundary } from '@/ui/error-boundary'
+import { ErrorState } from '@/ui/error-state'
+import { Logo } from '@/ui/logo'
+
+const Palette = lazy(() => import('@/features/palette/palette').then((m) => ({ default: m.Palette })))
+
+/** The frame of every signed-in page; it sends everybody else to sign in. */
+export function Shell() {
+  const { t } = useTranslation()
+  const user = useQuery(currentUserQuery())
+
+  if (user.data) return <Frame userName={user.data.name} />
+  if (user.isPending) return <Launching />
+  if (isApiError(user.error) && user.error.status === 401) return <Navigate to="/sign-in" replace />
+  return (
+    <main className="mx-auto grid min-h-full max-w-xl place-content-center p-6">
+      <ErrorState error={user.error} title={t('error.load_user')} onRetry={() => void user.refetch()} />
+    </main>
+  )
+}
+
+function Launching() {
+  return (
+    <div role="status" aria-label="Slipway" className="grid h-full place-items-center">
+      <Logo className="size-10 animate-pulse" />
+    </div>
+  )
+}
+
+function Frame({ userName }: { userName: string }) {
+  const { t } = useTranslation()
+  const [isDrawerOpen, setDrawerOpen] = useState(false)
+  const [isPaletteOpen, setPaletteOpen] = useState(false)
+  usePaletteShortcut(() => setPaletteOpen((open) => !open))
+
+  const sidebar = (onNavigate?: () => void) => (
+    <Sidebar
+      userName={userName}
+      list={
+        <ErrorBoundary title={t('error.boundary')}>
+          <SidebarList onNavigate={onNavigate} />
+        </ErrorBoundary>
+      }
+      themeMenu={<ThemeMenu />}
+      onOpenPalette={() => {
+        onNavigate?.()
+        setPaletteOpen(true)
+      }}
+      onNavigate={onNavigate}
+    />
+  )
+
+  return (
+    <div className="flex h-full flex-col lg:flex-row">
+      <a
+        href="#content"
+        className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
+      >
+        {t('nav.skip')}
+      </a>
+      <nav aria-label={t('nav.main')} className="hidden w-72 shrink-0 border-r border-border lg:block">
+        {sidebar()}
+      </nav>
+      <Drawer isOpen={isDrawerOpen} onOpenChange={setDrawerOpen}>
+        {sidebar(() => setDrawerOpen(false))}
+      </Drawer>
+      <main id="content" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+        <Outlet />
+      </main>
+      {isPaletteOpen && (
+        <Suspense>
+          <Palette onClose={() => setPaletteOpen(false)} />
+        </Suspense>
+      )}
+    </div>
+  )
+}
+
+function usePaletteShortcut(onToggle: () => void) {
+  useEffect(() => {
+    function handleKeyDown(event: KeyboardEvent) {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey) return
+      event.preventDefault()
+      onToggle()
+    }
+    window.addEventListener('keydown', handleKeyDown)
+    return () => window.removeEventListener('keydown', handleKeyDown)
+  })
+}

@@ -1,0 +1,3 @@
+export function SignInRoute() {
+  return null
+}

@@ -1,0 +1,37 @@
+import { Component, type ErrorInfo, type ReactNode } from 'react'
+import { ErrorState } from './error-state'
+
+export interface ErrorBoundaryProps {
+  /** What failed, as a short sentence. */
+  title: string
+  /** The boundary forgets its error when this changes, e.g. the id of what is shown. */
+  resetKey?: string
+  children: ReactNode
+}
+
+/** Keeps a crash inside one panel; the rest of the page goes on. */
+export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null }
+
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override componentDidCatch(error: Error, info: ErrorInfo): void {
+    console.error(error, info.componentStack)
+  }
+
+  override componentDidUpdate(previous: ErrorBoundaryProps): void {
+    if (this.state.error && previous.resetKey !== this.props.resetKey) this.setState({ error: null })
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state
+    if (!error) return this.props.children
+    return (
+      <div className="p-4">
+        <ErrorState error={error} title={this.props.title} onRetry={() => this.setState({ error: null })} />
+      </div>
+    )
+  }
+}

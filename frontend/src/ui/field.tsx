@@ -1,0 +1,46 @@
+import { CircleAlert } from 'lucide-react'
+import { useId, type ReactNode } from 'react'
+
+export interface FieldControlProps {
+  id: string
+  'aria-describedby': string | undefined
+  'aria-invalid': true | undefined
+}
+
+export interface FieldProps {
+  label: ReactNode
+  hint?: ReactNode
+  error?: ReactNode
+  /** "Optional" and the like, at the end of the label's line. */
+  note?: ReactNode
+  /** Receives the ids that tie the control to label, hint and error. */
+  children: (control: FieldControlProps) => ReactNode
+}
+
+/** A labelled control with its hint and its error. */
+export function Field({ label, hint, error, note, children }: FieldProps) {
+  const id = useId()
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
+  return (
+    <div className="flex min-w-0 flex-col gap-1.5">
+      <div className="flex items-baseline justify-between gap-2">
+        <label htmlFor={id} className="text-sm font-medium">
+          {label}
+        </label>
+        {note && <span className="text-xs text-faint">{note}</span>}
+      </div>
+      {children({ id, 'aria-describedby': describedBy || undefined, 'aria-invalid': error ? true : undefined })}
+      {hint && (
+        <p id={`${id}-hint`} className="text-xs text-muted">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} className="flex items-start gap-1.5 text-xs text-danger">
+          <CircleAlert aria-hidden className="mt-0.5 size-3 shrink-0" />
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}

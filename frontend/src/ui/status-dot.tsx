@@ -1,0 +1,35 @@
+import clsx from 'clsx'
+import type { Tone } from './badge'
+
+const TONES: Record<Tone, string> = {
+  neutral: 'bg-border-strong text-border-strong',
+  accent: 'bg-accent text-accent',
+  success: 'bg-success text-success',
+  warning: 'bg-signal text-signal',
+  danger: 'bg-danger text-danger',
+}
+
+export interface StatusDotProps {
+  tone: Tone
+  /** The state in words; colour alone says nothing to many. */
+  label: string
+  /** Something is going on right now. */
+  isActive?: boolean
+  className?: string
+}
+
+export function StatusDot({ tone, label, isActive, className }: StatusDotProps) {
+  return (
+    <span
+      role="img"
+      aria-label={label}
+      title={label}
+      className={clsx(
+        'inline-block size-2 shrink-0 rounded-full',
+        TONES[tone],
+        isActive && 'animate-[pulse-ring_1.6s_ease-out_infinite]',
+        className,
+      )}
+    />
+  )
+}

@@ -1,0 +1,14 @@
+import clsx from 'clsx'
+import type { ComponentProps } from 'react'
+import { CONTROL_CLASS } from './input'
+
+/** Grows with its text up to its max-height (set one with `className`). */
+export function Textarea({ className, ...props }: ComponentProps<'textarea'>) {
+  return (
+    <textarea
+      rows={3}
+      {...props}
+      className={clsx(CONTROL_CLASS, 'field-sizing-content resize-none px-3 py-2 text-base sm:text-sm', className)}
+    />
+  )
+}
