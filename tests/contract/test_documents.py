@@ -1,0 +1,29 @@
+"""What is written down stays true: README, lock files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app_server.config import Config
+
+ROOT = Path(__file__).parents[2]
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+
+
+def test_the_readme_names_every_variable_and_no_other() -> None:
+    named = set(re.findall(r"`SLIPWAY_([A-Z_]+)`", (ROOT / "README.md").read_text()))
+    assert named == {field.upper() for field in Config.model_fields}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_python_locks_carry_hashes_and_no_address(lock: Path) -> None:
+    text = lock.read_text()
+    assert "--hash=sha256:" in text
+    assert "://" not in text
+
+
+def test_the_npm_lock_records_no_download_address() -> None:
+    text = (ROOT / "frontend" / "package-lock.json").read_text()
+    assert '"resolved"' not in text
+    assert '"integrity"' in text
