@@ -1,8 +1,52 @@
-"""Signals to all that a command has started, not only to the one process we know."""
+"""Running programs so that all they start can be ended, not only the one process we know."""
 
+import asyncio
 import os
 import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Completed:
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+async def run_program(
+    *arguments: str | Path,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    stdin: bytes = b"",
+) -> Completed:
+    """The program's result. TimeoutError, like cancellation, leaves no process of its group behind."""
+    process = await asyncio.create_subprocess_exec(
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=cwd,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            stdout, stderr = await process.communicate(stdin)
+    finally:
+        if process.returncode is None:
+            signal_group(process.pid, signal.SIGKILL)
+            await process.wait()
+    return Completed(await process.wait(), stdout, stderr)
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:  # ended by itself meanwhile
+        return
 
 
 def signal_session(session: int, number: signal.Signals) -> None:

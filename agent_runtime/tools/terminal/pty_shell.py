@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.tools.terminal.launch import RC, set_modes, spawn
-from agent_runtime.workspace.processes import signal_session
+from agent_runtime.workspace.processes import signal_group, signal_session
 
 START_SECONDS = 20.0
 INTERRUPT_GRACE_SECONDS = 1.0
@@ -266,7 +266,4 @@ class PtyShell:
         group = os.tcgetpgrp(self._master)
         if group == self._process.pid and number == signal.SIGKILL:
             return
-        try:
-            os.killpg(group, number)
-        except ProcessLookupError:  # ended by itself meanwhile
-            return
+        signal_group(group, number)

@@ -1,0 +1,280 @@
+"""What changed in a git repository: the list, one file, the whole as a patch.
+
+Everything is read with the git program, with an index of its own: the user's index, configuration and
+object store stay as they are. Untracked files count as added, ignored ones do not count.
+"""
+
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from agent_runtime.workspace.environment import command_environment
+from agent_runtime.workspace.processes import run_program
+
+TIMEOUT_SECONDS = 60.0
+MAX_SHOWN_BYTES = 5 * 1024 * 1024
+# Files may vanish between being listed and being looked at, while an agent works.
+_ATTEMPTS = 3
+
+_OPTIONS = (
+    "-c", "core.quotepath=off",
+    "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "safe.directory=*",  # the workspace often belongs to another user than the server
+    "--literal-pathspecs",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C.UTF-8",
+}
+_DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames")
+
+
+class GitError(Exception):
+    """Git could not answer; the text is its own last words."""
+
+
+class NotARepositoryError(GitError):
+    """There is no git work tree at this path."""
+
+
+class UnknownRefError(GitError):
+    """The ref names no commit of this repository."""
+
+
+class UnknownFileError(GitError):
+    """The file is neither in the work tree nor in the base."""
+
+
+class ChangeStatus(StrEnum):
+    ADDED = "ADDED"
+    UPDATED = "UPDATED"
+    DELETED = "DELETED"
+    MOVED = "MOVED"
+
+
+@dataclass(frozen=True)
+class Change:
+    """`path` is relative to the repository; `old_path` is where a moved file was."""
+
+    status: ChangeStatus
+    path: str
+    old_path: str | None = None
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """The file before and now; None where it does not exist."""
+
+    original: str | None
+    modified: str | None
+
+
+async def changes(repository: Path, ref: str | None = None) -> list[Change]:
+    """Every file that differs from `ref` (see `base_of`), sorted by path."""
+    top = await top_level(repository)
+    base = await base_of(top, ref)
+    return await _changes(top, base)
+
+
+async def diff(file: Path, ref: str | None = None) -> FileDiff:
+    """`file` at `ref` (see `base_of`), followed through a rename, and as it is now."""
+    top = await top_level(_nearest_directory(file))
+    base = await base_of(top, ref)
+    name = str(file.parent.resolve().joinpath(file.name).relative_to(top))
+    original = await _content_at(top, base, name)
+    modified = await asyncio.to_thread(_content_now, file)
+    if original is None and modified is not None:
+        moves = {change.path: change.old_path for change in await _changes(top, base)}
+        if old_name := moves.get(name):
+            original = await _content_at(top, base, old_name)
+    if original is None and modified is None:
+        raise UnknownFileError(f"{name} exists neither in the work tree nor in {ref or 'the base'}.")
+    return FileDiff(_shown(original), _shown(modified))
+
+
+async def patch(repository: Path, base_ref: str | None = None) -> bytes:
+    """The whole change since `base_ref` (see `base_of`) for `git apply`, binary files included."""
+    top = await top_level(repository)
+    base = await base_of(top, base_ref)
+    prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
+    async with _index_with_untracked(top) as own:
+        return await _git(top, *_DIFF, "--binary", "--full-index", *prefixes, base, "--", own=own)
+
+
+async def top_level(path: Path) -> Path:
+    """The root of the work tree that `path` (a directory) belongs to."""
+    try:
+        return Path(os.fsdecode(await _git(path, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+    except GitError as error:
+        if "not a git repository" in str(error) or "must be run in a work tree" in str(error):
+            raise NotARepositoryError(f"{path} is not in a git repository.") from error
+        raise
+
+
+async def base_of(repository: Path, ref: str | None) -> str:
+    """The object to compare with.
+
+    That of `ref`; else where HEAD left its upstream, or the default branch of origin; else HEAD; else,
+    before the first commit, the empty tree.
+    """
+    if ref is not None:
+        if commit := await _commit(repository, ref):
+            return commit
+        raise UnknownRefError(f"{ref!r} names no commit of this repository.")
+    head = await _commit(repository, "HEAD")
+    if head is None:
+        return (await _git(repository, "hash-object", "-t", "tree", "--stdin")).decode().strip()
+    for candidate in ("@{upstream}", *(f"refs/remotes/origin/{name}" for name in ("HEAD", "main", "master"))):
+        if (other := await _commit(repository, candidate)) and (
+            base := await _answer(repository, "merge-base", head, other)
+        ):
+            return base
+    return head
+
+
+async def _changes(top: Path, base: str) -> list[Change]:
+    async with _index_with_untracked(top) as own:
+        output = await _git(top, *_DIFF, "--name-status", "-z", base, "--", own=own)
+    return sorted(_parse_name_status(output), key=lambda change: change.path)
+
+
+def _parse_name_status(output: bytes) -> list[Change]:
+    """From `--name-status -z`: a letter and a path, for renames two paths, each ended by NUL."""
+    fields = iter(os.fsdecode(output).split("\0")[:-1])
+    found: dict[str, Change] = {}
+    for letter in fields:
+        path = next(fields)
+        match letter[0]:
+            case "R":
+                change = Change(ChangeStatus.MOVED, next(fields), old_path=path)
+            case "A" | "C":
+                change = Change(ChangeStatus.ADDED, path if letter[0] == "A" else next(fields))
+            case "D":
+                change = Change(ChangeStatus.DELETED, path)
+            case _:  # modified, type changed, unmerged
+                change = Change(ChangeStatus.UPDATED, path)
+        found.setdefault(change.path, change)
+    return list(found.values())
+
+
+@asynccontextmanager
+async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
+    """The environment that makes git use a copy of the index, in which untracked files are known by name.
+
+    New objects go to a place of their own too: git writes the empty one for such names.
+    """
+    directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
+    try:
+        index, objects = await _git_path(top, "index"), await _git_path(top, "objects")
+        if index.exists():
+            await asyncio.to_thread(shutil.copy2, index, directory / "index")
+        (directory / "objects").mkdir()
+        own = {
+            "GIT_INDEX_FILE": str(directory / "index"),
+            "GIT_OBJECT_DIRECTORY": str(directory / "objects"),
+            # Quoted, since a colon would separate two directories.
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": '"' + re.sub(r'(["\\])', r"\\\1", str(objects)) + '"',
+        }
+        await _add_untracked(top, own)
+        yield own
+    finally:
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+async def _git_path(top: Path, name: str) -> Path:
+    return top / os.fsdecode(await _git(top, "rev-parse", "--git-path", name)).removesuffix("\n")
+
+
+async def _add_untracked(top: Path, own: Mapping[str, str]) -> None:
+    for attempt in range(_ATTEMPTS):
+        names = await _git(top, "ls-files", "--others", "--exclude-standard", "-z", own=own)
+        # A name that ends in a slash is a repository inside this one, with a history of its own.
+        files = [name for name in names.split(b"\0") if name and not name.endswith(b"/")]
+        if not files:
+            return
+        try:
+            await _git(
+                top, "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul",
+                own=own, stdin=b"\0".join(files),
+            )  # fmt: skip
+        except GitError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
+
+
+async def _content_at(top: Path, base: str, name: str) -> bytes | None:
+    listed = await _git(top, "ls-tree", "-z", base, "--", name)
+    if not listed or b" blob " not in listed.split(b"\t")[0]:
+        return None
+    return await _git(top, "cat-file", "blob", listed.split(b"\t")[0].split()[2].decode())
+
+
+def _content_now(file: Path) -> bytes | None:
+    if file.is_symlink():
+        return os.fsencode(file.readlink())  # as git sees it
+    return file.read_bytes() if file.is_file() else None
+
+
+def _shown(content: bytes | None) -> str | None:
+    if content is None:
+        return None
+    if len(content) > MAX_SHOWN_BYTES or b"\0" in content[:8192]:
+        kind = "Large" if len(content) > MAX_SHOWN_BYTES else "Binary"
+        return f"{kind} file, {len(content):,} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}\n"
+    return content.decode("utf-8", "replace")
+
+
+def _nearest_directory(path: Path) -> Path:
+    return next(parent for parent in path.parents if parent.is_dir())
+
+
+async def _commit(repository: Path, ref: str) -> str | None:
+    return await _answer(
+        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
+    )
+
+
+async def _answer(repository: Path, *arguments: str) -> str | None:
+    try:
+        return (await _git(repository, *arguments)).decode().strip() or None
+    except GitError:
+        return None
+
+
+async def _git(
+    directory: Path, *arguments: str, own: Mapping[str, str] | None = None, stdin: bytes = b""
+) -> bytes:
+    """What git prints; `own` is added to its environment. GitError when it fails."""
+    try:
+        done = await run_program(
+            "git",
+            *_OPTIONS,
+            *arguments,
+            cwd=directory,
+            environment=command_environment({**_ENVIRONMENT, **(own or {})}),
+            timeout_seconds=TIMEOUT_SECONDS,
+            stdin=stdin,
+        )
+    except TimeoutError as error:
+        raise GitError(f"git {arguments[0]} did not end within {TIMEOUT_SECONDS:.0f} seconds.") from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if shutil.which("git") is None:
+            raise GitError("git is not installed in this sandbox.") from error
+        raise NotARepositoryError(f"{directory} is not a directory.") from error
+    if done.exit_code != 0:
+        raise GitError(done.stderr.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
+    return done.stdout
