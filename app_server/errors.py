@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 logger = logging.getLogger(__name__)
@@ -126,12 +127,49 @@ _CODES_BY_STATUS = {error.status: error.code for error in AppError.__subclasses_
 }
 
 
+class InputError(BaseModel):
+    loc: list[str | int]
+    msg: str
+    type: str
+
+
+class Problem(BaseModel):
+    """RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    fix: str | None = None
+    errors: list[InputError] | None = None
+
+
+PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem (RFC 9457)",
+        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+"""What every route of the API's description says about failures; `add_problem_schema` defines the shape."""
+
+
+def add_problem_schema(description: dict[str, Any]) -> None:
+    """Adds the schema of `Problem` to an OpenAPI document. Adding it twice changes nothing."""
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas = description.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(schema.pop("$defs", {}), Problem=schema)
+
+
 def install_error_handlers(app: FastAPI) -> None:
     """Makes every failure of `app` a problem document; nothing else renders errors."""
     app.add_exception_handler(AppError, _on_app_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
-    app.add_exception_handler(Exception, _on_unexpected)
+    app.add_exception_handler(Exception, on_unexpected)
 
 
 def problem(
@@ -210,7 +248,8 @@ async def _on_http_exception(request: Request, error: Exception) -> JSONResponse
     )
 
 
-async def _on_unexpected(request: Request, error: Exception) -> JSONResponse:
+async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
+    """The reply to a bug of ours: says nothing about it but where to look."""
     logger.error("unexpected error", exc_info=error, extra={"request_id": request_id(request)})
     return problem(
         request,

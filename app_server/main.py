@@ -4,24 +4,51 @@ The public app serves browsers and API clients. The inner app serves sandboxes a
 share the objects that `lifespan` makes; handlers find them on `request.state`.
 """
 
+import asyncio
+import logging
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI
+from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app_server import demo, status, web_client
 from app_server.background import Background
 from app_server.config import Config
 from app_server.database import Database
 from app_server.encryption import load_cipher
-from app_server.errors import install_error_handlers
+from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
+from app_server.llm_gateway import router as llm_gateway
+from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext
 from app_server.migrate import migrate
+from app_server.pubsub import make_pubsub
+from app_server.settings import router as settings
+from app_server.settings.profiles import add_demo_profile
+from app_server.sign_in import router as sign_in
+from app_server.static import install_frontend
+from app_server.users import router as users
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
+from app_server.version import VERSION
+from app_server.wellformed import require_wellformed_text
+
+logger = logging.getLogger(__name__)
 
 State = dict[str, Any]
+
+
+_PUBLIC_ROUTERS = (
+    status.router,
+    users.router,
+    sign_in.router,
+    settings.router,
+    web_client.router,
+)
+_INNER_ROUTERS: tuple[APIRouter, ...] = (status.inner_router, llm_gateway.router)
 
 
 @asynccontextmanager
@@ -29,12 +56,12 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
     """Everything with a life, opened in order and closed in reverse."""
     config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with AsyncExitStack() as stack:
-        database = Database(config.resolved_database_url)
-        stack.push_async_callback(database.close)
-        await migrate(database)
-        await _ensure_owner(database)
+        database = await _open_database(config, stack)
+        await _make_demo(config)
         cipher = load_cipher(config)
-        http = await stack.enter_async_context(httpx.AsyncClient(timeout=30))
+        http = await stack.enter_async_context(_http_client())
+        pubsub = make_pubsub(config.redis_url.get_secret_value() if config.redis_url else None)
+        stack.push_async_callback(pubsub.close)
         background = Background()
         stack.push_async_callback(background.close)
         yield {
@@ -43,26 +70,48 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "cipher": cipher,
             "http": http,
             "background": background,
+            "pubsub": pubsub,
         }
-
-
-async def _ensure_owner(database: Database) -> None:
-    async with database.session() as session:
-        if await find_owner(session) is None:
-            await create_user(session, name="Owner", role=Role.OWNER)
 
 
 def create_app(config: Config) -> FastAPI:
     """The public app."""
-    app = FastAPI(title="Slipway")
+    app = _PublicApp(
+        title="Slipway",
+        version=VERSION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=PROBLEM_RESPONSES,
+        dependencies=[Depends(require_wellformed_text)],
+        middleware=[
+            Middleware(RequestContext),
+            Middleware(HostCheck, config=config),
+            Middleware(OriginCheck, config=config),
+            Middleware(BodyLimit, max_bytes=config.max_body_bytes),
+        ],
+    )
     install_error_handlers(app)
+    for router in _PUBLIC_ROUTERS:
+        app.include_router(router)
+    install_frontend(app)
     return app
 
 
 def create_inner_app(config: Config) -> FastAPI:
     """The app for sandboxes: events in, LLM calls out."""
-    app = FastAPI(title="Slipway, inner listener", openapi_url=None)
+    app = FastAPI(
+        title="Slipway, inner listener",
+        version=VERSION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[Middleware(RequestContext), Middleware(BodyLimit, max_bytes=config.max_body_bytes)],
+    )
     install_error_handlers(app)
+    for router in _INNER_ROUTERS:
+        app.include_router(router)
     return app
 
 
@@ -75,3 +124,33 @@ class WithState:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app({**scope, "state": dict(self._state)}, receive, send)
+
+
+class _PublicApp(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        description = super().openapi()
+        add_problem_schema(description)
+        return description
+
+
+def _http_client() -> httpx.AsyncClient:
+    # No limit on connections: a model's replies may occupy many for minutes.
+    return httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=None))
+
+
+async def _make_demo(config: Config) -> None:
+    try:
+        await asyncio.to_thread(demo.make_repository, config.home)
+    except (OSError, subprocess.SubprocessError):
+        logger.exception("the demo repository cannot be made; is git installed?")
+
+
+async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
+    database = Database(config.resolved_database_url)
+    stack.push_async_callback(database.close)
+    await migrate(database)
+    async with database.session() as session:
+        if await find_owner(session) is None:
+            owner = await create_user(session, name="Owner", role=Role.OWNER)
+            await add_demo_profile(session, owner.id)
+    return database

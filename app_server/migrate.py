@@ -18,13 +18,17 @@ _POSTGRES_LOCK = 7_164_301
 
 async def migrate(database: Database) -> None:
     """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it."""
-    async with database.engine.connect() as connection:
-        is_current = await connection.run_sync(_current_revision) == newest_revision()
-    if not is_current:
+    if not await is_current(database):
         await asyncio.to_thread(importlib.import_module, "alembic.command")
         async with database.engine.begin() as connection:
             await _wait_for_other_servers(connection)
             await connection.run_sync(_upgrade)
+
+
+async def is_current(database: Database) -> bool:
+    """Whether the schema is that of this version."""
+    async with database.engine.connect() as connection:
+        return await connection.run_sync(_current_revision) == newest_revision()
 
 
 def newest_revision() -> str:

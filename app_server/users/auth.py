@@ -14,10 +14,9 @@ from starlette.requests import HTTPConnection
 from app_server.database import Database, now
 from app_server.errors import Forbidden, NotAuthenticated
 from app_server.logs import bind
+from app_server.middleware import SESSION_COOKIE
 from app_server.users.models import ApiKey, Role, User, WebSession
 from app_server.users.tokens import token_hash
-
-SESSION_COOKIE = "slipway_session"
 
 _KEY_TOUCH_INTERVAL = timedelta(minutes=1)
 _SESSION_TOUCH_INTERVAL = timedelta(hours=1)

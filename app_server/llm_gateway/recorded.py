@@ -1,0 +1,148 @@
+"""A model that was recorded: the same turns every time, streamed as if they were thought of now.
+
+Stateless: which turn is next is told by how many replies the conversation has already.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+from fastapi import Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from app_server.errors import NotFound
+
+_RECORDINGS = Path(__file__).parent / "recordings"
+_WORD = re.compile(r"\S+\s*|\s+")
+_PAUSE_SECONDS = 0.015
+_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+
+
+class ToolCall(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    arguments: dict[str, JsonValue]
+
+
+class Turn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reasoning: str = ""
+    content: str = ""
+    tool_calls: list[ToolCall] = []
+
+
+class Recording(BaseModel):
+    """`after_end` answers whatever is asked once the turns are used up."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    description: str
+    turns: list[Turn]
+    after_end: str
+
+
+def replay(name: str, body: dict[str, Any], *, working_dir: str) -> Response:
+    """The next turn of the recording. Raises NotFound `recording_not_found`."""
+    recording = load_recording(name)
+    index = sum(1 for message in _messages(body) if message.get("role") == "assistant")
+    turn = recording.turns[index] if index < len(recording.turns) else Turn(content=recording.after_end)
+    message = _message(turn, index, working_dir)
+    frame = {"id": f"chatcmpl-recorded-{index}", "created": 0, "model": f"recorded/{name}"}
+    if body.get("stream"):
+        return StreamingResponse(_stream(frame, message, body), media_type="text/event-stream")
+    return Response(orjson.dumps(_completion(frame, message)), media_type="application/json")
+
+
+@cache
+def load_recording(name: str) -> Recording:
+    path = _RECORDINGS / f"{name}.json"
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or not path.is_file():
+        raise NotFound(f"There is no recording named {name!r}.", code="recording_not_found")
+    return Recording.model_validate_json(path.read_bytes())
+
+
+def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
+    messages = body.get("messages")
+    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+
+
+def _message(turn: Turn, index: int, working_dir: str) -> dict[str, Any]:
+    """The turn as an assistant's message, its placeholders filled."""
+
+    def filled(value: JsonValue) -> JsonValue:
+        match value:
+            case str():
+                return value.replace("{{working_dir}}", working_dir)
+            case list():
+                return [filled(item) for item in value]
+            case dict():
+                return {name: filled(item) for name, item in value.items()}
+            case _:
+                return value
+
+    message: dict[str, Any] = {"role": "assistant", "content": filled(turn.content)}
+    if turn.reasoning:
+        message["reasoning_content"] = turn.reasoning
+    if turn.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{index}_{number}",
+                "type": "function",
+                "function": {
+                    "name": call.name,
+                    "arguments": orjson.dumps(filled(dict(call.arguments))).decode(),
+                },
+            }
+            for number, call in enumerate(turn.tool_calls)
+        ]
+    return message
+
+
+def _finish_reason(message: dict[str, Any]) -> str:
+    return "tool_calls" if "tool_calls" in message else "stop"
+
+
+def _completion(frame: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    choice = {"index": 0, "message": message, "finish_reason": _finish_reason(message)}
+    return {**frame, "object": "chat.completion", "choices": [choice], "usage": _USAGE}
+
+
+async def _stream(
+    frame: dict[str, Any], message: dict[str, Any], body: dict[str, Any]
+) -> AsyncIterator[bytes]:
+    chunk = {**frame, "object": "chat.completion.chunk"}
+    for delta in _deltas(message):
+        yield _event({**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        await asyncio.sleep(_PAUSE_SECONDS)
+    last = {"index": 0, "delta": {}, "finish_reason": _finish_reason(message)}
+    yield _event({**chunk, "choices": [last]})
+    options = body.get("stream_options")
+    if isinstance(options, dict) and options.get("include_usage"):
+        yield _event({**chunk, "choices": [], "usage": _USAGE})
+    yield b"data: [DONE]\n\n"
+
+
+def _deltas(message: dict[str, Any]) -> list[dict[str, Any]]:
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    for field in ("reasoning_content", "content"):
+        deltas += [{field: word} for word in _WORD.findall(message.get(field, ""))]
+    for index, call in enumerate(message.get("tool_calls", [])):
+        function = call["function"]
+        head = {"index": index, "id": call["id"], "type": "function"}
+        deltas.append({"tool_calls": [{**head, "function": {"name": function["name"], "arguments": ""}}]})
+        deltas += [
+            {"tool_calls": [{"index": index, "function": {"arguments": word}}]}
+            for word in _WORD.findall(function["arguments"])
+        ]
+    return deltas
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"

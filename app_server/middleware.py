@@ -1,0 +1,221 @@
+"""What every request passes before it reaches a route: an id, Host and Origin checks, limits, headers.
+
+Plain ASGI, so that streams and WebSockets pass through untouched.
+"""
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app_server.config import Config
+from app_server.errors import on_unexpected, problem
+from app_server.logs import bind
+
+logger = logging.getLogger(__name__)
+
+SESSION_COOKIE: Final = "slipway_session"
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_WILDCARD_HOSTS = frozenset({"0.0.0.0", "::", ""})
+
+# Styles may be inline (dialogs and toasts set them); scripts never.
+_CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_SECURITY_HEADERS = {
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class RequestContext:
+    """Outermost: gives the request its id, puts our headers on the reply, turns a crash into a problem."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        # An id from outside would let a client forge our log lines.
+        request_id = scope["slipway.request_id"] = secrets.token_hex(8)
+        bind(request_id=request_id)
+        has_started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
+            if message["type"] == "http.response.start":
+                has_started = True
+                _add_headers(message, request_id, scope["path"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            if has_started:
+                # The only honest end of a reply that broke in the middle is a cut connection, which
+                # the server makes of a reply that is not finished.
+                logger.exception("a reply broke off")
+                return
+            response = await on_unexpected(Request(scope), error)
+            await response(scope, receive, send_with_headers)
+
+
+class HostCheck:
+    """Refuses names that are not ours, so that DNS rebinding cannot make a browser talk to us (421)."""
+
+    def __init__(self, app: ASGIApp, *, config: Config) -> None:
+        self._app = app
+        self._names = allowed_host_names(config)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or _host_name(Headers(scope=scope).get("host", "")) in self._names:
+            await self._app(scope, receive, send)
+            return
+        await _refuse(
+            scope,
+            receive,
+            send,
+            status=421,
+            code="host_not_allowed",
+            detail="This server does not answer to the name in the Host header.",
+            fix="Add the name to SLIPWAY_ALLOWED_HOSTS, or set SLIPWAY_PUBLIC_URL.",
+        )
+
+
+class OriginCheck:
+    """Refuses what a foreign web page makes a browser do in our user's name (403)."""
+
+    def __init__(self, app: ASGIApp, *, config: Config) -> None:
+        self._app = app
+        self._public_netloc = urlsplit(config.base_url).netloc.lower()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _changes_state(scope) or self._is_ours(HTTPConnection(scope)):
+            await self._app(scope, receive, send)
+            return
+        await _refuse(
+            scope,
+            receive,
+            send,
+            status=403,
+            code="origin_not_allowed",
+            detail="This request did not come from our own pages.",
+            fix="Open Slipway at its own address, or use an API key instead of the browser's cookie.",
+        )
+
+    def _is_ours(self, connection: HTTPConnection) -> bool:
+        headers = connection.headers
+        if "x-session-api-key" in headers or "authorization" in headers:
+            return True  # No browser adds these by itself; the cookie is not looked at then.
+        if (origin := headers.get("origin")) is None:
+            return SESSION_COOKIE not in connection.cookies
+        return _netloc(origin) in {headers.get("host", "").lower(), self._public_netloc}
+
+
+class BodyLimit:
+    """Refuses bodies over `max_bytes`, told or untold (413), and null characters in the address (400)."""
+
+    def __init__(self, app: ASGIApp, *, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif "\x00" in scope["path"] or b"%00" in scope["query_string"]:
+            detail = "The address must not contain null characters."
+            await _refuse(scope, receive, send, status=400, code="bad_request", detail=detail)
+        elif _told_length(scope) > self._max_bytes:
+            detail = f"The body must not be larger than {self._max_bytes} bytes."
+            await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
+        else:
+            await self._app(scope, self._limited(receive), send)
+
+    def _limited(self, receive: Receive) -> Callable[[], Awaitable[Message]]:
+        seen = 0
+
+        async def receive_limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._max_bytes:
+                # The framework lets this class, and only this one, out of its body parsing.
+                raise HTTPException(413, f"The body must not be larger than {self._max_bytes} bytes.")
+            return message
+
+        return receive_limited
+
+
+def allowed_host_names(config: Config) -> frozenset[str]:
+    """The names of this server, lower case, without port and brackets."""
+    told = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
+    names = {name for host in told if (name := _host_name(host))}
+    return frozenset(_LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
+
+
+def _changes_state(scope: Scope) -> bool:
+    return scope["type"] == "websocket" or (scope["type"] == "http" and scope["method"] not in _SAFE_METHODS)
+
+
+def _told_length(scope: Scope) -> int:
+    told = Headers(scope=scope).get("content-length", "")
+    return int(told) if told.isdecimal() and len(told) < 20 else 0
+
+
+def _add_headers(message: Message, request_id: str, path: str) -> None:
+    headers = MutableHeaders(scope=message)
+    headers["X-Request-ID"] = request_id
+    for name, value in _SECURITY_HEADERS.items():
+        headers.setdefault(name, value)
+    # Built files carry a hash of their content in their name.
+    is_asset = path.startswith("/assets/") and message["status"] in {200, 206, 304}
+    headers.setdefault("Cache-Control", "public, max-age=31536000, immutable" if is_asset else "no-store")
+
+
+async def _refuse(
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    status: int,
+    code: str,
+    detail: str,
+    fix: str | None = None,
+) -> None:
+    logger.info("request refused", extra={"code": code, "status": status})
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 4001, "reason": code})  # before accept: HTTP 403
+        return
+    response = problem(Request(scope), status=status, code=code, detail=detail, fix=fix)
+    await response(scope, receive, send)

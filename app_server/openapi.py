@@ -1,0 +1,11 @@
+"""Prints the public app's OpenAPI document, the same bytes every time: `python -m app_server.openapi`."""
+
+import json
+import sys
+
+from app_server.config import Config
+from app_server.main import create_app
+
+if __name__ == "__main__":
+    json.dump(create_app(Config()).openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
+    sys.stdout.write("\n")

@@ -1,0 +1,135 @@
+"""LLM profiles: a user's named model configurations, one of them active."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server import demo
+from app_server.encryption import Cipher
+from app_server.errors import BadRequest, Conflict, NotFound
+from app_server.settings.models import RECORDED_PREFIX, LLMProfile
+from app_server.settings.schemas import LLMSettings
+
+MAX_PROFILES = 50
+DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
+
+
+async def list_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMProfile]:
+    query = select(LLMProfile).where(LLMProfile.user_id == user_id).order_by(LLMProfile.name)
+    return (await session.scalars(query)).all()
+
+
+async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
+    """The profile of that name; None: the active one. Raises NotFound `llm_profile_not_found`."""
+    query = select(LLMProfile).where(LLMProfile.user_id == user_id)
+    query = query.where(LLMProfile.is_active) if name is None else query.where(LLMProfile.name == name)
+    profile = await session.scalar(query)
+    if profile is None:
+        raise NotFound(
+            "No model is chosen." if name is None else f"There is no model profile named {name!r}.",
+            code="llm_profile_not_found",
+            fix="Add or choose a model in the settings.",
+        )
+    return profile
+
+
+async def add_demo_profile(session: AsyncSession, user_id: UUID) -> None:
+    """What every new user starts with: a recorded model, active until a real one is added."""
+    session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
+    await session.flush()
+
+
+async def save_profile(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
+) -> LLMProfile:
+    """The profile of that name, made or changed. The first real model becomes the active one.
+
+    An `api_key` that is left out keeps the stored one; an empty one clears it.
+    """
+    _refuse_built_in(name)
+    if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
+        raise BadRequest("There is no such recording.", code="recording_not_found")
+    profiles = await list_profiles(session, user_id)
+    known = next((each for each in profiles if each.name == name), None)
+    profile = known or _add(session, user_id, name, profiles)
+    profile.model, profile.base_url = llm.model, llm.base_url
+    if llm.api_key is not None:
+        key = llm.api_key.get_secret_value()
+        profile.api_key_encrypted = cipher.encrypt(key) if key else None
+    await _flush(session, name)
+    if known is None and all(each.is_recording for each in profiles) and not profile.is_recording:
+        await _activate(session, profile)
+    return profile
+
+
+async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> None:
+    """Deletes it; if it was the active one, the newest of the others takes its place."""
+    _refuse_built_in(name)
+    profile = await get_profile(session, user_id, name)
+    was_active = profile.is_active
+    await session.delete(profile)
+    await session.flush()
+    if was_active:
+        rest = await list_profiles(session, user_id)
+        await _activate(session, max(rest, key=lambda each: (not each.is_recording, each.created_at)))
+
+
+async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
+    profile = await get_profile(session, user_id, name)
+    await _activate(session, profile)
+    return profile
+
+
+async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_name: str) -> LLMProfile:
+    """Raises Conflict `llm_profile_exists` when the new name is taken."""
+    _refuse_built_in(name)
+    _refuse_built_in(new_name)
+    profile = await get_profile(session, user_id, name)
+    profile.name = new_name
+    await _flush(session, new_name)
+    return profile
+
+
+def _add(session: AsyncSession, user_id: UUID, name: str, profiles: Sequence[LLMProfile]) -> LLMProfile:
+    if len(profiles) >= MAX_PROFILES:
+        raise Conflict(
+            f"You have {MAX_PROFILES} model profiles, which is as many as there can be.",
+            code="too_many_llm_profiles",
+            fix="Delete one that is no longer used.",
+        )
+    profile = LLMProfile(user_id=user_id, name=name, is_active=False)
+    session.add(profile)
+    return profile
+
+
+async def _activate(session: AsyncSession, profile: LLMProfile) -> None:
+    if profile.is_active:
+        return
+    # In two statements: the database allows one active profile at any moment.
+    others = update(LLMProfile).where(LLMProfile.user_id == profile.user_id, LLMProfile.is_active)
+    await session.execute(others.values(is_active=False))
+    profile.is_active = True
+    await session.flush()
+
+
+async def _flush(session: AsyncSession, name: str) -> None:
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            f"There is a model profile named {name!r} already.",
+            code="llm_profile_exists",
+            fix="Choose another name.",
+        ) from error
+
+
+def _refuse_built_in(name: str) -> None:
+    if name == demo.PROFILE:
+        raise Conflict(
+            f"The profile {name!r} is built in and stays as it is.",
+            code="llm_profile_built_in",
+            fix="Choose another name.",
+        )

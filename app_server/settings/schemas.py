@@ -1,0 +1,73 @@
+"""LLM profiles on the wire. Keys go in and never come out."""
+
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    SecretStr,
+    StringConstraints,
+    TypeAdapter,
+)
+
+_NAME_PATTERN = r"^[A-Za-z0-9._-]{1,64}$"
+_HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
+
+
+def _checked_base_url(text: str) -> str | None:
+    """The URL as it was typed, less trailing slashes; nothing typed: None. Raises ValueError."""
+    if not text:
+        return None
+    url = _HTTP_URL.validate_python(text)
+    if url.username or url.password:
+        raise ValueError("credentials belong in api_key, not in the URL")
+    if url.query or url.fragment:
+        raise ValueError("the URL must end with its path")
+    return text.rstrip("/")
+
+
+ProfileName = Annotated[str, StringConstraints(pattern=_NAME_PATTERN)]
+ProfileNameInPath = Annotated[str, Path(pattern=_NAME_PATTERN)]
+ModelName = Annotated[str, StringConstraints(pattern=r"^[^\s\x00-\x1f]+$", max_length=200)]
+BaseUrl = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=2000), AfterValidator(_checked_base_url)
+]
+
+
+class LLMSettings(BaseModel):
+    """`api_key` left out keeps the stored key, an empty one clears it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: ModelName
+    base_url: BaseUrl | None = None
+    api_key: SecretStr | None = Field(default=None, max_length=10_000)
+
+
+class SaveProfile(BaseModel):
+    llm: LLMSettings
+
+
+class RenameProfile(BaseModel):
+    new_name: ProfileName
+
+
+class LLMProfileInfo(BaseModel):
+    """`is_recording`: a recorded reply is played; no key, no cost."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    model: str
+    base_url: str | None
+    api_key_set: bool
+    is_recording: bool
+
+
+class LLMProfiles(BaseModel):
+    profiles: list[LLMProfileInfo]
+    active_profile: str | None

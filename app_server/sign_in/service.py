@@ -1,0 +1,63 @@
+"""Signing in: a one-time link is traded for a browser session."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.database import now
+from app_server.errors import BadRequest, Gone
+from app_server.users.models import SignInLink, User, WebSession
+from app_server.users.tokens import new_token, token_hash
+
+LINK_LIFETIME = timedelta(hours=24)
+
+_KEPT_FOR_EXPLANATION = timedelta(days=7)
+_FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
+
+
+async def create_link(session: AsyncSession, user_id: UUID) -> str:
+    """A new one-time token, valid for 24 hours. Only its hash is kept."""
+    await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
+    token = new_token()
+    session.add(SignInLink(token_hash=token_hash(token), user_id=user_id, expires_at=now() + LINK_LIFETIME))
+    await session.flush()
+    return token
+
+
+async def sign_in_with_link(session: AsyncSession, token: str, *, lifetime: timedelta) -> tuple[User, str]:
+    """The user, and the cookie of a new browser session. Of two at once, one wins.
+
+    Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`.
+    """
+    unused = update(SignInLink).where(
+        SignInLink.token_hash == token_hash(token),
+        SignInLink.used_at.is_(None),
+        SignInLink.expires_at > now(),
+    )
+    user_id = await session.scalar(unused.values(used_at=now()).returning(SignInLink.user_id))
+    if user_id is None:
+        raise await _why_not(session, token)
+    return await session.get_one(User, user_id), await _create_web_session(session, user_id, lifetime)
+
+
+async def sign_out(session: AsyncSession, cookie: str) -> None:
+    await session.execute(delete(WebSession).where(WebSession.token_hash == token_hash(cookie)))
+
+
+async def _create_web_session(session: AsyncSession, user_id: UUID, lifetime: timedelta) -> str:
+    await session.execute(delete(WebSession).where(WebSession.expires_at < now()))
+    cookie = new_token()
+    session.add(WebSession(token_hash=token_hash(cookie), user_id=user_id, expires_at=now() + lifetime))
+    await session.flush()
+    return cookie
+
+
+async def _why_not(session: AsyncSession, token: str) -> BadRequest | Gone:
+    link = await session.scalar(select(SignInLink).where(SignInLink.token_hash == token_hash(token)))
+    if link is None:
+        return BadRequest("This sign-in link is not one of ours.", code="sign_in_link_invalid", fix=_FIX)
+    if link.used_at is not None:
+        return Gone("This sign-in link has been used already.", code="sign_in_link_used", fix=_FIX)
+    return Gone("This sign-in link has expired.", code="sign_in_link_expired", fix=_FIX)

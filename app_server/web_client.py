@@ -1,0 +1,48 @@
+"""What a browser needs to know before anybody is signed in."""
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict
+
+from app_server import demo
+from app_server.config import Config
+from app_server.version import VERSION
+
+router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
+
+
+class SandboxInfo(BaseModel):
+    """`warning` says what an agent could reach when sandboxes are not isolated."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    backend: Literal["docker", "process"]
+    is_isolated: bool
+    warning: str | None
+
+
+class DemoInfo(BaseModel):
+    """A conversation that works without any key: its model profile, its repository, its task."""
+
+    profile: str
+    repository: str
+    task: str
+
+
+class WebClientConfig(BaseModel):
+    version: str
+    sandbox: SandboxInfo
+    demo: DemoInfo
+
+
+@router.get("/config")
+async def get_web_client_config(request: Request) -> WebClientConfig:
+    config: Config = request.state.config
+    return WebClientConfig(
+        version=VERSION,
+        sandbox=SandboxInfo.model_validate(request.state.sandboxes.describe()),
+        demo=DemoInfo(
+            profile=demo.PROFILE, repository=str(demo.repository_path(config.home)), task=demo.TASK
+        ),
+    )

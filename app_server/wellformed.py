@@ -1,0 +1,35 @@
+"""Refuses text that no database can keep: null characters and lone surrogates in JSON bodies."""
+
+import re
+from collections.abc import Iterable
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import JsonValue
+
+# JSON can only bring these in as escapes, so most bodies need no second look.
+_SUSPICIOUS = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
+
+
+async def require_wellformed_text(request: Request) -> None:
+    """Raises a validation error when a text in the JSON body is not well formed."""
+    if "json" not in request.headers.get("content-type", ""):
+        return
+    if not _SUSPICIOUS.search(await request.body()):
+        return
+    if any(_ILL_FORMED.search(text) for text in _texts(await request.json())):
+        message = "text must not contain null characters or lone surrogates"
+        raise RequestValidationError([{"loc": ("body",), "msg": message, "type": "ill_formed_text"}])
+
+
+def _texts(value: JsonValue) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
