@@ -66,6 +66,7 @@ class Conversation:
         self._view = View()
         self._subscribers: list[Subscriber] = []
         self._run_task: asyncio.Task[None] | None = None
+        self.is_deleted = False
         for record in log.records():
             self._take(parse_event(record.body), record.seen_seq)
 
@@ -188,10 +189,12 @@ class Conversation:
             await self._cancel_run()
         for tool in self.tools.values():
             await tool.close()
+        self._publish(frames.END)
         self.log.close()
 
     async def delete(self) -> None:
         """Closes it and removes its directory. The workspace stays."""
+        self.is_deleted = True
         await self.close()
         await asyncio.to_thread(shutil.rmtree, self.directory)
 

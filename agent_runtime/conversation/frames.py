@@ -23,6 +23,10 @@ class Frame:
     is_reported: bool = True
 
 
+END = Frame(b"", is_reported=False)
+"""The last thing a conversation publishes, when it is closed. Never sent."""
+
+
 def durable(seq: int, event: bytes) -> Frame:
     return Frame(b'{"type":"durable","seq":%d,"event":%b}' % (seq, event), event, seq)
 

@@ -1,0 +1,65 @@
+"""Who may call: everybody who holds a session key."""
+
+import asyncio
+import hmac
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Header, Request, WebSocket, WebSocketDisconnect
+
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.wire import API_KEY_HEADER
+
+CLOSE_NOT_AUTHENTICATED = 4001
+FIRST_FRAME_TIMEOUT_SECONDS = 10
+
+
+def is_accepted(given: str | None, keys: Sequence[str]) -> bool:
+    """Whether `given` is one of `keys`, in a time that does not tell how nearly. No keys: everything is."""
+    if not keys:
+        return True
+    matches = [hmac.compare_digest((given or "").encode(), key.encode()) for key in keys]
+    return any(matches)
+
+
+async def require_key(
+    request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
+) -> None:
+    """A dependency: 401 without an accepted key."""
+    if not is_accepted(key, request.app.state.config.session_keys):
+        raise ServerProblem(
+            401,
+            "not_authenticated",
+            "This server needs a session key.",
+            f"Send it in the header {API_KEY_HEADER}.",
+        )
+
+
+async def accept_socket(socket: WebSocket, keys: Sequence[str]) -> bool:
+    """Accepts a socket and learns its key from the query, a header or the first frame.
+
+    False when it was closed: the key is wrong or does not come.
+    """
+    await socket.accept()
+    given = socket.query_params.get("session_api_key") or socket.headers.get(API_KEY_HEADER)
+    if given is None and keys:
+        given = await _key_in_first_frame(socket)
+    if is_accepted(given, keys):
+        return True
+    await socket.close(CLOSE_NOT_AUTHENTICATED, "Authentication failed")
+    return False
+
+
+def is_auth_frame(frame: Any) -> bool:
+    return isinstance(frame, dict) and frame.get("type") == "auth"
+
+
+async def _key_in_first_frame(socket: WebSocket) -> str | None:
+    try:
+        async with asyncio.timeout(FIRST_FRAME_TIMEOUT_SECONDS):
+            frame = orjson.loads(await socket.receive_text())
+    except (TimeoutError, orjson.JSONDecodeError, WebSocketDisconnect, KeyError):
+        return None
+    key = frame.get("session_api_key") if is_auth_frame(frame) else None
+    return key if isinstance(key, str) else None

@@ -1,0 +1,129 @@
+"""Conversations: create, find, run, stop, delete."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response, status
+
+from agent_runtime.conversation.conversation import AlreadyRunningError, Conversation
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.registry import Registry
+from agent_runtime.server.routers.state import Conversations, Found
+from agent_runtime.wire import (
+    MAX_MESSAGE_BYTES,
+    ConversationInfo,
+    ConversationPage,
+    FinalResponse,
+    SendMessageRequest,
+    StartConversationRequest,
+    Success,
+)
+
+router = APIRouter(prefix="/api/conversations", tags=["conversations"])
+
+MAX_PAGE = 100
+
+
+@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": ConversationInfo}})
+async def create(
+    request: StartConversationRequest, response: Response, registry: Conversations
+) -> ConversationInfo:
+    """Creates a conversation. One whose id exists is given back unchanged, with 200."""
+    if request.initial_message is not None:
+        check_size(request.initial_message)
+    conversation, is_new = registry.create(request)
+    if not is_new:
+        response.status_code = status.HTTP_200_OK
+    elif request.initial_message is not None:
+        deliver(conversation, request.initial_message)
+    return conversation.info()
+
+
+@router.get("/search")
+async def search(
+    registry: Conversations,
+    page_id: UUID | None = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
+    status: ExecutionStatus | None = None,
+) -> ConversationPage:
+    """Newest first."""
+    found = _with_status(registry, status)
+    start = next((at for at, info in enumerate(found) if info.id == page_id), 0)
+    following = found[start + limit : start + limit + 1]
+    next_page_id = following[0].id.hex if following else None
+    return ConversationPage(items=found[start : start + limit], next_page_id=next_page_id)
+
+
+@router.get("/count")
+async def count(registry: Conversations, status: ExecutionStatus | None = None) -> int:
+    return len(_with_status(registry, status)) if status else len(registry.ids())
+
+
+@router.get("")
+async def get_many(
+    registry: Conversations, ids: Annotated[list[UUID], Query(max_length=99)]
+) -> list[ConversationInfo | None]:
+    """In the order asked for; null where there is none."""
+    known = set(registry.ids())
+    return [registry.get(one).info() if one in known else None for one in ids]
+
+
+@router.get("/{conversation_id}")
+async def get(conversation: Found) -> ConversationInfo:
+    return conversation.info()
+
+
+@router.delete("/{conversation_id}")
+async def delete(conversation_id: UUID, registry: Conversations) -> Success:
+    await registry.delete(conversation_id)
+    return Success()
+
+
+@router.post("/{conversation_id}/run", responses={409: {"description": "A run is going on"}})
+async def run(conversation: Found) -> Success:
+    try:
+        conversation.start()
+    except AlreadyRunningError as error:
+        raise ServerProblem(409, "already_running", "The conversation is running already.") from error
+    return Success()
+
+
+@router.post("/{conversation_id}/pause")
+async def pause(conversation: Found) -> Success:
+    conversation.pause()
+    return Success()
+
+
+@router.post("/{conversation_id}/interrupt")
+async def interrupt(conversation: Found) -> Success:
+    await conversation.interrupt()
+    return Success()
+
+
+@router.get("/{conversation_id}/agent_final_response")
+async def agent_final_response(conversation: Found) -> FinalResponse:
+    return FinalResponse(response=conversation.state.final_response)
+
+
+def check_size(message: SendMessageRequest) -> None:
+    """413 for a message with too much text."""
+    if message.size_bytes > MAX_MESSAGE_BYTES:
+        raise ServerProblem(
+            413,
+            "message_too_large",
+            f"A message may carry {MAX_MESSAGE_BYTES} bytes of text; this one has {message.size_bytes}.",
+            "Upload long texts as files and mention their path.",
+        )
+
+
+def deliver(conversation: Conversation, message: SendMessageRequest) -> None:
+    """Adds the message; with `run`, a run answers it: the one going on, or a new one."""
+    conversation.send(message.to_message(), message_id=message.id)
+    if message.run and not conversation.is_running:
+        conversation.start()
+
+
+def _with_status(registry: Registry, wanted: ExecutionStatus | None) -> list[ConversationInfo]:
+    infos = [registry.get(conversation_id).info() for conversation_id in registry.ids()]
+    return [info for info in infos if wanted is None or info.execution_status is wanted]

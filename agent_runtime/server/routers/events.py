@@ -1,0 +1,112 @@
+"""The events of a conversation: read the log, add a message."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Body, Depends, Query, Response
+
+from agent_runtime.conversation.log import Filter
+from agent_runtime.events.union import parse_event
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.conversations import check_size, deliver
+from agent_runtime.server.routers.state import Found
+from agent_runtime.wire import SendMessageRequest, Success
+
+router = APIRouter(prefix="/api/conversations/{conversation_id}/events", tags=["events"])
+
+MAX_PAGE = 100
+
+
+class SortOrder(StrEnum):
+    TIMESTAMP = "TIMESTAMP"
+    TIMESTAMP_DESC = "TIMESTAMP_DESC"
+
+
+def _filter(
+    kind: str | None = None,
+    source: str | None = None,
+    body: str | None = None,
+    timestamp__gte: datetime | None = None,
+    timestamp__lt: datetime | None = None,
+) -> Filter:
+    return Filter(
+        kind=kind.rsplit(".", 1)[-1] if kind else None,
+        source=source,
+        text=body,
+        from_timestamp=local_timestamp(timestamp__gte),
+        before_timestamp=local_timestamp(timestamp__lt),
+    )
+
+
+Wanted = Annotated[Filter, Depends(_filter)]
+
+
+@router.get("/search")
+async def search(
+    conversation: Found,
+    wanted: Wanted,
+    page_id: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
+    sort_order: SortOrder = SortOrder.TIMESTAMP,
+) -> Response:
+    """A page as it is stored: null fields left out. `page_id` is the id of its first event."""
+    from_seq = _seq(conversation, page_id) if page_id else None
+    descending = sort_order is SortOrder.TIMESTAMP_DESC
+    records, next_id = conversation.log.search(wanted, from_seq=from_seq, descending=descending, limit=limit)
+    items = b",".join(record.body for record in records)
+    return _json(b'{"items":[' + items + b'],"next_page_id":' + orjson.dumps(next_id) + b"}")
+
+
+@router.get("/count")
+async def count(conversation: Found, wanted: Wanted) -> int:
+    return conversation.log.count(wanted)
+
+
+@router.get("")
+async def get_many(
+    conversation: Found, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
+) -> list[dict[str, Any] | None]:
+    """In the order asked for; null where there is none."""
+    records = [conversation.log.get(event_id) for event_id in ids]
+    return [orjson.loads(record.body) if record else None for record in records]
+
+
+@router.get("/{event_id}")
+async def get(conversation: Found, event_id: str) -> dict[str, Any]:
+    record = conversation.log.get(event_id)
+    if record is None:
+        raise _not_found(event_id)
+    return parse_event(record.body).model_dump(mode="json")
+
+
+@router.post("")
+async def send(conversation: Found, message: SendMessageRequest) -> Success:
+    """Adds a message. A repeated `id` is accepted and changes nothing."""
+    check_size(message)
+    deliver(conversation, message)
+    return Success()
+
+
+def local_timestamp(moment: datetime | None) -> str | None:
+    """As events write it: naive local time with microseconds."""
+    if moment is None:
+        return None
+    naive = moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment
+    return naive.isoformat(timespec="microseconds")
+
+
+def _seq(conversation: Found, event_id: str) -> int:
+    seq = conversation.log.seq_of(event_id)
+    if seq is None:
+        raise _not_found(event_id)
+    return seq
+
+
+def _not_found(event_id: str) -> ServerProblem:
+    return ServerProblem(404, "event_not_found", f"There is no event {event_id[:128]}.")
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

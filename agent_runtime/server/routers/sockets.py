@@ -1,0 +1,173 @@
+"""Watching a conversation live, and talking to it on the same connection."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from pydantic import ValidationError
+
+from agent_runtime.conversation import frames
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.frames import Frame
+from agent_runtime.events.errors import ServerErrorEvent
+from agent_runtime.server.auth import accept_socket, is_auth_frame
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.conversations import check_size, deliver
+from agent_runtime.server.routers.events import local_timestamp
+from agent_runtime.server.stream import EndedError, SlowConsumerError, follow
+from agent_runtime.wire import SendMessageRequest
+
+router = APIRouter(prefix="/sockets")
+
+CLOSE_NOT_FOUND = 4004
+CLOSE_SLOW_CONSUMER = 1013
+CLOSE_RESTARTING = 1012
+
+
+@router.websocket("/session/{conversation_id}")
+async def session(socket: WebSocket, conversation_id: str, after_seq: int | None = None) -> None:
+    """Frames with positions (docs/protocol.md, section 2). Without `after_seq` only what is new."""
+    conversation = await _enter(socket, conversation_id)
+    if conversation is None:
+        return
+    last = conversation.log.last_seq
+    after = last if after_seq is None else min(max(after_seq, 0), last)
+    await _send(socket, frames.sync(after + 1, last))
+    await _serve(socket, conversation, _wires(conversation, after))
+
+
+@router.websocket("/events/{conversation_id}")
+async def events(
+    socket: WebSocket,
+    conversation_id: str,
+    resend_mode: Literal["all", "since"] | None = None,
+    after_timestamp: datetime | None = None,
+    resend_all: bool = False,
+) -> None:
+    """Bare events: the full state, what is resent, the full state again, then live."""
+    conversation = await _enter(socket, conversation_id)
+    if conversation is None:
+        return
+    mode = "all" if resend_all else resend_mode
+    after = _resend_after(conversation, mode, after_timestamp)
+    await _send_text(socket, _full_state(conversation))
+    await _serve(socket, conversation, _events(conversation, after))
+
+
+async def _enter(socket: WebSocket, conversation_id: str) -> Conversation | None:
+    """The conversation, if the socket may watch it; else None and the socket is closed."""
+    if not await accept_socket(socket, socket.app.state.config.session_keys):
+        return None
+    try:
+        conversation: Conversation = socket.app.state.registry.get(UUID(conversation_id))
+    except (ServerProblem, ValueError):
+        await socket.close(CLOSE_NOT_FOUND, "Conversation not found")
+        return None
+    return conversation
+
+
+def _resend_after(conversation: Conversation, mode: str | None, after_timestamp: datetime | None) -> int:
+    if mode == "all":
+        return 0
+    if mode == "since" and (timestamp := local_timestamp(after_timestamp)):
+        return conversation.log.seq_before(timestamp)
+    return conversation.log.last_seq
+
+
+async def _wires(conversation: Conversation, after_seq: int) -> AsyncIterator[bytes]:
+    async for frame in follow(conversation, after_seq=after_seq):
+        yield frame.wire
+
+
+async def _events(conversation: Conversation, after_seq: int) -> AsyncIterator[bytes]:
+    # A run may end while old events are sent: its last word would be missed without this one.
+    def state() -> Frame:
+        return frames.transient(conversation.full_state())
+
+    async for frame in follow(conversation, after_seq=after_seq, between=state):
+        if frame.event is not None:
+            yield frame.event
+
+
+def _full_state(conversation: Conversation) -> bytes:
+    return frames.transient(conversation.full_state()).event or b""
+
+
+async def _serve(socket: WebSocket, conversation: Conversation, outgoing: AsyncIterator[bytes]) -> None:
+    """Sends and receives until either side has enough."""
+    tasks = {
+        asyncio.create_task(_send_all(socket, conversation, outgoing)),
+        asyncio.create_task(_receive_all(socket, conversation)),
+    }
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _send_all(socket: WebSocket, conversation: Conversation, outgoing: AsyncIterator[bytes]) -> None:
+    try:
+        async for text in outgoing:
+            await _send_text(socket, text)
+    except SlowConsumerError:
+        await _close(socket, CLOSE_SLOW_CONSUMER, "slow_consumer")
+    except EndedError:
+        gone = conversation.is_deleted
+        await _close(
+            socket, CLOSE_NOT_FOUND if gone else CLOSE_RESTARTING, "deleted" if gone else "restarting"
+        )
+    except WebSocketDisconnect:
+        pass  # the reader went away: nobody is left to tell
+
+
+async def _receive_all(socket: WebSocket, conversation: Conversation) -> None:
+    try:
+        while True:
+            await _receive(socket, conversation, await socket.receive_text())
+    except WebSocketDisconnect:
+        pass  # as above
+    except KeyError:
+        await _close(socket, 1003, "Send text frames")
+
+
+async def _receive(socket: WebSocket, conversation: Conversation, text: str) -> None:
+    """A message starts a run. What is none is answered with an error, and the socket stays open."""
+    try:
+        body = orjson.loads(text)
+        if is_auth_frame(body):
+            return
+        message = SendMessageRequest.model_validate(body)
+        check_size(message)
+    except (orjson.JSONDecodeError, ValidationError, ServerProblem) as error:
+        refusal = ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))
+        await _send_text(socket, frames.transient(refusal).event or b"")
+        return
+    deliver(conversation, message.model_copy(update={"run": True}))
+
+
+def _without_values(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problems = error.errors(include_input=False, include_url=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in problems)
+
+
+async def _send(socket: WebSocket, frame: Frame) -> None:
+    await _send_text(socket, frame.wire)
+
+
+async def _send_text(socket: WebSocket, text: bytes) -> None:
+    await socket.send_text(text.decode())
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    # It may have been closed from the other side in the same moment.
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        await socket.close(code, reason)
