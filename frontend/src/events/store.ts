@@ -25,6 +25,8 @@ export interface ConversationStore extends StoreApi<ConversationState> {
   /** Opens the stream; the function returned closes it. The state stays, so that it can be opened again. */
   connect: () => () => void
   retryNow: () => void
+  /** Folds a frame in; the stream's go this way, and what a reply already tells before the stream does. */
+  receive: (frame: Frame) => void
   /** Adds or changes an outgoing message. One whose event is in the log already is not added again. */
   putOutgoing: (message: OutgoingMessage) => void
   dropOutgoing: (id: string) => void
@@ -85,6 +87,7 @@ export function createConversationStore(
   return {
     ...store,
     connect,
+    receive,
     retryNow: () => socket?.retryNow(),
     putOutgoing: (message) =>
       store.setState(({ outgoing }) => ({ outgoing: withoutArrived(upsert(outgoing, message), arrived) })),

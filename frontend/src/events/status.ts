@@ -1,0 +1,59 @@
+/** What the agent is doing now, as one word: decided from the start, the sandbox, the log and the connection. */
+import type { AppConversation, ExecutionStatus } from '@/api/types'
+import type { ConversationState } from './store'
+
+export type AgentStatus =
+  | 'loading'
+  | 'starting'
+  | 'start_failed'
+  | 'sandbox_starting'
+  | 'sandbox_asleep'
+  | 'sandbox_failed'
+  | 'sandbox_gone'
+  | ExecutionStatus
+
+/** The status itself; `agentStatusSince` and the connection are kept apart so that selectors return plain values. */
+export function agentStatus({ view }: ConversationState): AgentStatus {
+  const { conversation, startTask } = view
+  const startStatus = newestStartStatus(view)
+  if (startStatus === null) return 'loading'
+  if (startStatus === 'ERROR') return 'start_failed'
+  if (startStatus !== 'READY') return 'starting'
+  if (conversation === null) return startTask === null ? 'loading' : (view.loggedStatus?.value ?? 'idle')
+  return sandboxProblem(conversation) ?? executionStatus(view, conversation)
+}
+
+/** ISO time since which the log has said `running`; null when the agent is not at work. */
+export function runningSince(state: ConversationState): string | null {
+  if (agentStatus(state) !== 'running') return null
+  const logged = state.view.loggedStatus
+  return logged?.value === 'running' ? logged.since : null
+}
+
+/** A retried start is known from its task before the conversation's own row follows, and the other way round. */
+function newestStartStatus({ conversation, startTask }: ConversationState['view']) {
+  if (startTask === null) return conversation?.start_status ?? null
+  if (conversation === null) return startTask.status
+  return conversation.updated_at > startTask.updated_at ? conversation.start_status : startTask.status
+}
+
+function sandboxProblem(conversation: AppConversation): AgentStatus | null {
+  switch (conversation.sandbox_status) {
+    case 'RUNNING':
+      return null
+    case 'STARTING':
+      return 'sandbox_starting'
+    case 'PAUSED':
+      return 'sandbox_asleep'
+    case 'ERROR':
+      return 'sandbox_failed'
+    case 'MISSING':
+      return 'sandbox_gone'
+  }
+}
+
+/** Log and server tell the same story at different times: the one that has seen more of the log is right. */
+function executionStatus({ loggedStatus }: ConversationState['view'], conversation: AppConversation) {
+  const isLogNewer = loggedStatus !== null && loggedStatus.seq > conversation.last_seq
+  return isLogNewer ? loggedStatus.value : (conversation.execution_status ?? 'idle')
+}

@@ -1,0 +1,28 @@
+import { createContext, useContext, useEffect, useState, type ReactNode } from 'react'
+import { useStore } from 'zustand'
+import { createConversationStore, type ConversationState, type ConversationStore } from './store'
+
+const StoreContext = createContext<ConversationStore | null>(null)
+
+export interface ConversationProviderProps {
+  conversationId: string
+  children: ReactNode
+}
+
+/** Opens the stream of one conversation while it is mounted. Give it `key={conversationId}`. */
+export function ConversationProvider({ conversationId, children }: ConversationProviderProps) {
+  const [store] = useState(() => createConversationStore(conversationId))
+  useEffect(() => store.connect(), [store])
+  return <StoreContext value={store}>{children}</StoreContext>
+}
+
+export function useConversationStore(): ConversationStore {
+  const store = useContext(StoreContext)
+  if (store === null) throw new Error('This component stands outside a ConversationProvider.')
+  return store
+}
+
+/** A part of the conversation's state. `select` returns a stable value: a field or a primitive, nothing new. */
+export function useConversation<T>(select: (state: ConversationState) => T): T {
+  return useStore(useConversationStore(), select)
+}

@@ -1,0 +1,84 @@
+import clsx from 'clsx'
+import { ChevronRight, Copy } from 'lucide-react'
+import { lazy, Suspense, useId, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { copyText } from '@/lib/copy-text'
+import { Badge, type Tone } from '@/ui/badge'
+import { ErrorBoundary } from '@/ui/error-boundary'
+import { IconButton } from '@/ui/icon-button'
+import { Skeleton } from '@/ui/skeleton'
+import type { DiffView } from './changes-toolbar'
+import { LineCounts } from './line-counts'
+import { patchOf, type FilePatch } from './patch'
+
+const FileDiff = lazy(() => import('./file-diff').then((module) => ({ default: module.FileDiff })))
+
+const STATUS_TONE: Record<FilePatch['status'], Tone> = {
+  ADDED: 'success',
+  UPDATED: 'accent',
+  DELETED: 'danger',
+  MOVED: 'warning',
+}
+
+export interface ChangedFileProps {
+  file: FilePatch
+  /** The patch the file is part of. */
+  patch: string
+  view: DiffView
+  isInitiallyOpen: boolean
+}
+
+export function ChangedFile({ file, patch, view, isInitiallyOpen }: ChangedFileProps) {
+  const { t } = useTranslation()
+  const [isOpen, setIsOpen] = useState(isInitiallyOpen)
+  const bodyId = useId()
+
+  async function handleCopy() {
+    if (await copyText(patchOf(patch, file))) toast.success(t('changes.copied'))
+    else toast.error(t('changes.copy_refused'))
+  }
+
+  return (
+    <li className="overflow-hidden rounded-lg border border-border bg-raised">
+      <div className="flex items-center pr-1 hover:bg-hover">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          aria-controls={bodyId}
+          onClick={() => setIsOpen(!isOpen)}
+          className="flex min-h-10 min-w-0 flex-1 items-center gap-2 px-3 text-left text-sm focus-visible:-outline-offset-2"
+        >
+          <ChevronRight
+            aria-hidden
+            className={clsx('size-3.5 shrink-0 text-faint transition-transform', isOpen && 'rotate-90')}
+          />
+          <span className="min-w-0 flex-1 truncate font-mono text-xs" title={file.path}>
+            {file.previousPath && <span className="text-muted">{file.previousPath} → </span>}
+            {file.path}
+          </span>
+          {!file.isBinary && <LineCounts additions={file.additions} deletions={file.deletions} />}
+          <Badge tone={STATUS_TONE[file.status]}>{t(`changes.status.${file.status}`)}</Badge>
+        </button>
+        <IconButton
+          size="sm"
+          label={t('changes.copy_file', { path: file.path })}
+          icon={<Copy aria-hidden className="size-3.5" />}
+          onClick={() => void handleCopy()}
+        />
+      </div>
+      {isOpen && (
+        <div id={bodyId} className="border-t border-border">
+          <ErrorBoundary
+            title={t('changes.diff_failed')}
+            resetKey={`${file.path}${file.additions}${file.deletions}`}
+          >
+            <Suspense fallback={<Skeleton className="m-3 h-24" />}>
+              <FileDiff file={file} viewType={view} />
+            </Suspense>
+          </ErrorBoundary>
+        </div>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,78 @@
+import { Columns2, Copy, Download, RefreshCw, Rows2 } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { gitPatchUrl } from '@/api/git-changes'
+import { copyText } from '@/lib/copy-text'
+import { IconButton } from '@/ui/icon-button'
+import { LineCounts } from './line-counts'
+import type { FilePatch } from './patch'
+
+export type DiffView = 'unified' | 'split'
+
+export interface ChangesToolbarProps {
+  conversationId: string
+  files: readonly FilePatch[]
+  patch: string
+  view: DiffView
+  onViewChange: (view: DiffView) => void
+  isRefreshing: boolean
+  onRefresh: () => void
+}
+
+export function ChangesToolbar(props: ChangesToolbarProps) {
+  const { t } = useTranslation()
+  const { conversationId, files, patch, view, onViewChange, isRefreshing, onRefresh } = props
+  const total = (key: 'additions' | 'deletions') => files.reduce((sum, file) => sum + file[key], 0)
+  const hasChanges = files.length > 0
+
+  async function handleCopy() {
+    if (await copyText(patch)) toast.success(t('changes.copied'))
+    else toast.error(t('changes.copy_refused'))
+  }
+
+  return (
+    <div className="sticky top-0 z-10 flex min-h-11 items-center gap-1 border-b border-border bg-surface px-3">
+      <p className="flex min-w-0 flex-1 items-center gap-2 truncate text-sm text-muted">
+        {t('changes.files', { count: files.length })}
+        {hasChanges && <LineCounts additions={total('additions')} deletions={total('deletions')} />}
+      </p>
+      {hasChanges && (
+        <>
+          <IconButton
+            size="sm"
+            label={t(view === 'unified' ? 'changes.split' : 'changes.unified')}
+            icon={
+              view === 'unified' ? (
+                <Columns2 aria-hidden className="size-4" />
+              ) : (
+                <Rows2 aria-hidden className="size-4" />
+              )
+            }
+            onClick={() => onViewChange(view === 'unified' ? 'split' : 'unified')}
+          />
+          <IconButton
+            size="sm"
+            label={t('changes.copy')}
+            icon={<Copy aria-hidden className="size-4" />}
+            onClick={() => void handleCopy()}
+          />
+          <a
+            href={gitPatchUrl(conversationId)}
+            download={`${conversationId}.patch`}
+            aria-label={t('changes.download')}
+            title={t('changes.download')}
+            className="inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-text"
+          >
+            <Download aria-hidden className="size-4" />
+          </a>
+        </>
+      )}
+      <IconButton
+        size="sm"
+        label={t('changes.refresh')}
+        icon={<RefreshCw aria-hidden className={isRefreshing ? 'size-4 animate-spin' : 'size-4'} />}
+        onClick={onRefresh}
+      />
+    </div>
+  )
+}

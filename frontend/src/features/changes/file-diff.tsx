@@ -1,0 +1,67 @@
+import { useMemo, useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { Decoration, Diff, Hunk, type HunkData } from 'react-diff-view'
+import 'react-diff-view/style/index.css'
+import { Button } from '@/ui/button'
+import './diff.css'
+import { diffTokens } from './highlight'
+import type { FilePatch } from './patch'
+
+const LARGE_LINES = 1_500
+const COLOURED_LINES = 3_000
+
+export interface FileDiffProps {
+  file: FilePatch
+  viewType: 'unified' | 'split'
+}
+
+/** One file's change. Loaded apart from the page: diff view and syntax colours are not needed to talk. */
+export function FileDiff({ file, viewType }: FileDiffProps) {
+  const { t } = useTranslation()
+  const [showsLarge, setShowsLarge] = useState(false)
+  const lines = file.additions + file.deletions
+  if (file.isBinary) return <Remark>{t('changes.binary')}</Remark>
+  if (file.diff.hunks.length === 0) return <Remark>{t('changes.no_text_change')}</Remark>
+  if (lines > LARGE_LINES && !showsLarge) {
+    return (
+      <Remark>
+        {t('changes.large', { count: lines })}{' '}
+        <Button size="sm" onClick={() => setShowsLarge(true)}>
+          {t('changes.show_large')}
+        </Button>
+      </Remark>
+    )
+  }
+  return <Hunks file={file} viewType={viewType} />
+}
+
+function Hunks({ file, viewType }: FileDiffProps) {
+  const { hunks, type } = file.diff
+  const lines = file.additions + file.deletions
+  const lastLine = hunks.at(-1)?.newStart ?? 0
+  const isColoured = lines <= COLOURED_LINES && lastLine < 20 * COLOURED_LINES
+  const tokens = useMemo(
+    () => (isColoured ? diffTokens(hunks, file.path) : null),
+    [isColoured, hunks, file.path],
+  )
+  return (
+    <div className="overflow-x-auto">
+      <Diff viewType={viewType} diffType={type} hunks={hunks} tokens={tokens}>
+        {(all: HunkData[]) =>
+          all.flatMap((hunk) => [
+            <Decoration key={`head-${hunk.content}`}>
+              <span className="block bg-sunken px-3 py-0.5 font-mono text-2xs text-faint">
+                {hunk.content}
+              </span>
+            </Decoration>,
+            <Hunk key={hunk.content} hunk={hunk} />,
+          ])
+        }
+      </Diff>
+    </div>
+  )
+}
+
+function Remark({ children }: { children: ReactNode }) {
+  return <div className="flex flex-wrap items-center gap-3 px-3 py-3 text-sm text-muted">{children}</div>
+}

@@ -1,0 +1,49 @@
+import { useMemo, useState, type ReactNode } from 'react'
+import { useConversation } from '@/events/use-conversation'
+import { Composer } from './composer'
+import { ComposerDraftProvider } from './composer-draft'
+import { ConnectionBanner } from './connection-banner'
+import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './rows'
+import { StatusLine } from './status-line'
+import { Timeline } from './timeline'
+
+export interface ChatProps {
+  conversationId: string
+  /** How the conversation came up, shown above its first event. */
+  start: ReactNode
+}
+
+export function Chat({ conversationId, start }: ChatProps) {
+  const [showsTechnical, setShowsTechnical] = useState(false)
+  const rows = useRows(showsTechnical)
+  const items = useConversation((state) => state.view.items)
+  const technicalCount = useMemo(() => countTechnical(items), [items])
+  return (
+    <ComposerDraftProvider conversationId={conversationId}>
+      <div className="flex h-full min-h-0 flex-col">
+        <ConnectionBanner />
+        <Timeline rows={rows} start={start} />
+        <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-3 sm:px-6 sm:pb-4">
+          <StatusLine
+            technicalCount={technicalCount}
+            showsTechnical={showsTechnical}
+            onToggleTechnical={() => setShowsTechnical(!showsTechnical)}
+          />
+          <Composer />
+        </div>
+      </div>
+    </ComposerDraftProvider>
+  )
+}
+
+const START_ROW: Row = { type: 'start', key: 'start' }
+
+function useRows(showsTechnical: boolean): Row[] {
+  const { items, streaming, startTask } = useConversation((state) => state.view)
+  const outgoing = useConversation((state) => state.outgoing)
+  const settled = useMemo(
+    () => [START_ROW, ...firstMessageRow(startTask, items), ...itemRows(items, showsTechnical)],
+    [startTask, items, showsTechnical],
+  )
+  return useMemo(() => [...settled, ...liveRows(streaming, outgoing)], [settled, streaming, outgoing])
+}

@@ -1,0 +1,109 @@
+import { ArrowUp, Play, Square } from 'lucide-react'
+import { useEffect, useRef, type KeyboardEvent } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useControlConversation } from '@/api/conversations'
+import { agentStatus, type AgentStatus } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
+import { Button } from '@/ui/button'
+import { IconButton } from '@/ui/icon-button'
+import { useMediaQuery } from '@/lib/use-media-query'
+import { useComposerDraft } from './composer-draft'
+import { useOutgoing } from './use-outgoing'
+
+const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['paused', 'error', 'stuck'])
+
+/** Where the user writes. Sending works at any time: a message joins the log, whatever the agent is doing. */
+export function Composer() {
+  const { t } = useTranslation()
+  const { conversationId, text, setText } = useComposerDraft()
+  const { send } = useOutgoing()
+  const status = useConversation(agentStatus)
+  const control = useControlConversation(conversationId)
+  const isTouch = useMediaQuery('(pointer: coarse)')
+  const input = useRef<HTMLTextAreaElement>(null)
+  const isRunning = status === 'running'
+  useShortcuts({
+    onFocus: () => input.current?.focus(),
+    onStop: () => isRunning && !control.isPending && control.mutate('interrupt'),
+  })
+
+  function handleSend() {
+    const trimmed = text.trim()
+    if (trimmed === '') return
+    send(trimmed)
+    setText('')
+    input.current?.focus()
+  }
+
+  function handleKeyDown(event: KeyboardEvent) {
+    // While an input method composes a character, Enter belongs to it.
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || isTouch) return
+    event.preventDefault()
+    handleSend()
+  }
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        handleSend()
+      }}
+      className="flex items-end gap-2 rounded-xl border border-border-strong/60 bg-raised p-1.5 shadow-raised focus-within:border-accent focus-within:outline-2 focus-within:outline-accent/35"
+    >
+      <textarea
+        ref={input}
+        rows={1}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={handleKeyDown}
+        aria-label={t('chat.message')}
+        placeholder={t(isRunning ? 'chat.placeholder_running' : 'chat.placeholder')}
+        className="field-sizing-content max-h-60 min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2.5 py-1.5 text-base outline-none sm:text-sm"
+      />
+      {CAN_CONTINUE.has(status) && (
+        <Button
+          size="sm"
+          icon={<Play aria-hidden className="size-3.5" />}
+          isBusy={control.isPending}
+          onClick={() => control.mutate('run')}
+        >
+          {t('chat.continue')}
+        </Button>
+      )}
+      {isRunning && (
+        <Button
+          size="sm"
+          icon={<Square aria-hidden className="size-3 fill-current" />}
+          isBusy={control.isPending}
+          title={t('chat.stop_hint')}
+          onClick={() => control.mutate('interrupt')}
+        >
+          {t('chat.stop')}
+        </Button>
+      )}
+      <IconButton
+        type="submit"
+        size="sm"
+        label={t('chat.send')}
+        disabled={text.trim() === ''}
+        icon={<ArrowUp aria-hidden className="size-4" />}
+        className="bg-accent text-on-accent! hover:bg-accent-strong"
+      />
+    </form>
+  )
+}
+
+/** Esc takes you to the composer, Ctrl+. (⌘.) stops the agent. What a menu or dialog has handled is left alone. */
+function useShortcuts({ onFocus, onStop }: { onFocus: () => void; onStop: () => void }) {
+  useEffect(() => {
+    function handleKeyDown(event: globalThis.KeyboardEvent) {
+      if (event.defaultPrevented) return
+      if (event.key === 'Escape' && document.querySelector('[role=dialog], [role=menu]') === null) onFocus()
+      if (event.key !== '.' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      onStop()
+    }
+    window.addEventListener('keydown', handleKeyDown)
+    return () => window.removeEventListener('keydown', handleKeyDown)
+  })
+}

@@ -1,0 +1,66 @@
+import { memo } from 'react'
+import ReactMarkdown, { type Components } from 'react-markdown'
+import remarkGfm from 'remark-gfm'
+import { CodeBlock } from './code-block'
+
+const PLUGINS = [remarkGfm]
+
+/** Raw HTML stays text, and pictures are links: what an agent writes must not make the browser call anybody. */
+const COMPONENTS: Components = {
+  a: ({ href, children }) => (
+    <a
+      href={href}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      className="text-accent underline underline-offset-2"
+    >
+      {children}
+    </a>
+  ),
+  img: ({ src, alt }) => (
+    <a
+      href={typeof src === 'string' ? src : undefined}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      className="text-accent underline"
+    >
+      {alt || String(src)}
+    </a>
+  ),
+  pre: ({ children }) => <>{children}</>,
+  code: ({ className, children }) => <Code className={className} text={String(children)} />,
+  p: ({ children }) => <p className="my-2 first:mt-0 last:mb-0">{children}</p>,
+  ul: ({ children }) => <ul className="my-2 list-disc space-y-1 pl-5">{children}</ul>,
+  ol: ({ children }) => <ol className="my-2 list-decimal space-y-1 pl-5">{children}</ol>,
+  h1: ({ children }) => <h3 className="mt-4 mb-2 text-lg font-semibold first:mt-0">{children}</h3>,
+  h2: ({ children }) => <h3 className="mt-4 mb-2 font-semibold first:mt-0">{children}</h3>,
+  h3: ({ children }) => <h4 className="mt-3 mb-1 font-semibold first:mt-0">{children}</h4>,
+  blockquote: ({ children }) => (
+    <blockquote className="my-2 border-l-2 border-border-strong pl-3 text-muted">{children}</blockquote>
+  ),
+  hr: () => <hr className="my-4" />,
+  table: ({ children }) => (
+    <div className="my-2 overflow-x-auto">
+      <table className="text-sm">{children}</table>
+    </div>
+  ),
+  th: ({ children }) => (
+    <th className="border border-border bg-sunken px-2 py-1 text-left font-medium">{children}</th>
+  ),
+  td: ({ children }) => <td className="border border-border px-2 py-1 align-top">{children}</td>,
+}
+
+export const MarkdownContent = memo(function MarkdownContent({ text }: { text: string }) {
+  return (
+    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} skipHtml={false}>
+      {text}
+    </ReactMarkdown>
+  )
+})
+
+function Code({ className, text }: { className: string | undefined; text: string }) {
+  const language = /language-([\w+#-]+)/.exec(className ?? '')?.[1] ?? null
+  const isBlock = language !== null || text.endsWith('\n')
+  if (isBlock) return <CodeBlock text={text.replace(/\n$/, '')} language={language} />
+  return <code className="rounded-sm bg-sunken px-1 py-0.5 font-mono text-[0.875em]">{text}</code>
+}

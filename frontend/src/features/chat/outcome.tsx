@@ -1,0 +1,62 @@
+import { useTranslation } from 'react-i18next'
+import { timestampMs } from '@/events/timestamps'
+import { eventIs, type Outcome } from '@/events/types'
+import { formatDuration } from '@/lib/time'
+import { useNow } from '@/lib/use-now'
+import { Badge } from '@/ui/badge'
+import { Spinner } from '@/ui/spinner'
+import type { ToolState } from './tool-card'
+
+/** How a tool call stands. An open call is only running while the agent is; otherwise it was cut off. */
+export function toolState(outcome: Outcome | null, isAgentRunning: boolean): ToolState {
+  if (outcome === null) return isAgentRunning ? 'running' : 'interrupted'
+  if (eventIs(outcome, 'UserRejectObservation')) return 'rejected'
+  if (eventIs(outcome, 'AgentErrorEvent')) return 'failed'
+  return outcome.observation.is_error ? 'failed' : 'done'
+}
+
+/** Elapsed time while it runs, then a word where it did not end well. */
+export function ToolStatus({ state, since }: { state: ToolState; since: string }) {
+  const { t } = useTranslation()
+  switch (state) {
+    case 'running':
+      return <RunningFor since={since} />
+    case 'failed':
+      return <Badge tone="danger">{t('tool.failed')}</Badge>
+    case 'rejected':
+      return <Badge tone="warning">{t('tool.rejected')}</Badge>
+    case 'interrupted':
+      return <Badge>{t('tool.no_answer')}</Badge>
+    case 'done':
+      return null
+  }
+}
+
+function RunningFor({ since }: { since: string }) {
+  const { t } = useTranslation()
+  const now = useNow(true)
+  return (
+    <>
+      {formatDuration(Math.max(0, now - timestampMs(since)))}
+      <Spinner className="size-3.5 text-accent" />
+      <span className="sr-only">{t('tool.running')}</span>
+    </>
+  )
+}
+
+/** Why there is no observation: the call could not be made, or somebody refused it. */
+export function Refusal({ outcome }: { outcome: Outcome | null }) {
+  const { t } = useTranslation()
+  if (eventIs(outcome, 'AgentErrorEvent')) {
+    return <p className="px-3 py-2 text-sm break-words whitespace-pre-wrap text-danger">{outcome.error}</p>
+  }
+  if (eventIs(outcome, 'UserRejectObservation')) {
+    const who = outcome.rejection_source === 'hook' ? 'tool.rejected_by_hook' : 'tool.rejected_by_user'
+    return (
+      <p className="px-3 py-2 text-sm">
+        <span className="text-warning">{t(who)}</span> {outcome.rejection_reason}
+      </p>
+    )
+  }
+  return null
+}

@@ -1,0 +1,63 @@
+import clsx from 'clsx'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+
+const FOLDED_LINES = 14
+const FOLDED_CHARACTERS = 4_000
+const MAX_CHARACTERS = 200_000
+
+export interface OutputBlockProps {
+  text: string
+  /** Which end says more: the last lines of a command's output, the first ones of a file. */
+  keep?: 'start' | 'end'
+  isError?: boolean
+}
+
+/** Preformatted text; long ones show one end and open on demand. */
+export function OutputBlock({ text, keep = 'end', isError }: OutputBlockProps) {
+  const { t } = useTranslation()
+  const [isOpen, setIsOpen] = useState(false)
+  const folded = foldText(text, keep)
+  const isFolded = folded !== text && !isOpen
+  const shown = isFolded ? folded : foldText(text, keep, Number.POSITIVE_INFINITY, MAX_CHARACTERS)
+  const toggle = folded !== text && (
+    <button
+      type="button"
+      aria-expanded={isOpen}
+      onClick={() => setIsOpen(!isOpen)}
+      className="w-full px-3 py-1 text-left text-xs text-accent hover:underline"
+    >
+      {isOpen ? t('output.fold') : t('output.expand', { count: text.split('\n').length })}
+    </button>
+  )
+  return (
+    <div className="bg-sunken">
+      {keep === 'end' && toggle}
+      <pre
+        className={clsx(
+          'overflow-x-auto px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre',
+          isOpen && 'max-h-[32rem] overflow-y-auto',
+          isError && 'text-danger',
+        )}
+      >
+        {shown}
+      </pre>
+      {isOpen && shown !== text && <p className="px-3 pb-1 text-xs text-muted">{t('output.cut')}</p>}
+      {keep === 'start' && toggle}
+    </div>
+  )
+}
+
+function foldText(
+  text: string,
+  keep: 'start' | 'end',
+  maxLines = FOLDED_LINES,
+  maxCharacters = FOLDED_CHARACTERS,
+): string {
+  const lines = text.split('\n')
+  const hasFewLines = lines.length <= maxLines + 2
+  const kept = hasFewLines ? lines : keep === 'end' ? lines.slice(-maxLines) : lines.slice(0, maxLines)
+  const joined = kept.join('\n')
+  if (joined.length <= maxCharacters) return joined
+  return keep === 'end' ? joined.slice(-maxCharacters) : joined.slice(0, maxCharacters)
+}

@@ -1,0 +1,14 @@
+import { CopyButton } from './code-block'
+
+/** An event exactly as it came over the wire. */
+export function RawEvent({ value }: { value: unknown }) {
+  const text = JSON.stringify(value, null, 2)
+  return (
+    <div className="relative mt-1">
+      <CopyButton text={text} className="absolute top-0.5 right-0.5" />
+      <pre className="max-h-96 overflow-auto rounded-md border border-border bg-sunken p-3 font-mono text-xs">
+        {text}
+      </pre>
+    </div>
+  )
+}

@@ -1,0 +1,64 @@
+/** What the timeline shows, in order: pure, from the folded view and what the user has sent. */
+import type { StartTask } from '@/api/types'
+import type { StreamingItem, TimelineItem } from '@/events/reduce'
+import type { OutgoingMessage } from '@/events/store'
+import { eventIs, type ConversationEvent } from '@/events/types'
+
+export type Row =
+  /** Where the page puts the start's progress. */
+  | { type: 'start'; key: string }
+  | { type: 'item'; key: string; item: TimelineItem }
+  | { type: 'streaming'; key: string; item: StreamingItem }
+  | { type: 'outgoing'; key: string; message: OutgoingMessage }
+  | { type: 'first_message'; key: string; text: string }
+
+const TECHNICAL_KINDS: ReadonlySet<string> = new Set([
+  'ConversationStateUpdateEvent',
+  'SystemPromptEvent',
+  'LLMCompletionLogEvent',
+  'CondensationRequest',
+  'SecurityAnalysisEvent',
+])
+
+/** Bookkeeping that few people want to read; the timeline counts it and shows it on request. */
+export function isTechnical(event: ConversationEvent): boolean {
+  if (event.kind === 'HookExecutionEvent') return (event as { blocked?: unknown }).blocked !== true
+  return TECHNICAL_KINDS.has(event.kind)
+}
+
+export function countTechnical(items: readonly TimelineItem[]): number {
+  return items.reduce((count, item) => count + Number(item.type === 'event' && isTechnical(item.event)), 0)
+}
+
+export function itemRows(items: readonly TimelineItem[], showsTechnical: boolean): Row[] {
+  const shown = showsTechnical
+    ? items
+    : items.filter((item) => item.type === 'tool' || !isTechnical(item.event))
+  // A reply keeps its key when the durable event takes its place, so that its row stays mounted.
+  return shown.map((item) => ({
+    type: 'item',
+    key: item.type === 'tool' ? item.action.id : item.event.id,
+    item,
+  }))
+}
+
+export function liveRows(streaming: readonly StreamingItem[], outgoing: readonly OutgoingMessage[]): Row[] {
+  return [
+    ...streaming
+      .filter((item) => item.text !== '' || item.reasoning !== '')
+      .map((item): Row => ({ type: 'streaming', key: item.id, item })),
+    ...outgoing.map((message): Row => ({ type: 'outgoing', key: message.id, message })),
+  ]
+}
+
+/** The message a conversation was started with, until the log contains it. */
+export function firstMessageRow(task: StartTask | null, items: readonly TimelineItem[]): Row[] {
+  const text = contentText(task?.request.initial_message?.content ?? [])
+  const isLogged = items.some((item) => item.type === 'event' && eventIs(item.event, 'MessageEvent'))
+  return text === '' || isLogged ? [] : [{ type: 'first_message', key: 'first-message', text }]
+}
+
+/** The text parts of a message or tool result; images are rendered apart. */
+export function contentText(content: readonly { type: string; text?: string }[]): string {
+  return content.flatMap((part) => (part.type === 'text' && part.text ? [part.text] : [])).join('\n')
+}

@@ -1,0 +1,73 @@
+import { useTranslation } from 'react-i18next'
+import { agentStatus, runningSince, type AgentStatus } from '@/events/status'
+import { timestampMs } from '@/events/timestamps'
+import { useConversation } from '@/events/use-conversation'
+import { formatDuration } from '@/lib/time'
+import { useNow } from '@/lib/use-now'
+import type { Tone } from '@/ui/badge'
+import { StatusDot } from '@/ui/status-dot'
+
+const TONES: Partial<Record<AgentStatus, Tone>> = {
+  running: 'accent',
+  starting: 'accent',
+  sandbox_starting: 'accent',
+  waiting_for_confirmation: 'warning',
+  paused: 'warning',
+  finished: 'success',
+  error: 'danger',
+  stuck: 'danger',
+  start_failed: 'danger',
+  sandbox_failed: 'danger',
+  sandbox_gone: 'danger',
+}
+const ACTIVE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['running', 'starting', 'sandbox_starting'])
+
+export interface StatusLineProps {
+  technicalCount: number
+  showsTechnical: boolean
+  onToggleTechnical: () => void
+}
+
+/** What the agent is doing. Without a connection it is only what was last known, and says so. */
+export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }: StatusLineProps) {
+  const { t } = useTranslation()
+  const status = useConversation(agentStatus)
+  const isLive = useConversation((state) => state.connection.state === 'open')
+  const name = t(`status.${status}`)
+  const text = isLive || status === 'loading' ? name : t('status.last_known', { status: name })
+  return (
+    <div className="flex min-h-9 items-center gap-2 px-1 text-xs text-muted">
+      <StatusDot
+        tone={(isLive && TONES[status]) || 'neutral'}
+        label={text}
+        isActive={isLive && ACTIVE.has(status)}
+      />
+      <span aria-live="polite">{text}</span>
+      {isLive && <Elapsed />}
+      {technicalCount > 0 && (
+        <button
+          type="button"
+          aria-pressed={showsTechnical}
+          onClick={onToggleTechnical}
+          className="ml-auto rounded-sm py-1 hover:text-text"
+        >
+          {t(showsTechnical ? 'chat.hide_technical' : 'chat.show_technical', { count: technicalCount })}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Elapsed() {
+  const since = useConversation(runningSince)
+  const now = useNow(since !== null)
+  if (since === null) return null
+  const seconds = Math.max(0, Math.floor((now - timestampMs(since)) / 1000))
+  return (
+    <span className="font-mono tabular-nums">
+      {formatDuration(seconds * 1000)
+        .replace(/\.0 s$/, ' s')
+        .replace(/^0 ms$/, '0 s')}
+    </span>
+  )
+}

@@ -1,0 +1,87 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowDown } from 'lucide-react'
+import { useRef, useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { Button } from '@/ui/button'
+import type { Row } from './rows'
+import { TimelineRow } from './timeline-row'
+
+const ESTIMATED_ROW_PX = 90
+const AT_END_PX = 60
+
+export interface TimelineProps {
+  rows: readonly Row[]
+  start: ReactNode
+}
+
+/** The conversation from top to bottom. Only what is in view is in the page; it follows the end until scrolled away. */
+export function Timeline({ rows, start }: TimelineProps) {
+  const { t } = useTranslation()
+  const scroller = useRef<HTMLDivElement>(null)
+  /** How many rows there were when the user left the end; null while at the end. */
+  const [leftAt, setLeftAt] = useState<number | null>(null)
+  // eslint-disable-next-line react-hooks/incompatible-library -- the list re-renders through the virtualizer's own state
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ESTIMATED_ROW_PX,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 8,
+    gap: 16,
+    paddingStart: 20,
+    paddingEnd: 20,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: AT_END_PX,
+    initialRect: { width: 800, height: 900 },
+  })
+
+  function handleScroll() {
+    const isAtEnd = virtualizer.isAtEnd(AT_END_PX)
+    setLeftAt((before) => (isAtEnd ? null : (before ?? rows.length)))
+  }
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        onScroll={handleScroll}
+        role="log"
+        aria-live="off"
+        aria-label={t('chat.timeline')}
+        // A scrolling region must be reachable by keyboard.
+        tabIndex={0}
+        className="h-full overflow-y-auto overscroll-contain focus-visible:-outline-offset-2"
+      >
+        <div className="relative mx-auto w-full max-w-3xl" style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ key, index, start: top }) => {
+            const row = rows[index]
+            return (
+              row && (
+                <div
+                  key={key}
+                  ref={virtualizer.measureElement}
+                  data-index={index}
+                  className="absolute inset-x-0 top-0 pr-9 pl-4 sm:pl-6"
+                  style={{ transform: `translateY(${top}px)` }}
+                >
+                  <TimelineRow row={row} start={start} />
+                </div>
+              )
+            )
+          })}
+        </div>
+      </div>
+      {leftAt !== null && (
+        <Button
+          size="sm"
+          className="absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-overlay"
+          icon={<ArrowDown aria-hidden className="size-3.5" />}
+          onClick={() => virtualizer.scrollToEnd()}
+        >
+          {t(rows.length > leftAt ? 'chat.new_messages' : 'chat.to_end')}
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { Wrench } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import type { Action } from '@/events/types'
+import { OutputBlock } from '../output-block'
+import { Refusal, ToolStatus } from '../outcome'
+import { contentText } from '../rows'
+import { ToolCard } from '../tool-card'
+import { observationOf, type ToolProps } from './tool-props'
+
+/** Any tool without a renderer of its own (MCP, client tools, what comes later): its arguments and its answer. */
+export function GenericTool({
+  event,
+  outcome,
+  state,
+  action,
+}: Omit<ToolProps, 'action'> & { action: Action | null }) {
+  const { t } = useTranslation()
+  const answer = contentText(observationOf(outcome)?.content ?? [])
+  return (
+    <ToolCard
+      icon={<Wrench aria-hidden />}
+      title={
+        <>
+          <span className="font-mono text-xs">{event.tool_name}</span>
+          {hasOwnSummary(event.summary, event.tool_name) && (
+            <span className="ml-2 text-muted">{event.summary}</span>
+          )}
+        </>
+      }
+      status={<ToolStatus state={state} since={event.timestamp} />}
+      state={state}
+      isInitiallyOpen={state !== 'done'}
+    >
+      <p className="eyebrow px-3 pt-2">{t('tool.arguments')}</p>
+      <pre className="overflow-x-auto px-3 pt-1 pb-2 font-mono text-xs">
+        {argumentsText(action, event.tool_call?.arguments)}
+      </pre>
+      {answer !== '' && (
+        <div className="border-t border-border">
+          <OutputBlock text={answer} keep="start" isError={state === 'failed'} />
+        </div>
+      )}
+      <Refusal outcome={outcome} />
+    </ToolCard>
+  )
+}
+
+/** The runtime's stand-in for a missing summary repeats the call: "tool: {…}". */
+function hasOwnSummary(summary: string | null | undefined, toolName: string): boolean {
+  return Boolean(summary) && !summary?.startsWith(`${toolName}: {`)
+}
+
+function argumentsText(action: Action | null, rawArguments: string | undefined): string {
+  if (action === null) return rawArguments ?? ''
+  const { kind: _, ...fields } = action as Record<string, unknown>
+  return JSON.stringify('data' in fields && Object.keys(fields).length === 1 ? fields.data : fields, null, 2)
+}

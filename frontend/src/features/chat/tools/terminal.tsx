@@ -1,0 +1,55 @@
+import { SquareTerminal } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { observationIs, type ActionByKind } from '@/events/types'
+import { Badge } from '@/ui/badge'
+import { plainTerminalText } from '../ansi'
+import { OutputBlock } from '../output-block'
+import { Refusal, ToolStatus } from '../outcome'
+import { contentText } from '../rows'
+import { ToolCard } from '../tool-card'
+import { observationOf, type ToolProps } from './tool-props'
+
+export function TerminalTool({ event, outcome, state, action }: ToolProps<ActionByKind['TerminalAction']>) {
+  const { t } = useTranslation()
+  const observation = observationOf(outcome)
+  const result = observationIs(observation, 'TerminalObservation') ? observation : null
+  const output = plainTerminalText(contentText(observation?.content ?? [])).trimEnd()
+  const title = event.summary || action.command || t('tool.terminal_check')
+  return (
+    <ToolCard
+      icon={<SquareTerminal aria-hidden />}
+      title={<span className={event.summary ? undefined : 'font-mono text-xs'}>{title}</span>}
+      status={
+        <>
+          {result?.timeout && <Badge tone="warning">{t('tool.timeout')}</Badge>}
+          {result !== null && <ExitCode code={result.exit_code ?? null} />}
+          {result === null && <ToolStatus state={state} since={event.timestamp} />}
+        </>
+      }
+      state={result?.exit_code ? 'failed' : state}
+    >
+      <pre className="overflow-x-auto px-3 py-2 font-mono text-xs leading-relaxed break-words whitespace-pre-wrap">
+        <span aria-hidden className="text-faint select-none">
+          {action.is_input ? '> ' : '$ '}
+        </span>
+        {action.command}
+      </pre>
+      {output !== '' && (
+        <div className="border-t border-border">
+          <OutputBlock text={output} />
+        </div>
+      )}
+      {observation !== null && output === '' && (
+        <p className="border-t border-border px-3 py-1.5 text-xs text-faint">{t('tool.no_output')}</p>
+      )}
+      <Refusal outcome={outcome} />
+    </ToolCard>
+  )
+}
+
+/** -1 and null say that the command had not ended when the observation was made. */
+function ExitCode({ code }: { code: number | null }) {
+  const { t } = useTranslation()
+  if (code === null || code === -1) return <Badge tone="warning">{t('tool.still_running')}</Badge>
+  return <Badge tone={code === 0 ? 'success' : 'danger'}>{t('tool.exit_code', { code })}</Badge>
+}

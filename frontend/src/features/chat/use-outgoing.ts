@@ -1,0 +1,47 @@
+import { useCallback, useMemo } from 'react'
+import { useSendMessage } from '@/api/conversations'
+import { errorDetail } from '@/api/errors'
+import type { OutgoingMessage } from '@/events/store'
+import { useConversationStore } from '@/events/use-conversation'
+import { randomUuid } from '@/lib/uuid'
+import { useComposerDraft } from './composer-draft'
+
+export interface Outgoing {
+  send: (text: string) => void
+  /** Sends a failed message again under its own id: if it did arrive after all, nothing happens twice. */
+  retry: (message: OutgoingMessage) => void
+  /** Puts a failed message back into the composer. */
+  takeBack: (message: OutgoingMessage) => void
+}
+
+/** Sending that shows at once what was sent and keeps it until the log has it. */
+export function useOutgoing(): Outgoing {
+  const store = useConversationStore()
+  const { conversationId, append } = useComposerDraft()
+  const { mutateAsync } = useSendMessage(conversationId)
+
+  const post = useCallback(
+    async (id: string, text: string) => {
+      store.putOutgoing({ id, text, state: 'sending', error: null })
+      try {
+        const reply = await mutateAsync({ id, role: 'user', content: [{ type: 'text', text }], run: true })
+        store.putOutgoing({ id, text, state: reply.message === 'queued' ? 'queued' : 'sent', error: null })
+      } catch (error) {
+        store.putOutgoing({ id, text, state: 'failed', error: errorDetail(error) })
+      }
+    },
+    [store, mutateAsync],
+  )
+
+  return useMemo(
+    () => ({
+      send: (text) => void post(randomUuid(), text),
+      retry: (message) => void post(message.id, message.text),
+      takeBack: (message) => {
+        store.dropOutgoing(message.id)
+        append(message.text)
+      },
+    }),
+    [store, post, append],
+  )
+}
