@@ -243,6 +243,8 @@ def _nearest_directory(path: Path) -> Path:
 
 
 async def _commit(repository: Path, ref: str) -> str | None:
+    if "\0" in ref:
+        return None
     return await _answer(
         repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
     )

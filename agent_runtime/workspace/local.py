@@ -1,8 +1,11 @@
-"""Paths on this machine, and which of them a client may name."""
+"""Paths on this machine: which of them a client may name, and how their files are replaced."""
 
 import os
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 class PathNotAllowedError(Exception):
@@ -22,3 +25,39 @@ def confine(given: str, roots: Iterable[Path]) -> Path:
         places = ", ".join(str(root) for root in dict.fromkeys(allowed))
         raise PathNotAllowedError(f"The path lies outside the places that may be reached: {places}.")
     return path
+
+
+def is_directory(path: Path) -> bool:
+    """Also an answer for paths that no file system can have."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` in one step on success, and leaves no trace on failure.
+
+    Missing directories are created; the mode of an existing file and a link to it stay.
+    """
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".slipway-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            os.fchmod(file.fileno(), target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # Asking the system for it means setting it, which races with other threads; Linux shows it.
+    status = Path("/proc/self/status")
+    for line in status.read_text().splitlines() if status.exists() else ():
+        if line.startswith("Umask:"):
+            return int(line.split()[1], 8)
+    return 0o022

@@ -1,12 +1,11 @@
 """Text files on disk: bytes to text and back without changing encoding or line endings."""
 
 import codecs
-import os
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_runtime.tools.file_editor.models import EditError
+from agent_runtime.workspace.local import replacing
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 _BYTE_ORDER_MARKS = (
@@ -74,25 +73,6 @@ def decode(data: bytes, path: Path) -> TextFile:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replaces the file in one step, so that a crash leaves the old or the new one; keeps its mode."""
-    target = path.resolve()  # a link stays a link
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".slipway-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
-        os.replace(temporary, target)  # noqa: PTH105 (both are plain names)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    # Reading the process's umask means setting it, which races with other threads; Linux shows it.
-    for line in (
-        Path("/proc/self/status").read_text().splitlines() if Path("/proc/self/status").exists() else ()
-    ):
-        if line.startswith("Umask:"):
-            return int(line.split()[1], 8)
-    return 0o022
+    """A crash leaves the old or the new content, nothing between."""
+    with replacing(path) as file:
+        file.write(data)

@@ -1,0 +1,30 @@
+"""An app with only the workspace routes, for their tests."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+from fastapi import FastAPI
+
+from agent_runtime.server.bash_service import BashService
+from agent_runtime.server.errors import install_error_handlers
+from agent_runtime.server.roots import get_file_roots
+from agent_runtime.server.routers import bash, file, git
+
+
+@asynccontextmanager
+async def workspace_client(root: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an app that may reach `root` and nothing else."""
+    app = FastAPI()
+    install_error_handlers(app)
+    for module in (bash, file, git):
+        app.include_router(module.router)
+    # Not the default roots: those hold the temporary directory, where tests live.
+    app.dependency_overrides[get_file_roots] = lambda: [root]
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    async with (
+        BashService(root) as app.state.bash_service,
+        httpx.AsyncClient(transport=transport, base_url="http://agent-server", timeout=30) as client,
+    ):
+        yield client
