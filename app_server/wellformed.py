@@ -6,19 +6,20 @@ from collections.abc import Iterable
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import JsonValue
+from starlette.requests import HTTPConnection
 
 # JSON can only bring these in as escapes, so most bodies need no second look.
 _SUSPICIOUS = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 
 
-async def require_wellformed_text(request: Request) -> None:
+async def require_wellformed_text(connection: HTTPConnection) -> None:
     """Raises a validation error when a text in the JSON body is not well formed."""
-    if "json" not in request.headers.get("content-type", ""):
+    if not isinstance(connection, Request) or "json" not in connection.headers.get("content-type", ""):
         return
-    if not _SUSPICIOUS.search(await request.body()):
+    if not _SUSPICIOUS.search(await connection.body()):
         return
-    if any(_ILL_FORMED.search(text) for text in _texts(await request.json())):
+    if any(_ILL_FORMED.search(text) for text in _texts(await connection.json())):
         message = "text must not contain null characters or lone surrogates"
         raise RequestValidationError([{"loc": ("body",), "msg": message, "type": "ill_formed_text"}])
 

@@ -72,7 +72,7 @@ async def _user_of_api_key(connection: HTTPConnection, key: str) -> User | None:
         select(User, ApiKey).join(ApiKey, ApiKey.user_id == User.id).where(ApiKey.key_hash == token_hash(key))
     )
     async with database.read() as session:
-        found = (await session.execute(query)).tuples().one_or_none()
+        found = (await session.execute(query)).one_or_none()
     if found is None:
         return None
     user, api_key = found
@@ -89,7 +89,7 @@ async def _user_of_session(connection: HTTPConnection, cookie: str) -> User | No
         .where(WebSession.token_hash == token_hash(cookie), WebSession.expires_at > now())
     )
     async with database.read() as session:
-        found = (await session.execute(query)).tuples().one_or_none()
+        found = (await session.execute(query)).one_or_none()
     if found is None:
         return None
     user, web_session = found

@@ -1,0 +1,160 @@
+import asyncio
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from app_server.settings.models import LLMProfile
+from app_server.users.models import Role
+from app_server.users.service import create_api_key, create_user
+from tests.app_server.conftest import App, http_client
+from tests.app_server.problems import assert_problem
+
+PROFILES = "/api/v1/settings/profiles"
+CANARY = "sk-canary-3f1b"
+
+
+async def save(client: httpx.AsyncClient, name: str, **llm: object) -> httpx.Response:
+    return await client.post(f"{PROFILES}/{name}", json={"llm": {"model": "openai/gpt-x", **llm}})
+
+
+async def active(client: httpx.AsyncClient) -> object:
+    return (await client.get(PROFILES)).json()["active_profile"]
+
+
+async def test_a_new_user_starts_with_the_demo(client: httpx.AsyncClient) -> None:
+    demo = {
+        "name": "demo",
+        "model": "recorded/fix-failing-test",
+        "base_url": None,
+        "api_key_set": False,
+        "is_recording": True,
+    }
+    assert (await client.get(PROFILES)).json() == {"profiles": [demo], "active_profile": "demo"}
+
+
+async def test_the_first_real_model_becomes_active_and_later_ones_do_not(client: httpx.AsyncClient) -> None:
+    assert (await save(client, "first", api_key=CANARY)).status_code == 201
+    assert await active(client) == "first"
+    await save(client, "second")
+    assert await active(client) == "first"
+    await client.post(f"{PROFILES}/demo/activate")
+    await save(client, "first", base_url="http://localhost:11434/v1")
+    await save(client, "third")
+    assert await active(client) == "demo"
+
+
+async def test_a_key_goes_in_and_never_comes_out(client: httpx.AsyncClient, app: App) -> None:
+    saved = await save(client, "mine", api_key=CANARY)
+    assert saved.json()["api_key_set"] is True
+    for path in (PROFILES, f"{PROFILES}/mine"):
+        assert CANARY not in (await client.get(path)).text
+    async with app.database.read() as session:
+        row = (await session.scalars(select(LLMProfile).where(LLMProfile.name == "mine"))).one()
+    assert row.api_key_encrypted is not None
+    assert CANARY not in row.api_key_encrypted
+    assert app.state["cipher"].decrypt(row.api_key_encrypted) == CANARY
+
+
+async def test_a_key_left_out_is_kept_and_an_empty_one_clears_it(client: httpx.AsyncClient) -> None:
+    await save(client, "mine", api_key=CANARY)
+    assert (await save(client, "mine", model="openai/other")).json()["api_key_set"] is True
+    assert (await save(client, "mine", api_key=None)).json()["api_key_set"] is True
+    assert (await save(client, "mine", api_key="")).json()["api_key_set"] is False
+
+
+async def test_a_profile_can_be_renamed_activated_and_deleted(client: httpx.AsyncClient) -> None:
+    await save(client, "a")
+    await save(client, "b")
+    assert (await client.post(f"{PROFILES}/b/activate")).json()["name"] == "b"
+    renamed = await client.post(f"{PROFILES}/b/rename", json={"new_name": "c"})
+    assert renamed.json()["name"] == "c"
+    assert await active(client) == "c"
+    assert (await client.delete(f"{PROFILES}/c")).status_code == 204
+    assert await active(client) == "a"
+    assert (await client.delete(f"{PROFILES}/a")).status_code == 204
+    assert await active(client) == "demo"
+    for reply in (
+        await client.get(f"{PROFILES}/a"),
+        await client.delete(f"{PROFILES}/a"),
+        await client.post(f"{PROFILES}/a/activate"),
+        await client.post(f"{PROFILES}/a/rename", json={"new_name": "z"}),
+    ):
+        assert_problem(reply, 404, "llm_profile_not_found")
+
+
+async def test_a_taken_name_is_refused(client: httpx.AsyncClient) -> None:
+    await save(client, "a")
+    await save(client, "b")
+    reply = await client.post(f"{PROFILES}/b/rename", json={"new_name": "a"})
+    assert_problem(reply, 409, "llm_profile_exists")
+
+
+async def test_two_who_make_the_same_profile_at_once_leave_one(client: httpx.AsyncClient) -> None:
+    replies = await asyncio.gather(*(save(client, "same") for _ in range(6)))
+    assert {reply.status_code for reply in replies} <= {201, 409}
+    names = [each["name"] for each in (await client.get(PROFILES)).json()["profiles"]]
+    assert sorted(names) == ["demo", "same"]
+    assert await active(client) == "same"
+
+
+async def test_the_demo_stays_as_it_is(client: httpx.AsyncClient) -> None:
+    await save(client, "a")
+    for reply in (
+        await save(client, "demo"),
+        await client.delete(f"{PROFILES}/demo"),
+        await client.post(f"{PROFILES}/demo/rename", json={"new_name": "x"}),
+        await client.post(f"{PROFILES}/a/rename", json={"new_name": "demo"}),
+    ):
+        assert_problem(reply, 409, "llm_profile_built_in")
+
+
+async def test_profiles_of_others_do_not_exist(client: httpx.AsyncClient, app: App) -> None:
+    await save(client, "mine", api_key=CANARY)
+    async with app.database.session() as session:
+        stranger = await create_user(session, name="Stranger", role=Role.MEMBER)
+        _, key = await create_api_key(session, stranger, name="x")
+    async with http_client(app.public, headers={"X-Session-API-Key": key}) as other:
+        assert (await other.get(PROFILES)).json()["profiles"] == []
+        assert_problem(await other.get(f"{PROFILES}/mine"), 404, "llm_profile_not_found")
+
+
+@pytest.mark.parametrize(
+    "llm",
+    [
+        {"model": ""},
+        {"model": "two words"},
+        {"model": "x" * 201},
+        {"model": None},
+        {"base_url": "ftp://x"},
+        {"base_url": "not a url"},
+        {"base_url": "http://user:pw@host/v1"},
+        {"base_url": "http://host/v1?x=1"},
+        {"api_key": 5},
+        {"unknown": 1},
+    ],
+)
+async def test_bad_settings_are_refused_without_repeating_them(
+    client: httpx.AsyncClient, llm: dict[str, object]
+) -> None:
+    reply = await save(client, "x", **{"api_key": CANARY, **llm})
+    assert_problem(reply, 422, "validation_failed")
+    assert CANARY not in reply.text
+    assert "user:pw" not in reply.text
+
+
+@pytest.mark.parametrize("name", ["a b", "a%2Fb", "x" * 65, "ä", "%00"])
+async def test_bad_names_are_refused(client: httpx.AsyncClient, name: str) -> None:
+    reply = await save(client, name)
+    assert reply.status_code in {400, 404, 405, 422}
+    assert reply.headers["content-type"] == "application/problem+json"
+
+
+async def test_an_unknown_recording_is_refused(client: httpx.AsyncClient) -> None:
+    assert_problem(await save(client, "x", model="recorded/nothing"), 400, "recording_not_found")
+
+
+async def test_there_is_an_upper_limit(client: httpx.AsyncClient) -> None:
+    for number in range(49):
+        assert (await save(client, f"p{number}")).status_code == 201
+    assert_problem(await save(client, "one-more"), 409, "too_many_llm_profiles")

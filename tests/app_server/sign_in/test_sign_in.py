@@ -1,0 +1,149 @@
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import update
+
+from app_server.config import Config
+from app_server.database import now
+from app_server.main import WithState, create_app
+from app_server.sign_in.service import create_link
+from app_server.users.models import SignInLink, User, WebSession
+from tests.app_server.conftest import App, http_client
+from tests.app_server.problems import assert_problem
+
+ORIGIN = {"Origin": "http://localhost:3000"}
+
+
+@pytest.fixture
+async def token(app: App, owner: User) -> str:
+    async with app.database.session() as session:
+        return await create_link(session, owner.id)
+
+
+@pytest.fixture
+async def browser(app: App, token: str) -> AsyncIterator[httpx.AsyncClient]:
+    """A signed-in browser: a cookie, and the Origin header that browsers send."""
+    async with http_client(app.public, headers=ORIGIN) as client:
+        assert (await client.post("/api/v1/sign-in/link", json={"token": token})).status_code == 200
+        yield client
+
+
+async def test_a_link_signs_in_its_user(anonymous: httpx.AsyncClient, token: str, owner: User) -> None:
+    reply = await anonymous.post("/api/v1/sign-in/link", json={"token": token}, headers=ORIGIN)
+    assert reply.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner"}
+    cookie = reply.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Secure" not in cookie
+    assert (await anonymous.get("/api/v1/users/me")).status_code == 200
+
+
+async def test_the_cookie_is_secure_behind_https(app: App, token: str) -> None:
+    config = app.config.model_copy(update={"public_url": "https://slipway.example.org"})
+    secure = WithState(create_app(config), {**app.state, "config": config})
+    async with http_client(secure) as client:
+        reply = await client.post("/api/v1/sign-in/link", json={"token": token})
+    assert "Secure" in reply.headers["set-cookie"]
+
+
+async def test_a_link_works_once_even_for_two_at_once(app: App, token: str) -> None:
+    async def sign_in() -> httpx.Response:
+        async with http_client(app.public) as client:
+            return await client.post("/api/v1/sign-in/link", json={"token": token})
+
+    replies = sorted(
+        await asyncio.gather(*(sign_in() for _ in range(8))), key=lambda reply: reply.status_code
+    )
+    assert [reply.status_code for reply in replies] == [200] + [410] * 7
+    for refused in replies[1:]:
+        assert_problem(refused, 410, "sign_in_link_used")
+        assert "set-cookie" not in refused.headers
+
+
+async def test_a_link_expires(app: App, anonymous: httpx.AsyncClient, token: str) -> None:
+    async with app.database.session() as session:
+        await session.execute(update(SignInLink).values(expires_at=now() - timedelta(seconds=1)))
+    reply = await anonymous.post("/api/v1/sign-in/link", json={"token": token})
+    assert_problem(reply, 410, "sign_in_link_expired")
+    assert "slipway sign-in-link" in reply.json()["fix"]
+
+
+async def test_a_made_up_link_is_refused(anonymous: httpx.AsyncClient) -> None:
+    reply = await anonymous.post("/api/v1/sign-in/link", json={"token": "made-up"})
+    assert_problem(reply, 400, "sign_in_link_invalid")
+
+
+async def test_signing_out_ends_the_session_for_good(browser: httpx.AsyncClient, app: App) -> None:
+    stolen = browser.cookies["slipway_session"]
+    assert (await browser.delete("/api/v1/sign-in/session")).status_code == 204
+    assert "slipway_session" not in browser.cookies
+    async with http_client(app.public, cookies={"slipway_session": stolen}) as thief:
+        assert_problem(await thief.get("/api/v1/users/me"), 401, "not_authenticated")
+
+
+async def test_an_expired_session_must_sign_in_again(browser: httpx.AsyncClient, app: App) -> None:
+    async with app.database.session() as session:
+        await session.execute(update(WebSession).values(expires_at=now() - timedelta(seconds=1)))
+    assert_problem(await browser.get("/api/v1/users/me"), 401, "not_authenticated")
+
+
+async def test_use_prolongs_a_session(browser: httpx.AsyncClient, app: App) -> None:
+    async with app.database.session() as session:
+        await session.execute(update(WebSession).values(expires_at=now() + timedelta(days=1)))
+    assert (await browser.get("/api/v1/users/me")).status_code == 200
+
+    async def expires_at() -> object:
+        async with app.database.read() as session:
+            return (await session.get_one(WebSession, await _only_hash(app))).expires_at
+
+    async with asyncio.timeout(10):
+        while (await expires_at()) < now() + timedelta(days=29):  # type: ignore[operator]
+            await asyncio.sleep(0.005)
+
+
+async def _only_hash(app: App) -> str:
+    from sqlalchemy import select
+
+    async with app.database.read() as session:
+        return (await session.scalars(select(WebSession.token_hash))).one()
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://localhost:8080", "null", "https://[", "http://localhost"]
+)
+async def test_a_foreign_page_cannot_act_for_a_signed_in_user(
+    browser: httpx.AsyncClient, origin: str
+) -> None:
+    reply = await browser.post("/api/v1/api-keys", json={"name": "x"}, headers={"Origin": origin})
+    assert_problem(reply, 403, "origin_not_allowed")
+
+
+async def test_a_cookie_without_an_origin_changes_nothing(app: App, browser: httpx.AsyncClient) -> None:
+    async with http_client(app.public, cookies=dict(browser.cookies)) as bare:
+        assert (await bare.get("/api/v1/users/me")).status_code == 200
+        reply = await bare.post("/api/v1/api-keys", json={"name": "x"})
+    assert_problem(reply, 403, "origin_not_allowed")
+
+
+async def test_our_own_pages_may_change_things(browser: httpx.AsyncClient) -> None:
+    assert (await browser.post("/api/v1/api-keys", json={"name": "x"})).status_code == 201
+
+
+async def test_an_api_key_needs_no_origin(client: httpx.AsyncClient) -> None:
+    reply = await client.post("/api/v1/api-keys", json={"name": "x"}, headers={"Origin": "http://a.example"})
+    assert reply.status_code == 201
+
+
+async def test_a_token_is_never_stored_in_clear(app: App, token: str, tmp_path: object) -> None:
+    async with app.database.read() as session:
+        link = await session.scalar(__import__("sqlalchemy").select(SignInLink))
+    assert link is not None
+    assert token not in link.token_hash
+
+
+def test_config_hides_its_secrets() -> None:
+    assert "hunter2" not in repr(Config(database_url=SecretStr("postgresql://u:hunter2@h/db")))

@@ -1,0 +1,95 @@
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import httpx
+import pytest
+from sqlalchemy import select, update
+
+from app_server.database import now
+from app_server.users.models import ApiKey, Role, User
+from app_server.users.service import create_api_key, create_user
+from tests.app_server.conftest import App, http_client
+from tests.app_server.problems import assert_problem
+
+
+async def test_nobody_is_let_in_without_a_key(anonymous: httpx.AsyncClient) -> None:
+    for path in ("/api/v1/users/me", "/api/v1/api-keys", "/api/v1/settings/profiles"):
+        assert_problem(await anonymous.get(path), 401, "not_authenticated")
+
+
+async def test_the_first_start_makes_an_owner(client: httpx.AsyncClient, owner: User) -> None:
+    me = await client.get("/api/v1/users/me")
+    assert me.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner"}
+
+
+@pytest.mark.parametrize("header", ["X-Session-API-Key", "Authorization"])
+async def test_a_created_key_acts_for_its_user(
+    client: httpx.AsyncClient, anonymous: httpx.AsyncClient, header: str
+) -> None:
+    created = await client.post("/api/v1/api-keys", json={"name": " laptop "})
+    assert created.status_code == 201
+    key = created.json()["key"]
+    assert key.startswith("slw_")
+    assert created.json()["name"] == "laptop"
+    assert key.startswith(created.json()["prefix"])
+    value = f"Bearer {key}" if header == "Authorization" else key
+    assert (await anonymous.get("/api/v1/users/me", headers={header: value})).status_code == 200
+
+
+async def test_a_key_is_shown_once_and_kept_only_as_a_hash(client: httpx.AsyncClient, app: App) -> None:
+    key = (await client.post("/api/v1/api-keys", json={"name": "once"})).json()["key"]
+    listed = await client.get("/api/v1/api-keys")
+    assert key not in listed.text
+    assert {"id", "name", "prefix", "created_at", "last_used_at"} == set(listed.json()[0])
+    async with app.database.read() as session:
+        rows = (await session.scalars(select(ApiKey))).all()
+    assert all(key not in (row.key_hash, row.prefix) for row in rows)
+
+
+async def test_a_deleted_key_opens_nothing(client: httpx.AsyncClient, anonymous: httpx.AsyncClient) -> None:
+    created = (await client.post("/api/v1/api-keys", json={"name": "old"})).json()
+    assert (await client.delete(f"/api/v1/api-keys/{created['id']}")).status_code == 204
+    reply = await anonymous.get("/api/v1/users/me", headers={"X-Session-API-Key": created["key"]})
+    assert_problem(reply, 401, "not_authenticated")
+
+
+async def test_a_key_of_somebody_else_does_not_exist(client: httpx.AsyncClient, app: App) -> None:
+    async with app.database.session() as session:
+        stranger = await create_user(session, name="Stranger", role=Role.MEMBER)
+        row, _ = await create_api_key(session, stranger, name="theirs")
+    assert_problem(await client.delete(f"/api/v1/api-keys/{row.id}"), 404, "api_key_not_found")
+    assert_problem(await client.delete(f"/api/v1/api-keys/{uuid4()}"), 404, "api_key_not_found")
+
+
+async def test_use_is_noted_at_most_once_a_minute(client: httpx.AsyncClient, app: App) -> None:
+    async def used_at() -> object:
+        async with app.database.read() as session:
+            return await session.scalar(select(ApiKey.last_used_at))
+
+    await client.get("/api/v1/users/me")
+    async with asyncio.timeout(10):
+        while (first := await used_at()) is None:
+            await asyncio.sleep(0.005)
+    await client.get("/api/v1/users/me")
+    await client.get("/api/v1/users/me")
+    assert await used_at() == first
+    async with app.database.session() as session:
+        await session.execute(update(ApiKey).values(last_used_at=now() - timedelta(minutes=2)))
+    await client.get("/api/v1/users/me")
+    async with asyncio.timeout(10):
+        while now() - (await used_at()) > timedelta(minutes=1):  # type: ignore[operator]
+            await asyncio.sleep(0.005)
+
+
+async def test_a_wrong_key_is_not_forgiven_for_a_good_cookie(app: App, client: httpx.AsyncClient) -> None:
+    async with http_client(app.public, headers={"X-Session-API-Key": "slw_wrong"}) as mixed:
+        mixed.cookies.set("slipway_session", "whatever")
+        assert_problem(await mixed.get("/api/v1/users/me"), 401, "not_authenticated")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"name": ""}, {"name": "  "}, {"name": "x" * 201}, {"name": None}, {"name": ["a"]}, [], "x"]
+)
+async def test_a_name_must_be_a_short_text(client: httpx.AsyncClient, body: object) -> None:
+    assert_problem(await client.post("/api/v1/api-keys", json=body), 422, "validation_failed")
