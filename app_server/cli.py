@@ -2,17 +2,22 @@
 
 import asyncio
 import sys
+import tempfile
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from app_server.config import Config, SandboxChoice, load_config
 from app_server.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from app_server.headless.run import Run
+
 app = typer.Typer(help="A self-hosted home for coding agents.", no_args_is_help=True, add_completion=False)
 
 Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
 
 
@@ -52,6 +57,62 @@ def serve(
 
 
 @app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="What is to be done.")],
+    repo: Annotated[
+        str | None,
+        typer.Option(help="Repository: a path on this machine or a git URL. Default: start empty."),
+    ] = None,
+    branch: Annotated[str | None, typer.Option(help="Branch to start from.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Model profile. Default: the active one.")] = None,
+    sandbox: Annotated[
+        SandboxChoice | None, typer.Option(help="Start a server of our own with this kind of sandbox.")
+    ] = None,
+    verify: Annotated[
+        str | None, typer.Option(help="Command that must succeed in the sandbox at the end.")
+    ] = None,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Do one task without a browser. The exit code tells success.
+
+    Uses the running server of this home, or starts one for the time of the run. The conversation stays and
+    can be opened in the browser.
+    """
+    from app_server.headless.run import Run
+
+    what = Run(
+        task=task, repository=repo, branch=branch, profile=profile, sandbox=sandbox, verify_command=verify
+    )
+    _run_headless(_config(home=home), what, as_json=as_json)
+
+
+@app.command(name="demo")
+def run_demo(
+    sandbox: Annotated[SandboxChoice, typer.Option(help="Where the agent works.")] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Watch a recorded model mend a real bug in a real sandbox. The exit code tells success.
+
+    Works in a home of its own and leaves nothing behind but the sandbox image.
+    """
+    from app_server import demo
+    from app_server.headless.run import Run
+
+    with tempfile.TemporaryDirectory(prefix="slipway-demo-") as directory:
+        config = _config(home=Path(directory) / "home")
+        what = Run(
+            task=demo.TASK,
+            repository=str(demo.make_repository(config.home)),
+            profile=demo.PROFILE,
+            sandbox=sandbox,
+            verify_command=demo.VERIFY_COMMAND,
+            keep=False,
+        )
+        _run_headless(config, what, as_json=as_json)
+
+
+@app.command()
 def sign_in_link(port: Port = None, home: Home = None) -> None:
     """Print a new one-time link to sign in with."""
     typer.echo(asyncio.run(_new_sign_in_link(_config(port=port, home=home))))
@@ -69,6 +130,19 @@ async def _new_sign_in_link(config: Config) -> str:
         return await new_sign_in_link(config, database)
     finally:
         await database.close()
+
+
+def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:
+    from app_server.headless.client import RunFailed
+    from app_server.headless.printer import JsonPrinter, TerminalPrinter
+    from app_server.headless.run import run as run_task
+    from app_server.headless.server_process import ServerDidNotStart
+
+    try:
+        succeeded = run_task(config, what, JsonPrinter() if as_json else TerminalPrinter())
+    except (RunFailed, ServerDidNotStart) as error:
+        _exit(str(error))
+    raise typer.Exit(0 if succeeded else 1)
 
 
 def _config(**options: object) -> Config:

@@ -40,6 +40,15 @@ class Client:
     def patch(self, conversation_id: str) -> str:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
+    def execute(self, conversation_id: str, command: str, *, timeout_seconds: float) -> Json:
+        """Runs a command in the conversation's directory: `{exit_code, stdout, stderr, …}`."""
+        return self._json(
+            "POST",
+            f"/app-conversations/{conversation_id}/execute-bash-command",
+            json={"command": command, "timeout": timeout_seconds},
+            timeout=timeout_seconds + 30,
+        )
+
     def delete(self, conversation_id: str) -> None:
         self._call("DELETE", f"/app-conversations/{conversation_id}")
 

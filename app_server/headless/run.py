@@ -7,19 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
-import httpx
 from sqlalchemy import delete, select
 
 from app_server.config import Config
 from app_server.database import Database
-from app_server.encryption import load_cipher
 from app_server.headless.client import Client, RunFailed
 from app_server.headless.outcome import Outcome
 from app_server.headless.printer import Printer, stage_seconds
 from app_server.headless.server_process import server_of
-from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import ApiKey, Role, User
 from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
 
@@ -32,9 +28,9 @@ class Run:
 
     task: str
     repository: str | None
-    branch: str | None
-    profile: str | None
-    sandbox: str | None
+    branch: str | None = None
+    profile: str | None = None
+    sandbox: str | None = None
     verify_command: str | None = None
     keep: bool = True
 
@@ -52,15 +48,13 @@ def run(config: Config, what: Run, printer: Printer) -> bool:
         task = client.start(_start_request(what))
         conversation_id = task["id"]
         try:
-            return _follow(config, client, conversation_id, what, printer, sandbox_kind["backend"])
+            return _follow(client, conversation_id, what, printer, sandbox_kind["backend"])
         finally:
             if not what.keep:
                 client.delete(conversation_id)
 
 
-def _follow(
-    config: Config, client: Client, conversation_id: str, what: Run, printer: Printer, sandbox: str
-) -> bool:
+def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, sandbox: str) -> bool:
     outcome = Outcome()
     agent_started = time.monotonic()
     for frame in client.frames(conversation_id):
@@ -74,7 +68,7 @@ def _follow(
     agent_seconds = time.monotonic() - agent_started if outcome.events else 0.0
     verification = None
     if outcome.succeeded and what.verify_command:
-        verification = asyncio.run(_verify(config, UUID(conversation_id), what.verify_command))
+        verification = _verify(client, conversation_id, what.verify_command)
         printer.note(f"\n$ {what.verify_command}\n{verification['output']}")
     succeeded = outcome.succeeded and (verification is None or verification["state"] == "passed")
     summary = {
@@ -92,18 +86,11 @@ def _follow(
     return succeeded
 
 
-async def _verify(config: Config, sandbox_id: UUID, command: str) -> dict[str, Any]:
-    database = Database(config.resolved_database_url)
-    async with httpx.AsyncClient(timeout=VERIFY_TIMEOUT_SECONDS) as http:
-        sandboxes = Sandboxes(config=config, database=database, cipher=load_cipher(config), http=http)
-        try:
-            client = await sandboxes.client(sandbox_id)
-            working_dir = await sandboxes.working_dir(sandbox_id)
-            result = await client.execute_command(command, cwd=working_dir, timeout_seconds=VERIFY_TIMEOUT_SECONDS)
-        finally:
-            await database.close()
-    output = f"{result.stdout or ''}{result.stderr or ''}".strip()
-    return {"state": "passed" if result.exit_code == 0 else "failed", "exit_code": result.exit_code, "output": output}
+def _verify(client: Client, conversation_id: str, command: str) -> dict[str, Any]:
+    result = client.execute(conversation_id, command, timeout_seconds=VERIFY_TIMEOUT_SECONDS)
+    output = f"{result['stdout'] or ''}{result['stderr'] or ''}".strip()
+    passed = result["exit_code"] == 0
+    return {"state": "passed" if passed else "failed", "exit_code": result["exit_code"], "output": output}
 
 
 def _start_request(what: Run) -> dict[str, Any]:
