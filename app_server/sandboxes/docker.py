@@ -1,0 +1,330 @@
+"""Sandboxes that are Docker containers, hardened, on a network without a way out.
+
+They are found again by name, so nothing has to be remembered of them. All calls of the Docker SDK block and
+run in a few threads of our own.
+"""
+
+import asyncio
+import io
+import socket
+import tarfile
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from app_server.config import Config
+from app_server.errors import StartFailure
+from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
+from app_server.sandboxes.images import ensure_image
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+NETWORK = "slipway-sandboxes"
+BRIDGE = "slipway0"
+LABEL = "slipway.sandbox"
+AGENT_PORT = 8000
+AGENT_UID = 10001
+WORKSPACE = "/workspace"
+SESSION_KEY_FILE = ".session-key"
+API_TIMEOUT_SECONDS = 30
+THREADS = 8
+STOP_SECONDS = 3
+LOG_LINES = 60
+
+Result = TypeVar("Result")
+
+
+class DockerBackend:
+    kind = SandboxKind(backend="docker", is_isolated=True, warning=None)
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="docker")
+        self._client: DockerClient | None = None
+        self._gateway: str | None = None
+        self._image: str | None = None
+
+    async def open(self) -> None:
+        """Connects, and makes the network of the sandboxes. Raises StartFailure `docker_unavailable`."""
+        if self._client is None:
+            self._client = await self._in_thread(_connect)
+        self._gateway = await self._in_thread(_ensure_network, self._client)
+
+    def inner_addresses(self) -> list[str]:
+        return [self._gateway or "127.0.0.1"]
+
+    async def prepare(self, report: Report) -> None:
+        client = self._engine()
+
+        async def has_image(name: str) -> bool:
+            return await self._in_thread(_has_image, client, name)
+
+        self._image = await ensure_image(self._config.sandbox_image, has_image, report)
+
+    async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
+        client, image = self._engine(), self._image
+        assert image, "prepare() comes first"
+        container = await self._in_thread(_find, client, sandbox_id)
+        if container and not self._reports_here(container):
+            # Its environment names another listener and cannot be changed; the workspace is a volume and stays.
+            await self._in_thread(_remove, container)
+            container = None
+        if container is None:
+            report("Creating the container")
+            container = await self._in_thread(self._create, client, image, sandbox_id)
+        if container.status != "running":
+            report("Starting the container")
+            await self._in_thread(_start, container, session_key)
+        address = await self._in_thread(_address, container)
+        return Machine(
+            spec_id=str(container.attrs["Config"]["Image"]),
+            url=f"http://{address}:{AGENT_PORT}",
+            working_root=f"{WORKSPACE}/project",
+            inner_url=self._inner_url,
+        )
+
+    async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
+        running = await self._in_thread(_running_names, self._engine())
+        return {sandbox_id for sandbox_id in sandbox_ids if _name(sandbox_id) not in running}
+
+    async def last_words(self, sandbox_id: UUID) -> LastWords:
+        return await self._in_thread(_last_words, self._engine(), sandbox_id)
+
+    async def delete(self, sandbox_id: UUID) -> None:
+        await self._in_thread(_delete, self._engine(), sandbox_id)
+
+    async def close(self) -> None:
+        """Containers go on without us; only our connections end."""
+        if self._client:
+            await self._in_thread(self._client.close)
+        self._threads.shutdown(wait=False)
+
+    @property
+    def _inner_url(self) -> str:
+        return f"http://{self._gateway}:{self._config.inner_port}"
+
+    @property
+    def _webhooks(self) -> str:
+        return f"OH_WEBHOOKS_0_BASE_URL={self._inner_url}/api/v1/webhooks"
+
+    def _reports_here(self, container: "Container") -> bool:
+        return self._webhooks in container.attrs["Config"]["Env"]
+
+    def _engine(self) -> "DockerClient":
+        if self._client is None or self._gateway is None:
+            # The inner listener is bound to the network's address when the app server starts.
+            raise _unavailable(
+                "The Docker engine did not answer when Slipway started.",
+                fix="Start Docker, then restart Slipway; or set SLIPWAY_SANDBOX=process to do without isolation.",
+            )
+        return self._client
+
+    async def _in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        """Runs a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
+
+        def run() -> Result:
+            # Loaded here: 0.3 s that a start without Docker need not pay.
+            from docker.errors import DockerException
+            from requests.exceptions import RequestException
+
+            try:
+                return call(*arguments)
+            except RequestException as error:
+                raise _unavailable(f"The Docker engine does not answer: {error}") from error
+            except DockerException as error:
+                raise _refused(error) from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    def _create(self, client: "DockerClient", image: str, sandbox_id: UUID) -> "Container":
+        config = self._config
+        tmpfs = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev"
+        return client.containers.create(
+            image,
+            name=_name(sandbox_id),
+            hostname="sandbox",
+            labels={LABEL: sandbox_id.hex},
+            environment=[self._webhooks],
+            network=NETWORK,
+            user=str(AGENT_UID),
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            read_only=True,
+            tmpfs={
+                "/tmp": f"{tmpfs},exec,mode=1777,size=512m",  # noqa: S108 (inside the container)
+                "/home/agent": f"{tmpfs},exec,mode=700,size=512m",
+            },
+            volumes={_name(sandbox_id): {"bind": WORKSPACE, "mode": "rw"}},
+            mem_limit=config.sandbox_memory_bytes,
+            memswap_limit=config.sandbox_memory_bytes,
+            nano_cpus=int(config.sandbox_cpus * 1e9),
+            pids_limit=config.sandbox_pids,
+            log_config=_log_config(),
+        )
+
+
+def _connect() -> "DockerClient":
+    import docker  # 0.3 s, see _in_thread
+
+    try:
+        return docker.from_env(version="auto", timeout=API_TIMEOUT_SECONDS)
+    except docker.errors.DockerException as error:
+        raise _unavailable(f"The Docker engine does not answer: {error}") from error
+
+
+def _ensure_network(client: "DockerClient") -> str:
+    """The address that this host has on the sandboxes' network, which is made if need be."""
+    from docker.errors import APIError, NotFound
+
+    try:
+        network = client.networks.get(NETWORK)
+    except NotFound:
+        try:
+            network = client.networks.create(
+                NETWORK,
+                driver="bridge",
+                internal=True,
+                options={
+                    "com.docker.network.bridge.enable_icc": "false",
+                    "com.docker.network.bridge.name": BRIDGE,
+                },
+                check_duplicate=True,
+            )
+        except APIError as error:
+            if error.status_code != 409:
+                raise
+            network = client.networks.get(NETWORK)  # another app server was faster
+        network.reload()
+    gateway = str(network.attrs["IPAM"]["Config"][0]["Gateway"])
+    with socket.socket() as probe:
+        try:
+            probe.bind((gateway, 0))
+        except OSError as error:
+            raise _unavailable(
+                "The Docker engine runs on another machine (or in a virtual one): sandboxes could not reach Slipway.",
+                fix="Run Slipway where the Docker engine runs, or set SLIPWAY_SANDBOX=process.",
+            ) from error
+    return gateway
+
+
+def _has_image(client: "DockerClient", name: str) -> bool:
+    from docker.errors import ImageNotFound
+
+    try:
+        client.images.get(name)
+    except ImageNotFound:
+        return False
+    return True
+
+
+def _find(client: "DockerClient", sandbox_id: UUID) -> "Container | None":
+    from docker.errors import NotFound
+
+    try:
+        return client.containers.get(_name(sandbox_id))
+    except NotFound:
+        return None
+
+
+def _start(container: "Container", session_key: str) -> None:
+    if container.status == "paused":
+        container.unpause()
+        return
+    # The entrypoint reads the key and removes the file before any command of the agent runs, so it is
+    # written anew for each start. In the environment everybody inside could read it (/proc/1/environ).
+    container.put_archive(WORKSPACE, _session_key_archive(session_key))
+    container.start()
+
+
+def _session_key_archive(session_key: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        member = tarfile.TarInfo(SESSION_KEY_FILE)
+        member.size, member.mode, member.uid, member.gid = len(session_key), 0o400, AGENT_UID, AGENT_UID
+        tar.addfile(member, io.BytesIO(session_key.encode()))
+    return buffer.getvalue()
+
+
+def _address(container: "Container") -> str:
+    container.reload()
+    address = container.attrs["NetworkSettings"]["Networks"].get(NETWORK, {}).get("IPAddress")
+    if not address:
+        words = _words_of(container)
+        raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+    return str(address)
+
+
+def _running_names(client: "DockerClient") -> set[str]:
+    # sparse: one call, without an inspection of each.
+    found = client.containers.list(filters={"label": LABEL, "status": "running"}, sparse=True)
+    return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
+
+
+def _last_words(client: "DockerClient", sandbox_id: UUID) -> LastWords:
+    container = _find(client, sandbox_id)
+    if container is None:
+        return LastWords(cause="The sandbox's container is gone.", output="", fix="Start a new conversation.")
+    return _words_of(container)
+
+
+def _words_of(container: "Container") -> LastWords:
+    state = container.attrs["State"]
+    output = container.logs(tail=LOG_LINES).decode(errors="replace")
+    if state.get("OOMKilled"):
+        return LastWords(
+            cause="The sandbox ran out of memory and was ended.",
+            output=output,
+            fix="Give sandboxes more memory: SLIPWAY_SANDBOX_MEMORY_BYTES.",
+        )
+    if state.get("Running"):
+        return LastWords(cause="The container runs, but its agent server does not answer.", output=output)
+    reason = state.get("Error") or f"exit status {state.get('ExitCode')}"
+    return LastWords(cause=f"The sandbox's container ended ({reason}).", output=output)
+
+
+def _delete(client: "DockerClient", sandbox_id: UUID) -> None:
+    from docker.errors import NotFound
+
+    if container := _find(client, sandbox_id):
+        _remove(container)
+    try:
+        client.volumes.get(_name(sandbox_id)).remove()
+    except NotFound:
+        return
+
+
+def _remove(container: "Container") -> None:
+    from docker.errors import NotFound
+
+    try:
+        container.remove(force=True)
+    except NotFound:
+        return  # somebody else was faster
+
+
+def _name(sandbox_id: UUID) -> str:
+    return f"slipway-sandbox-{sandbox_id.hex}"
+
+
+def _log_config() -> Any:
+    from docker.types import LogConfig
+
+    return LogConfig(type="local", config={"max-size": "10m", "max-file": "2"})
+
+
+def _unavailable(
+    cause: str,
+    fix: str = "Start Docker and see that `docker info` works for this user, or set SLIPWAY_SANDBOX=process.",
+) -> StartFailure:
+    return StartFailure("docker_unavailable", cause, fix=fix)
+
+
+def _refused(error: Exception) -> StartFailure:
+    return StartFailure(
+        "sandbox_start_failed",
+        f"The Docker engine refused: {error}",
+        fix="Retry the start; if it persists, look into the log of the Docker engine.",
+    )

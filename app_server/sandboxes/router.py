@@ -1,0 +1,57 @@
+"""Reading sandboxes. They come and go with their conversations."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from sqlalchemy import select, tuple_
+
+from app_server.database import ReadSession
+from app_server.errors import BadRequest
+from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
+from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.schemas import SandboxInfo, SandboxPage
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
+
+
+@router.get("/search")
+async def search_sandboxes(
+    user: CurrentUser, session: ReadSession, page_id: PageId = None, limit: Limit = 100
+) -> SandboxPage:
+    """The user's sandboxes, newest first."""
+    query = select(Sandbox).where(Sandbox.user_id == user.id)
+    if page_id:
+        query = query.where(tuple_(Sandbox.created_at, Sandbox.id) < _position(page_id))
+    query = query.order_by(Sandbox.created_at.desc(), Sandbox.id.desc()).limit(limit + 1)
+    found = list((await session.execute(query)).scalars())
+    page, more = found[:limit], found[limit:]
+    return SandboxPage(
+        items=[SandboxInfo.of(sandbox) for sandbox in page],
+        next_page_id=encode_page_id(page[-1].created_at.isoformat(timespec="microseconds"), page[-1].id.hex)
+        if more
+        else None,
+    )
+
+
+@router.get("")
+async def get_sandboxes(
+    user: CurrentUser,
+    session: ReadSession,
+    ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=100)],
+) -> list[SandboxInfo | None]:
+    """The sandboxes of these ids, in their order; null for one that is not there."""
+    query = select(Sandbox).where(Sandbox.user_id == user.id, Sandbox.id.in_(ids))
+    found = {sandbox.id: SandboxInfo.of(sandbox) for sandbox in (await session.execute(query)).scalars()}
+    return [found.get(sandbox_id) for sandbox_id in ids]
+
+
+def _position(page_id: str) -> tuple[datetime, UUID]:
+    created_at, sandbox_id = decode_page_id(page_id, parts=2)
+    try:
+        # A moment without a zone is none of ours: astimezone would guess one.
+        return datetime.strptime(created_at, "%Y-%m-%dT%H:%M:%S.%f%z"), UUID(sandbox_id)
+    except ValueError:
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None

@@ -1,0 +1,32 @@
+"""Sandboxes in the API, in the shape of the OpenHands app server."""
+
+from pydantic import BaseModel
+
+from app_server.database import Id, Timestamp
+from app_server.pagination import Page
+from app_server.sandboxes.models import Sandbox, SandboxStatus
+
+
+class SandboxInfo(BaseModel):
+    """A browser never holds a sandbox's key nor its address: both are always null."""
+
+    id: Id
+    created_by_user_id: Id
+    sandbox_spec_id: str
+    status: SandboxStatus
+    session_api_key: None = None
+    exposed_urls: None = None
+    created_at: Timestamp
+
+    @classmethod
+    def of(cls, sandbox: Sandbox) -> "SandboxInfo":
+        return cls(
+            id=sandbox.id,
+            created_by_user_id=sandbox.user_id,
+            sandbox_spec_id=sandbox.spec_id,
+            status=sandbox.status,
+            created_at=sandbox.created_at,
+        )
+
+
+SandboxPage = Page[SandboxInfo]

@@ -1,0 +1,268 @@
+"""The sandboxes of this installation: brought up, kept up, removed."""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import httpx
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.background import Background
+from app_server.config import Config
+from app_server.database import Database
+from app_server.encryption import Cipher
+from app_server.errors import Conflict, NotFound, StartFailure
+from app_server.sandboxes.agent_client import AgentClient
+from app_server.sandboxes.backend import Backend, Machine, Report, SandboxKind
+from app_server.sandboxes.docker import DockerBackend
+from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandboxes.process import ProcessBackend
+from app_server.users.tokens import new_token, token_hash
+
+logger = logging.getLogger(__name__)
+
+MAX_RESTARTS = 5
+RESTART_WINDOW_SECONDS = 600.0
+HEALTH_POLL_SECONDS = 0.05
+CONCURRENT_REVIVALS = 4
+
+OnChange = Callable[[UUID], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class RunningSandbox:
+    id: UUID
+    working_root: str
+    inner_url: str
+    """The app server's inner listener as the sandbox reaches it; `INNER_URL/llm/…` is where its LLM is."""
+    client: AgentClient
+
+
+class Sandboxes:
+    """One per process. `on_change(sandbox_id)` is awaited whenever one stopped, came back, or was given up."""
+
+    def __init__(self, config: Config, database: Database, cipher: Cipher, http: httpx.AsyncClient) -> None:
+        self._config = config
+        self._database = database
+        self._cipher = cipher
+        self._http = http
+        self._backend: Backend = ProcessBackend(config)
+        self._background = Background()
+        self._running: dict[UUID, RunningSandbox] = {}
+        self._locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._deleting: set[UUID] = set()
+        self._reviving: set[UUID] = set()
+        self._crashes: defaultdict[UUID, deque[float]] = defaultdict(deque)
+        self._revival_slots = asyncio.Semaphore(CONCURRENT_REVIVALS)
+        self.on_change: OnChange | None = None
+
+    async def open(self) -> None:
+        """Chooses the backend. An engine that is asked for by name but absent fails each start, not this."""
+        if self._config.sandbox == "process":
+            await self._backend.open()
+            return
+        docker = DockerBackend(self._config)
+        try:
+            await docker.open()
+        except StartFailure as failure:
+            logger.warning("docker cannot be used", extra={"cause": failure.cause, "fix": failure.fix})
+            if self._config.sandbox == "auto":
+                await self._backend.open()
+                return
+        self._backend = docker
+
+    def describe(self) -> SandboxKind:
+        return self._backend.kind
+
+    def inner_addresses(self) -> list[str]:
+        """Addresses on which the inner listener has to answer. Call after `open`."""
+        return self._backend.inner_addresses()
+
+    async def create(self, session: AsyncSession, *, sandbox_id: UUID, user_id: UUID) -> Sandbox:
+        """A new sandbox that is to be brought up; belongs to the caller's transaction."""
+        key = new_token()
+        sandbox = Sandbox(
+            id=sandbox_id,
+            user_id=user_id,
+            status=SandboxStatus.STARTING,
+            session_key_hash=token_hash(key),
+            encrypted_session_key=self._cipher.encrypt(key),
+            spec_id=self._backend.kind.backend,
+        )
+        session.add(sandbox)
+        await session.flush()
+        return sandbox
+
+    async def bring_up(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
+        """The sandbox with its agent server answering: adopted when it runs, started otherwise.
+
+        What it waits for goes to `report`. Raises StartFailure (the sandbox is in ERROR then) and NotFound
+        when there is no such sandbox. May be called again at any time.
+        """
+        try:
+            return await self._start(sandbox_id, report)
+        except StartFailure as failure:
+            await self._save(sandbox_id, SandboxStatus.ERROR, failure=failure)
+            raise
+
+    def client(self, sandbox_id: UUID) -> AgentClient:
+        """Raises Conflict (`sandbox_not_running`)."""
+        if running := self._running.get(sandbox_id):
+            return running.client
+        raise Conflict("The sandbox does not run at the moment.", code="sandbox_not_running")
+
+    async def delete(self, sandbox_id: UUID) -> None:
+        """Removes the machine, its workspace and its row; nothing happens when there is none."""
+        self._deleting.add(sandbox_id)
+        try:
+            async with self._locks[sandbox_id]:
+                self._running.pop(sandbox_id, None)
+                await self._backend.delete(sandbox_id)
+                async with self._database.session() as session:
+                    if sandbox := await session.get(Sandbox, sandbox_id):
+                        await session.delete(sandbox)
+        finally:
+            self._deleting.discard(sandbox_id)
+        self._locks.pop(sandbox_id, None)
+        self._crashes.pop(sandbox_id, None)
+
+    async def check(self) -> None:
+        """One round of the monitor: what ought to run and does not is brought up again, in the background."""
+        async with self._database.read() as session:
+            query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.RUNNING)
+            wanted = set((await session.execute(query)).scalars())
+        quiet = wanted - self._reviving - self._deleting
+        known = {sandbox_id for sandbox_id in quiet if sandbox_id in self._running}
+        try:
+            dead = await self._backend.find_dead(known) if known else set()
+        except StartFailure as failure:
+            # The engine itself is away. Its sandboxes may be well: wait for it rather than count them dead.
+            logger.warning("sandboxes cannot be checked", extra={"cause": failure.cause})
+            return
+        for sandbox_id in dead | (quiet - known):
+            self._reviving.add(sandbox_id)
+            self._background.start(self._revive(sandbox_id, died=sandbox_id in dead), name="revive sandbox")
+
+    async def close(self) -> None:
+        """Ends the machines that need this process. Their rows stay RUNNING: the next start revives them."""
+        await self._background.close()
+        await self._backend.close()
+
+    async def _start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
+        # Outside of the lock: an image may take minutes, and a delete need not wait for it.
+        await self._backend.prepare(report)
+        async with self._locks[sandbox_id]:
+            return await self._start_machine(sandbox_id, report)
+
+    async def _start_machine(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
+        session_key = await self._session_key(sandbox_id)
+        machine = await self._backend.start(sandbox_id, session_key, report)
+        client = AgentClient(self._http, machine.url, session_key)
+        running = RunningSandbox(sandbox_id, machine.working_root, machine.inner_url, client)
+        if not await client.is_healthy():
+            report("Waiting for the agent server")
+            await self._await_health(running)
+        await self._save(sandbox_id, SandboxStatus.RUNNING, machine=machine)
+        self._running[sandbox_id] = running
+        return running
+
+    async def _await_health(self, sandbox: RunningSandbox) -> None:
+        seconds = self._config.sandbox_start_timeout_seconds
+        deadline = time.monotonic() + seconds
+        while not await sandbox.client.is_healthy():
+            if sandbox.id in self._deleting:
+                raise StartFailure("sandbox_start_failed", "The sandbox was deleted.", fix="Start a new one.")
+            if await self._backend.find_dead([sandbox.id]):
+                raise await self._why_dead(sandbox.id)
+            if time.monotonic() > deadline:
+                raise StartFailure(
+                    "sandbox_start_timeout",
+                    f"The agent server did not answer within {seconds:g} seconds.",
+                    fix="Retry when the machine is less busy, or raise SLIPWAY_SANDBOX_START_TIMEOUT_SECONDS.",
+                    output=(await self._why_dead(sandbox.id)).output,
+                )
+            await asyncio.sleep(HEALTH_POLL_SECONDS)
+
+    async def _revive(self, sandbox_id: UUID, *, died: bool) -> None:
+        try:
+            if died:
+                self._running.pop(sandbox_id, None)
+                await self._changed(sandbox_id)
+                if await self._gave_up(sandbox_id, await self._why_dead(sandbox_id)):
+                    return
+            async with self._revival_slots:
+                await self._start(sandbox_id, _log_report(sandbox_id))
+            await self._changed(sandbox_id)
+        except NotFound:
+            return  # deleted meanwhile
+        except StartFailure as failure:
+            # The row stays RUNNING, so that the next round tries again; as long as the engine itself is away
+            # that is no fault of the sandbox.
+            if failure.code != "docker_unavailable":
+                await self._gave_up(sandbox_id, failure)
+        finally:
+            self._reviving.discard(sandbox_id)
+
+    async def _gave_up(self, sandbox_id: UUID, failure: StartFailure) -> bool:
+        """Counts a crash; after too many of them in a short time the sandbox stays in ERROR."""
+        crashes, moment = self._crashes[sandbox_id], time.monotonic()
+        while crashes and moment - crashes[0] > RESTART_WINDOW_SECONDS:
+            crashes.popleft()
+        crashes.append(moment)
+        logger.warning("agent server died", extra={"sandbox_id": sandbox_id.hex, "cause": failure.cause})
+        if len(crashes) <= MAX_RESTARTS:
+            return False
+        minutes = f"{RESTART_WINDOW_SECONDS / 60:g} minutes"
+        cause = f"{failure.cause} It was restarted {MAX_RESTARTS} times within {minutes}."
+        final = StartFailure(failure.code, cause, fix=failure.fix, output=failure.output)
+        await self._save(sandbox_id, SandboxStatus.ERROR, failure=final)
+        await self._changed(sandbox_id)
+        return True
+
+    async def _why_dead(self, sandbox_id: UUID) -> StartFailure:
+        words = await self._backend.last_words(sandbox_id)
+        return StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+
+    async def _session_key(self, sandbox_id: UUID) -> str:
+        async with self._database.read() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+        if sandbox is None or sandbox_id in self._deleting:
+            raise NotFound("No such sandbox.")
+        return self._cipher.decrypt(sandbox.encrypted_session_key)
+
+    async def _save(
+        self,
+        sandbox_id: UUID,
+        status: SandboxStatus,
+        *,
+        machine: Machine | None = None,
+        failure: StartFailure | None = None,
+    ) -> None:
+        async with self._database.session() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+            if sandbox is None:
+                return
+            sandbox.status = status
+            sandbox.error = _error(failure) if failure else None
+            if machine:
+                sandbox.spec_id = machine.spec_id
+
+    async def _changed(self, sandbox_id: UUID) -> None:
+        if self.on_change:
+            await self.on_change(sandbox_id)
+
+
+def _error(failure: StartFailure) -> dict[str, str]:
+    return {"code": failure.code, "cause": failure.cause, "fix": failure.fix, "output": failure.output}
+
+
+def _log_report(sandbox_id: UUID) -> Report:
+    def report(line: str) -> None:
+        logger.info("reviving sandbox", extra={"sandbox_id": sandbox_id.hex, "progress": line})
+
+    return report
