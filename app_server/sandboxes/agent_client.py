@@ -109,7 +109,7 @@ class AgentClient:
 
     async def upload_file(self, source: Path, path: str) -> None:
         """Copies a file of this machine to the absolute `path` in the sandbox, a piece at a time."""
-        with source.open("rb") as file:  # noqa: ASYNC230 (httpx reads it in pieces of 64 KiB)
+        with source.open("rb") as file:
             await self._call(
                 "POST",
                 "/api/file/upload",

@@ -69,7 +69,7 @@ class DockerBackend:
         assert image, "prepare() comes first"
         container = await self._in_thread(_find, client, sandbox_id)
         if container and not self._reports_here(container):
-            # Its environment names another listener and cannot be changed; the workspace is a volume and stays.
+            # Its environment names another listener and cannot be changed. The workspace, a volume, stays.
             await self._in_thread(_remove, container)
             container = None
         if container is None:
@@ -118,7 +118,7 @@ class DockerBackend:
             # The inner listener is bound to the network's address when the app server starts.
             raise _unavailable(
                 "The Docker engine did not answer when Slipway started.",
-                fix="Start Docker, then restart Slipway; or set SLIPWAY_SANDBOX=process to do without isolation.",
+                fix="Start Docker, then restart Slipway; or set SLIPWAY_SANDBOX=process to do without.",
             )
         return self._client
 
@@ -204,7 +204,7 @@ def _ensure_network(client: "DockerClient") -> str:
             probe.bind((gateway, 0))
         except OSError as error:
             raise _unavailable(
-                "The Docker engine runs on another machine (or in a virtual one): sandboxes could not reach Slipway.",
+                "The Docker engine runs on another (or a virtual) machine: sandboxes could not reach us.",
                 fix="Run Slipway where the Docker engine runs, or set SLIPWAY_SANDBOX=process.",
             ) from error
     return gateway

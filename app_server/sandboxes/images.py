@@ -122,7 +122,7 @@ async def _run(
     stdin: bytes = b"",
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """`(exit status, last lines)` of a command whose lines go to `report` as they come; 124 after the timeout."""
+    """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     process = await asyncio.create_subprocess_exec(
         *command,

@@ -34,8 +34,9 @@ MAX_LOG_BYTES = 5 * 1024**2
 # What an agent's commands may see of our environment. A list of what may pass, since nobody can list all
 # names under which keys are kept.
 ALLOWED_ENVIRONMENT = frozenset(
-    "PATH LANG LC_ALL LC_CTYPE TZ TERM TMPDIR USER LOGNAME SHELL SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE"
-    " CURL_CA_BUNDLE GIT_SSL_CAINFO PIP_CERT NODE_EXTRA_CA_CERTS NPM_CONFIG_CAFILE".split()
+    {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL"}
+    | {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"}
+    | {"NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE"}
 )
 
 # The cwd of the agent server: `python -m` finds the package there, whether it is installed or not, and
@@ -47,7 +48,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Handle(BaseModel):
-    """A process and when it started (in clock ticks since boot): a pid alone may be somebody else's by now."""
+    """A process and when it started (clock ticks since boot): a pid alone may be somebody else's by now."""
 
     pid: int
     started: int
@@ -59,7 +60,7 @@ class ProcessBackend:
     kind = SandboxKind(
         backend="process",
         is_isolated=False,
-        warning="Sandboxes are not isolated: agents run as your own user and can read and change all your files.",
+        warning="Sandboxes are not isolated: agents run as your user and can read and change your files.",
     )
 
     def __init__(self, config: Config) -> None:
@@ -86,7 +87,14 @@ class ProcessBackend:
             report("Starting the agent server")
             environment = self._environment(folder, session_key)
             wanted_port = handle.port if handle else 0
-            handle = await asyncio.to_thread(_start, folder, environment, wanted_port, self._inner_url)
+            try:
+                handle = await asyncio.to_thread(_start, folder, environment, wanted_port, self._inner_url)
+            except OSError as error:
+                raise StartFailure(
+                    "sandbox_start_failed",
+                    f"The agent server's process could not be started: {error}",
+                    fix=f"See that {folder} can be written and that the disk has room, then retry.",
+                ) from error
         self._handles[sandbox_id] = handle
         return Machine(
             spec_id="process",
@@ -215,10 +223,9 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 
 
 def _is_alive(handle: Handle) -> bool:
-    if child := _children.get(handle.pid):
-        if child.poll() is not None:
-            del _children[handle.pid]
-            return False
+    if (child := _children.get(handle.pid)) and child.poll() is not None:
+        del _children[handle.pid]
+        return False
     stat = _read_stat(handle.pid)
     return stat is not None and stat[0] not in "ZX" and stat[1] == handle.started
 
@@ -241,7 +248,7 @@ async def _stop(handle: Handle) -> None:
             return
         _signal_group(handle.pid, number)
         deadline = time.monotonic() + seconds
-        while _is_alive(handle) and time.monotonic() < deadline:
+        while _is_alive(handle) and time.monotonic() < deadline:  # noqa: ASYNC110 (nobody tells of its end)
             await asyncio.sleep(POLL_SECONDS)
 
 

@@ -44,7 +44,7 @@ class RunningSandbox:
 
 
 class Sandboxes:
-    """One per process. `on_change(sandbox_id)` is awaited whenever one stopped, came back, or was given up."""
+    """One per process. `on_change(sandbox_id)` is awaited when one stopped, came back, or was given up."""
 
     def __init__(self, config: Config, database: Database, cipher: Cipher, http: httpx.AsyncClient) -> None:
         self._config = config
@@ -183,7 +183,7 @@ class Sandboxes:
                 raise StartFailure(
                     "sandbox_start_timeout",
                     f"The agent server did not answer within {seconds:g} seconds.",
-                    fix="Retry when the machine is less busy, or raise SLIPWAY_SANDBOX_START_TIMEOUT_SECONDS.",
+                    fix="Retry on a less busy machine, or raise SLIPWAY_SANDBOX_START_TIMEOUT_SECONDS.",
                     output=(await self._why_dead(sandbox.id)).output,
                 )
             await asyncio.sleep(HEALTH_POLL_SECONDS)

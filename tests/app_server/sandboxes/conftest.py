@@ -1,0 +1,105 @@
+"""Sandboxes of a real app server's database, brought up for real and removed afterwards."""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from app_server.config import Config
+from app_server.database import Base, Database
+from app_server.encryption import load_cipher
+from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.service import RunningSandbox, Sandboxes
+from app_server.users.models import Role, User
+
+PATIENCE_SECONDS = 30.0
+
+
+@dataclass
+class House:
+    """One installation. `open_sandboxes` is what a (re)started app server does."""
+
+    config: Config
+    database: Database
+    user_id: UUID
+    reports: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def open_sandboxes(self, *, close: bool = True) -> AsyncIterator[Sandboxes]:
+        """`close=False`: the app server is killed instead of ended."""
+        async with httpx.AsyncClient(timeout=30) as http:
+            sandboxes = Sandboxes(self.config, self.database, load_cipher(self.config), http)
+            await sandboxes.open()
+            yield sandboxes
+            if close:
+                await sandboxes.close()
+
+    async def start(self, sandboxes: Sandboxes) -> RunningSandbox:
+        sandbox_id = await self.create(sandboxes)
+        return await sandboxes.bring_up(sandbox_id, self.reports.append)
+
+    async def create(self, sandboxes: Sandboxes) -> UUID:
+        sandbox_id = uuid4()
+        async with self.database.session() as session:
+            await sandboxes.create(session, sandbox_id=sandbox_id, user_id=self.user_id)
+        return sandbox_id
+
+    async def row(self, sandbox_id: UUID) -> Sandbox | None:
+        async with self.database.read() as session:
+            return await session.get(Sandbox, sandbox_id)
+
+
+@asynccontextmanager
+async def open_house(config: Config) -> AsyncIterator[House]:
+    config.home.mkdir(parents=True)
+    database = Database(config.resolved_database_url)
+    user = User(id=uuid4(), name="Owner", role=Role.OWNER)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(Base.metadata.create_all)
+    async with database.session() as session:
+        session.add(user)
+    house = House(config, database, user.id)
+    yield house
+    async with house.open_sandboxes() as sandboxes:
+        async with database.read() as session:
+            left = [row.id for row in (await session.execute(Sandbox.__table__.select())).all()]
+        for sandbox_id in left:
+            await sandboxes.delete(sandbox_id)
+    await database.close()
+
+
+@pytest.fixture(autouse=True)
+def no_outer_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("SLIPWAY_") and "_TEST_" not in name]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    """An installation with process sandboxes."""
+    config = Config(home=tmp_path / "home", sandbox="process", inner_port=free_port())
+    async with open_house(config) as house:
+        yield house
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def eventually(what: Callable[[], Awaitable[bool]], *, step: Callable[[], Awaitable[None]]) -> None:
+    """Repeats `step` until `what` holds."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not await what():
+        assert time.monotonic() < deadline, "it did not come true"
+        await step()
+        await asyncio.sleep(0.05)

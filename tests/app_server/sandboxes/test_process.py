@@ -1,0 +1,251 @@
+"""Sandboxes that are plain processes."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from app_server.errors import Conflict, NotFound, StartFailure
+from app_server.sandboxes.models import SandboxStatus
+from app_server.sandboxes.service import MAX_RESTARTS, Sandboxes
+from tests.app_server.sandboxes.conftest import House, eventually
+
+
+@contextmanager
+def a_stranger() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
+        yield stranger
+        stranger.kill()
+
+
+def folder_of(house: House, sandbox_id: UUID) -> Path:
+    return house.config.home / "sandboxes" / sandbox_id.hex
+
+
+def handle_of(house: House, sandbox_id: UUID) -> dict[str, int]:
+    handle: dict[str, int] = json.loads((folder_of(house, sandbox_id) / "process.json").read_text())
+    return handle
+
+
+def environment_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def test_a_sandbox_answers_once_it_is_up(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        output = await running.client.execute_command("pwd", cwd=running.working_root)
+        row = await house.row(running.id)
+
+        assert (output.exit_code, output.stdout) == (0, f"{running.working_root}\n")
+        assert row is not None
+        assert row.status == SandboxStatus.RUNNING
+        assert sandboxes.client(running.id).url == running.client.url
+        assert running.inner_url == f"http://127.0.0.1:{house.config.inner_port}"
+        assert "Starting the agent server" in house.reports
+
+
+async def test_process_sandboxes_say_that_they_do_not_isolate(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        kind = sandboxes.describe()
+
+        assert (kind.backend, kind.is_isolated) == ("process", False)
+        assert kind.warning
+        assert "not isolated" in kind.warning
+        assert sandboxes.inner_addresses() == ["127.0.0.1"]
+
+
+async def test_bringing_up_twice_changes_nothing(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        before = handle_of(house, running.id)
+        await sandboxes.bring_up(running.id, house.reports.append)
+
+        assert handle_of(house, running.id) == before
+
+
+async def test_a_killed_app_server_leaves_sandboxes_that_its_successor_adopts(house: House) -> None:
+    async with house.open_sandboxes(close=False) as first:
+        running = await house.start(first)
+        before = handle_of(house, running.id)
+    async with house.open_sandboxes() as second:
+        with pytest.raises(Conflict) as refusal:
+            second.client(running.id)
+        adopted = await second.bring_up(running.id, house.reports.append)
+
+        assert refusal.value.code == "sandbox_not_running"
+        assert adopted.client.url == running.client.url
+        assert handle_of(house, running.id) == before
+
+
+async def test_a_graceful_end_stops_sandboxes_and_the_next_start_revives_them(house: House) -> None:
+    async with house.open_sandboxes() as first:
+        running = await house.start(first)
+        before = handle_of(house, running.id)
+    stopped = await house.row(running.id)
+    assert stopped is not None
+    assert stopped.status == SandboxStatus.RUNNING
+    assert not is_running(before["pid"])
+
+    async with house.open_sandboxes() as second:
+        await eventually(lambda: is_up(second, running.id), step=second.check)
+
+        assert handle_of(house, running.id)["port"] == before["port"]
+
+
+async def test_a_killed_agent_server_is_restarted_on_the_same_workspace_and_port(house: House) -> None:
+    changed: list[UUID] = []
+
+    async def on_change(sandbox_id: UUID) -> None:
+        changed.append(sandbox_id)
+
+    async with house.open_sandboxes() as sandboxes:
+        sandboxes.on_change = on_change
+        running = await house.start(sandboxes)
+        await running.client.execute_command("echo kept > file", cwd=running.working_root)
+        before = handle_of(house, running.id)
+        os.kill(before["pid"], signal.SIGKILL)
+        await eventually(lambda: is_back(house, sandboxes, running.id, before["pid"]), step=sandboxes.check)
+        output = await sandboxes.client(running.id).execute_command("cat file", cwd=running.working_root)
+
+        assert output.stdout == "kept\n"
+        assert handle_of(house, running.id)["port"] == before["port"]
+        assert changed == [running.id, running.id]
+
+
+async def test_another_port_is_chosen_when_the_old_one_is_taken(house: House) -> None:
+    async with house.open_sandboxes() as first:
+        running = await house.start(first)
+        port = handle_of(house, running.id)["port"]
+    with socket.socket() as squatter:
+        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        squatter.bind(("127.0.0.1", port))
+        squatter.listen()
+        async with house.open_sandboxes() as second:
+            again = await second.bring_up(running.id, house.reports.append)
+
+            assert again.client.url != running.client.url
+
+
+async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+
+        async def kill_and_check() -> None:
+            pid = handle_of(house, running.id)["pid"]
+            if await is_up(sandboxes, running.id) and is_running(pid):
+                os.kill(pid, signal.SIGKILL)
+            await sandboxes.check()
+
+        async def has_failed() -> bool:
+            row = await house.row(running.id)
+            return row is not None and row.status == SandboxStatus.ERROR
+
+        await eventually(has_failed, step=kill_and_check)
+        row = await house.row(running.id)
+
+        assert row is not None
+        assert row.error is not None
+        assert row.error["code"] == "sandbox_start_failed"
+        assert f"restarted {MAX_RESTARTS} times" in row.error["cause"]
+        assert "Uvicorn running" in row.error["output"]
+        revived = await sandboxes.bring_up(running.id, house.reports.append)
+        assert (await revived.client.execute_command("true")).exit_code == 0
+
+
+async def test_a_stranger_with_a_recycled_pid_is_never_killed(house: House) -> None:
+    with a_stranger() as stranger:
+        async with house.open_sandboxes() as first:
+            running = await house.start(first)
+        handle_file = folder_of(house, running.id) / "process.json"
+        handle_file.write_text(json.dumps(handle_of(house, running.id) | {"pid": stranger.pid}))
+        async with house.open_sandboxes() as second:
+            await second.delete(running.id)
+
+            assert stranger.poll() is None
+            assert not handle_file.exists()
+
+
+async def test_keys_of_the_app_server_do_not_reach_a_sandbox(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLIPWAY_CANARY_KEY", "sk-canary-1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-2")
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        environment = environment_of(handle_of(house, running.id)["pid"])
+        seen = await running.client.execute_command("env; cat /proc/$PPID/environ")
+
+        assert b"canary" not in environment
+        assert "canary" not in f"{seen.stdout}{seen.stderr}"
+
+
+async def test_deleting_removes_process_files_and_row_and_may_be_repeated(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        await running.client.execute_command("sleep 300 &", cwd=running.working_root)
+        pid = handle_of(house, running.id)["pid"]
+        await sandboxes.delete(running.id)
+        await sandboxes.delete(running.id)
+
+        assert not is_running(pid)
+        assert not folder_of(house, running.id).exists()
+        assert await house.row(running.id) is None
+        with pytest.raises(Conflict):
+            sandboxes.client(running.id)
+
+
+async def test_a_sandbox_that_nobody_created_cannot_be_brought_up(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        with pytest.raises(NotFound):
+            await sandboxes.bring_up(uuid4(), house.reports.append)
+
+
+async def test_a_start_that_the_machine_refuses_is_explained_and_can_be_retried(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        sandbox_id = await house.create(sandboxes)
+        obstacle = folder_of(house, sandbox_id)
+        obstacle.write_text("a file where the folder ought to be")
+        with pytest.raises(StartFailure) as failure:
+            await sandboxes.bring_up(sandbox_id, house.reports.append)
+        row = await house.row(sandbox_id)
+
+        assert failure.value.code == "sandbox_start_failed"
+        assert str(obstacle) in failure.value.fix
+        assert row is not None
+        assert row.status == SandboxStatus.ERROR
+        assert row.error == {
+            "code": failure.value.code,
+            "cause": failure.value.cause,
+            "fix": failure.value.fix,
+            "output": "",
+        }
+        obstacle.unlink()
+        await sandboxes.bring_up(sandbox_id, house.reports.append)
+        assert await is_up(sandboxes, sandbox_id)
+
+
+async def is_up(sandboxes: Sandboxes, sandbox_id: UUID) -> bool:
+    try:
+        sandboxes.client(sandbox_id)
+    except Conflict:
+        return False
+    return True
+
+
+async def is_back(house: House, sandboxes: Sandboxes, sandbox_id: UUID, old_pid: int) -> bool:
+    return handle_of(house, sandbox_id)["pid"] != old_pid and await is_up(sandboxes, sandbox_id)
