@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="A self-hosted home for coding agents.", no_args_is_help=True, add_completion=False)
 
+_NO_SERVER_YET = "No server of this version has been started in this home yet. Start one: slipway serve"
+
 Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
@@ -123,26 +125,15 @@ async def _new_sign_in_link(config: Config) -> str:
     from app_server.migrate import is_current
     from app_server.serve import new_sign_in_link
 
+    if config.database_file and not config.database_file.exists():
+        _exit(_NO_SERVER_YET)
     database = Database(config.resolved_database_url)
     try:
         if not await is_current(database):
-            _exit("There is no server in this home yet. Start one first: slipway serve")
+            _exit(_NO_SERVER_YET)
         return await new_sign_in_link(config, database)
     finally:
         await database.close()
-
-
-def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:
-    from app_server.headless.client import RunFailed
-    from app_server.headless.printer import JsonPrinter, TerminalPrinter
-    from app_server.headless.run import run as run_task
-    from app_server.headless.server_process import ServerDidNotStart
-
-    try:
-        succeeded = run_task(config, what, JsonPrinter() if as_json else TerminalPrinter())
-    except (RunFailed, ServerDidNotStart) as error:
-        _exit(str(error))
-    raise typer.Exit(0 if succeeded else 1)
 
 
 def _config(**options: object) -> Config:

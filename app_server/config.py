@@ -68,10 +68,15 @@ class Config(BaseSettings):
         return (self.public_url or f"http://localhost:{self.port}").rstrip("/")
 
     @property
+    def database_file(self) -> Path | None:
+        """Our own SQLite file; None when `database_url` names another database."""
+        return None if self.database_url else self.home / "slipway.sqlite3"
+
+    @property
     def resolved_database_url(self) -> str:
         if self.database_url:
             return self.database_url.get_secret_value()
-        return f"sqlite+aiosqlite:///{self.home / 'slipway.sqlite3'}"
+        return f"sqlite+aiosqlite:///{self.database_file}"
 
 
 def load_config(**overrides: object) -> Config:

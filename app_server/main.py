@@ -26,6 +26,8 @@ from app_server.llm_gateway import router as llm_gateway
 from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext
 from app_server.migrate import migrate
 from app_server.pubsub import make_pubsub
+from app_server.sandboxes import router as sandboxes_router
+from app_server.sandboxes.service import Sandboxes
 from app_server.settings import router as settings
 from app_server.settings.profiles import add_demo_profile
 from app_server.sign_in import router as sign_in
@@ -40,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 State = dict[str, Any]
 
+_MONITOR_INTERVAL_SECONDS = 2.0
 
 _PUBLIC_ROUTERS = (
     status.router,
@@ -47,6 +50,7 @@ _PUBLIC_ROUTERS = (
     sign_in.router,
     settings.router,
     web_client.router,
+    sandboxes_router.router,
 )
 _INNER_ROUTERS: tuple[APIRouter, ...] = (status.inner_router, llm_gateway.router)
 
@@ -62,8 +66,14 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         http = await stack.enter_async_context(_http_client())
         pubsub = make_pubsub(config.redis_url.get_secret_value() if config.redis_url else None)
         stack.push_async_callback(pubsub.close)
+        sandboxes = Sandboxes(config, database, cipher, http)
+        await sandboxes.open()
+        stack.push_async_callback(sandboxes.close)
         background = Background()
         stack.push_async_callback(background.close)
+        background.run_forever(
+            sandboxes.check, name="sandbox monitor", interval_seconds=_MONITOR_INTERVAL_SECONDS
+        )
         yield {
             "config": config,
             "database": database,
@@ -71,6 +81,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "http": http,
             "background": background,
             "pubsub": pubsub,
+            "sandboxes": sandboxes,
         }
 
 
@@ -146,6 +157,9 @@ async def _make_demo(config: Config) -> None:
 
 
 async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
+    if config.database_file:
+        # Made here for its mode, which SQLite gives to the files beside it too.
+        config.database_file.touch(mode=0o600)
     database = Database(config.resolved_database_url)
     stack.push_async_callback(database.close)
     await migrate(database)

@@ -1,13 +1,17 @@
 """A whole app server on a database of its own: its public and inner apps over real HTTP semantics."""
 
+import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
 import pytest
+import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -113,3 +117,15 @@ def http_client(app: ASGIApp, **options: object) -> httpx.AsyncClient:
         base_url="http://localhost:3000",
         **options,  # type: ignore[arg-type]
     )
+
+
+@asynccontextmanager
+async def listening(app: ASGIApp) -> AsyncIterator[str]:
+    """`app` behind a real socket, for what only a real connection shows; yields its URL."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
+        task = asyncio.create_task(server.serve([listener]))
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        await task

@@ -1,0 +1,11 @@
+"""Waiting for what happens in the background."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+async def eventually(is_true: Callable[[], Awaitable[bool]], *, timeout_seconds: float = 10) -> None:
+    """Returns once `is_true`; TimeoutError if that takes too long."""
+    async with asyncio.timeout(timeout_seconds):
+        while not await is_true():  # noqa: ASYNC110 (the database tells nobody when it changes)
+            await asyncio.sleep(0.005)

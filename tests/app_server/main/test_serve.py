@@ -1,0 +1,192 @@
+"""`slipway serve` as a person meets it: a real process, real ports, real signals."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its process, what it printed when it was ready, where it is."""
+
+    process: subprocess.Popen[str]
+    banner: str
+    home: Path
+    port: int
+    inner_port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def token(self) -> str:
+        return self.banner.split("/sign-in#token=")[1].split()[0]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(10)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def slipway(home: Path, *arguments: str) -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLIPWAY_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "app_server", *arguments],
+        env={**environment, "SLIPWAY_HOME": str(home), "SLIPWAY_SANDBOX": "process"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[Server]:
+    port, inner_port = free_port(), free_port()
+    process = slipway(home, "serve", "--port", str(port), "--inner-port", str(inner_port))
+    assert process.stdout is not None
+    banner = ""
+    try:
+        while "#token=" not in banner:
+            line = process.stdout.readline()
+            assert line, process.stderr and process.stderr.read()
+            banner += line
+        yield Server(process, banner, home, port, inner_port)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "home") as running:
+        yield running
+
+
+def test_it_prints_one_link_that_signs_in(server: Server) -> None:
+    links = re.findall(r"^http://localhost:\d+/sign-in#token=\S+$", server.banner, re.MULTILINE)
+    assert len(links) == 1
+    assert f":{server.port}/" in links[0]
+    reply = httpx.post(f"{server.url}/api/v1/sign-in/link", json={"token": server.token})
+    assert reply.status_code == 200
+    assert httpx.get(f"{server.url}/api/v1/users/me", cookies=reply.cookies).json()["role"] == "owner"
+
+
+def test_it_warns_when_sandboxes_are_not_isolated(server: Server) -> None:
+    warning = httpx.get(f"{server.url}/api/v1/web-client/config").json()["sandbox"]["warning"]
+    assert warning in server.banner
+
+
+def test_localhost_means_us_on_both_loopback_addresses(server: Server) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6 loopback")
+    assert httpx.get(f"http://[::1]:{server.port}/health").json() == "OK"
+
+
+def test_what_it_keeps_is_for_its_user_only(server: Server) -> None:
+    def mode(path: Path) -> int:
+        return stat.S_IMODE(path.stat().st_mode)
+
+    assert mode(server.home) == 0o700
+    for file in server.home.glob("*"):
+        if file.is_file() and (file.name.startswith("slipway.sqlite3") or file.name == "encryption.key"):
+            assert mode(file) == 0o600, file
+
+
+def test_it_says_where_it_is_as_long_as_it_runs(server: Server) -> None:
+    told = json.loads((server.home / "server.json").read_text())
+    assert told == {"url": server.url, "pid": server.process.pid}
+    assert server.stop() == 0
+    assert not (server.home / "server.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(server: Server, number: int) -> None:
+    started = time.monotonic()
+    assert server.stop(number) == 0
+    assert time.monotonic() - started < 5
+    assert server.process.stderr is not None
+    assert "Traceback" not in server.process.stderr.read()
+
+
+def test_sandboxes_have_a_listener_of_their_own(server: Server) -> None:
+    assert httpx.get(f"http://127.0.0.1:{server.inner_port}/health").json() == {"status": "ok"}
+    assert httpx.get(f"http://127.0.0.1:{server.inner_port}/api/v1/users/me").status_code == 404
+
+
+@pytest.mark.parametrize("option", ["--port", "--inner-port"])
+def test_a_taken_port_is_one_sentence(tmp_path: Path, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = str(taken.getsockname()[1])
+        ports = {"--port": str(free_port()), "--inner-port": str(free_port()), option: number}
+        arguments = [word for pair in ports.items() for word in pair]
+        process = slipway(tmp_path / "home", "serve", *arguments)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert output == ""
+    assert len(errors.strip().splitlines()) == 1
+    assert number in errors
+    assert option in errors
+    assert f"SLIPWAY_{option.strip('-').replace('-', '_').upper()}" in errors
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_wrong_variable_is_one_sentence(tmp_path: Path) -> None:
+    process = slipway(tmp_path / "home", "serve", "--port", "99999")
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "SLIPWAY_PORT" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_new_link_can_be_asked_for_while_it_runs(server: Server) -> None:
+    process = slipway(server.home, "sign-in-link", "--port", str(server.port))
+    output, _ = process.communicate(timeout=30)
+    token = output.split("#token=")[1].strip()
+    assert token != server.token
+    reply = httpx.post(f"{server.url}/api/v1/sign-in/link", json={"token": token})
+    assert reply.status_code == 200
+
+
+def test_a_link_without_a_server_says_what_to_do(tmp_path: Path) -> None:
+    process = slipway(tmp_path / "home", "sign-in-link")
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "slipway serve" in errors
+    assert "Traceback" not in errors
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_second_start_keeps_users_and_sessions(tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as first:
+        cookies = httpx.post(f"{first.url}/api/v1/sign-in/link", json={"token": first.token}).cookies
+        me = httpx.get(f"{first.url}/api/v1/users/me", cookies=cookies).json()
+    with serving(tmp_path / "home") as second:
+        assert httpx.get(f"{second.url}/api/v1/users/me", cookies=cookies).json() == me
+
+
+def test_heavy_libraries_stay_off_the_start_path() -> None:
+    code = "import sys, app_server.main, app_server.serve; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    heavy = {"litellm", "openai", "fastmcp", "mcp", "docker", "alembic", "playwright", "redis"}
+    assert heavy.isdisjoint(loaded.split())
