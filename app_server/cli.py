@@ -136,6 +136,19 @@ async def _new_sign_in_link(config: Config) -> str:
         await database.close()
 
 
+def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:
+    from app_server.headless.client import RunFailed
+    from app_server.headless.printer import JsonPrinter, TerminalPrinter
+    from app_server.headless.run import run as run_task
+    from app_server.headless.server_process import ServerDidNotStart
+
+    try:
+        succeeded = run_task(config, what, JsonPrinter() if as_json else TerminalPrinter())
+    except (RunFailed, ServerDidNotStart) as error:
+        _exit(str(error))
+    raise typer.Exit(0 if succeeded else 1)
+
+
 def _config(**options: object) -> Config:
     try:
         return load_config(**options)
