@@ -66,6 +66,7 @@ class Conversation:
         self._view = View()
         self._subscribers: list[Subscriber] = []
         self._run_task: asyncio.Task[None] | None = None
+        self.is_closed = False
         self.is_deleted = False
         for record in log.records():
             self._take(parse_event(record.body), record.seen_seq)
@@ -184,13 +185,18 @@ class Conversation:
             self.emit(*self._give_up("by a restart"))
 
     async def close(self) -> None:
-        """Stops working and frees everything. The log still says what was going on, so that it can go on."""
-        if self.is_running:
-            await self._cancel_run()
+        """Stops working and frees everything. The log still says what was going on, so that it can go on.
+
+        Safe to call twice.
+        """
+        if self.is_closed:
+            return
+        await self._cancel_run()
         for tool in self.tools.values():
             await tool.close()
-        self._publish(frames.END)
         self.log.close()
+        self.is_closed = True
+        self._publish(frames.END)
 
     async def delete(self) -> None:
         """Closes it and removes its directory. The workspace stays."""
@@ -295,7 +301,7 @@ class Conversation:
 
     async def _cancel_run(self) -> None:
         task = self._run_task
-        if task is None:
+        if task is None or task.done():
             return
         task.cancel()
         _, late = await asyncio.wait([task], timeout=INTERRUPT_GRACE_SECONDS)

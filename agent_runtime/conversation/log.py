@@ -46,9 +46,15 @@ class Record:
     body: bytes
 
 
+_HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
+    SELECT 1 FROM json_each(CAST(body AS TEXT), '$.llm_message.content')
+    WHERE instr(lower(json_extract(value, '$.text')), lower(?)) > 0
+)"""
+
+
 @dataclass(frozen=True)
 class Filter:
-    """Which events are looked for; None does not restrict. `text` is any part of the event, ignoring case."""
+    """Which events are looked for; None does not restrict. `text`: part of a message's, ignoring case."""
 
     kind: str | None = None
     source: str | None = None
@@ -60,7 +66,7 @@ class Filter:
         conditions = {
             "kind = ?": self.kind,
             "source = ?": self.source,
-            "instr(lower(body), lower(?)) > 0": self.text,
+            _HAS_TEXT: self.text,
             "timestamp >= ?": self.from_timestamp,
             "timestamp < ?": self.before_timestamp,
         }

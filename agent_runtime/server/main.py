@@ -8,11 +8,12 @@ from fastapi import Depends, FastAPI
 
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.server.auth import require_key
+from agent_runtime.server.bash_service import BashService
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import install_error_handlers
 from agent_runtime.server.registry import Registry
 from agent_runtime.server.report import Reporter
-from agent_runtime.server.routers import conversations, events, info, sockets
+from agent_runtime.server.routers import bash, conversations, events, file, git, info, sockets
 
 
 def create_app(config: Config) -> FastAPI:
@@ -22,8 +23,9 @@ def create_app(config: Config) -> FastAPI:
     install_error_handlers(app)
     app.include_router(info.router)
     app.include_router(sockets.router)
-    for router in (conversations.router, events.router):
-        app.include_router(router, dependencies=[Depends(require_key)])
+    app.state.file_roots = [config.workspace_path, config.conversations_path]
+    for module in (conversations, events, bash, file, git):
+        app.include_router(module.router, dependencies=[Depends(require_key)])
     return app
 
 
@@ -38,7 +40,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.registry = registry
     registry.resume()
     try:
-        yield
+        async with BashService(config.workspace_path) as app.state.bash_service:
+            yield
     finally:
         await reporter.close()
         await registry.close()

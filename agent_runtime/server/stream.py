@@ -31,11 +31,11 @@ async def follow(
     """
     log = conversation.log
     while after_seq < log.last_seq:
+        if conversation.is_closed:
+            raise EndedError
         for record in log.page(after_seq=after_seq, limit=PAGE_EVENTS, max_bytes=PAGE_BYTES):
             yield frames.durable(record.seq, record.body)
             after_seq = record.seq
-        if conversation.is_deleted:
-            raise EndedError
     # Nothing is awaited between the look at the log's end and this subscription.
     live = _Listener(conversation)
     try:

@@ -24,7 +24,7 @@ class SortOrder(StrEnum):
     TIMESTAMP_DESC = "TIMESTAMP_DESC"
 
 
-def _filter(
+async def _filter(
     kind: str | None = None,
     source: str | None = None,
     body: str | None = None,

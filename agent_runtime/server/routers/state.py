@@ -1,4 +1,7 @@
-"""What routes are given: the server's long-lived objects."""
+"""What routes are given: the server's long-lived objects.
+
+Dependencies are coroutines on purpose: plain functions run in threads, and logs belong to the event loop's.
+"""
 
 from typing import Annotated
 from uuid import UUID
@@ -9,7 +12,7 @@ from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.server.registry import Registry
 
 
-def _registry(request: Request) -> Registry:
+async def _registry(request: Request) -> Registry:
     registry: Registry = request.app.state.registry
     return registry
 
@@ -17,7 +20,7 @@ def _registry(request: Request) -> Registry:
 Conversations = Annotated[Registry, Depends(_registry)]
 
 
-def _conversation(conversation_id: UUID, registry: Conversations) -> Conversation:
+async def _conversation(conversation_id: UUID, registry: Conversations) -> Conversation:
     return registry.get(conversation_id)
 
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.frames import Frame
+from agent_runtime.conversation.frames import END, Frame
 from agent_runtime.events.message import Message
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.wire import StartConversationRequest
@@ -41,6 +41,8 @@ class Watch:
         conversation.subscribe(self._take)
 
     def _take(self, frame: Frame) -> None:
+        if frame is END:
+            return
         self.frames.append(orjson.loads(frame.wire))
         task = self._loop.create_task(self._notify())
         self._tasks.add(task)

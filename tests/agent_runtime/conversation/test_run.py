@@ -57,7 +57,7 @@ async def test_a_plain_reply_ends_the_run(conversations: Conversations, scripted
 async def test_every_event_follows_its_parent_and_time_never_goes_back(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
-    scripted_llm.script(call("think", thought="hm"), say("done"))
+    scripted_llm.script(calls(("think", {"thought": "hm"})), say("done"))
     conversation = conversations.create()
     conversation.send(user("Think."))
     await conversation.run()
@@ -237,7 +237,9 @@ async def test_an_empty_reply_is_nudged_and_several_end_the_run(
 async def test_a_run_stops_at_its_limit_of_replies_and_may_go_on(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
-    scripted_llm.script(call("think", thought="1"), call("think", thought="2"), say("at last"))
+    scripted_llm.script(
+        calls(("think", {"thought": "1"})), calls(("think", {"thought": "2"})), say("at last")
+    )
     conversation = conversations.create(max_iterations=2)
     conversation.send(user("Go."))
 
@@ -321,7 +323,8 @@ async def test_the_last_frame_of_a_run_is_the_full_state_and_says_it_is_over(
 
 async def test_what_the_calls_used_adds_up(conversations: Conversations, scripted_llm: ScriptedLLM):
     scripted_llm.script(
-        call("think", thought="x"), say("done", prompt_tokens=50, completion_tokens=5, cached_tokens=20)
+        calls(("think", {"thought": "x"})),
+        say("done", prompt_tokens=50, completion_tokens=5, cached_tokens=20),
     )
     conversation = conversations.create(llm={"input_cost_per_token": 0.01, "output_cost_per_token": 0.1})
     conversation.send(user("Go."))

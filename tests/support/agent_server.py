@@ -1,0 +1,115 @@
+"""A real agent server process, which tests may kill and start again on the same files."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+KEY = "session-canary"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@dataclass
+class AgentServer:
+    """Files below `path` outlive the process. Calls carry the key."""
+
+    path: Path
+    report_url: str = ""
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def ws_url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
+
+    @property
+    def http(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, headers={"X-Session-API-Key": KEY}, timeout=20)
+
+    def start(self) -> None:
+        """Returns when it answers."""
+        environment = {
+            **os.environ,
+            "OH_SESSION_API_KEYS_0": KEY,
+            "OH_CONVERSATIONS_PATH": str(self.path / "conversations"),
+            "OH_WORKSPACE_PATH": str(self.path / "project"),
+            "OH_WEBHOOKS_0_BASE_URL": self.report_url,
+        }
+        command = [
+            sys.executable,
+            "-m",
+            "agent_runtime.server",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+        ]
+        with (self.path / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        self._wait_until_it_answers()
+
+    def kill(self) -> None:
+        """SIGKILL: no chance to say goodbye."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """SIGTERM, as an orderly shutdown."""
+        self._end(signal.SIGTERM)
+
+    def log_text(self) -> str:
+        return (self.path / "server.log").read_text()
+
+    def call(self, method: str, path: str, **options: Any) -> Any:
+        """The decoded reply; raises for a refusal."""
+        with self.http as http:
+            reply = http.request(method, path, **options)
+        reply.raise_for_status()
+        return reply.json()
+
+    def events(self, conversation_id: str) -> list[dict[str, Any]]:
+        """The whole log, page by page."""
+        found: list[dict[str, Any]] = []
+        page_id = None
+        while True:
+            params = {"limit": 100, **({"page_id": page_id} if page_id else {})}
+            page = self.call("GET", f"/api/conversations/{conversation_id}/events/search", params=params)
+            found += page["items"]
+            page_id = page["next_page_id"]
+            if page_id is None:
+                return found
+
+    def _end(self, sign: signal.Signals) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(sign)
+        self.process.wait(timeout=20)
+        self.process = None
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            assert self.process is not None
+            assert self.process.poll() is None, self.log_text()
+            try:
+                if httpx.get(f"{self.url}/health", timeout=1).status_code == httpx.codes.OK:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.02)
+        raise TimeoutError(self.log_text())
