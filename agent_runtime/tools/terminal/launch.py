@@ -16,10 +16,10 @@ ROWS, COLUMNS = 50, 200
 RC = r"""
 unset HISTFILE
 set +H
-PS1= PS2= __slipway_n=0 __slipway_done=
+PS1= PS2= PROMPT_COMMAND=__slipway_report __slipway_n=0 __slipway_done=
 __slipway_report() {
   { local r=$? -; set +eux; } 2>/dev/null
-  PS1= PS2=
+  PS1= PS2= PROMPT_COMMAND=__slipway_report
   if [[ $__slipway_n != "$__slipway_done" ]]; then
     __slipway_done=$__slipway_n
     builtin printf '\e]slipway;%s\a' "$__slipway_n" >/dev/tty
@@ -27,8 +27,12 @@ __slipway_report() {
   fi
   return "$r"
 }
-readonly -f __slipway_report
-PROMPT_COMMAND=__slipway_report
+__slipway_begin() {
+  { local r=$? -; set +eux; } 2>/dev/null
+  __slipway_n=$1
+  return "$r"
+}
+readonly -f __slipway_report __slipway_begin
 """
 
 

@@ -6,7 +6,6 @@ setting can break it. A mark in the terminal stream tells when the last of the o
 """
 
 import asyncio
-import errno
 import os
 import pty
 import re
@@ -67,16 +66,17 @@ class PtyShell:
     def __init__(
         self,
         process: asyncio.subprocess.Process,
-        master: int,
+        terminal: tuple[int, int],
         private_dir: Path,
         on_output: Callable[[bytes], None],
     ) -> None:
         self._process = process
-        self._master = master
+        # Our hold on the slave side keeps reads from failing while no program has the terminal open.
+        self._master, self._slave = terminal
         self._dir = private_dir
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
-        self._modes = termios.tcgetattr(master)
+        self._modes = termios.tcgetattr(self._slave)
         self._fifo = os.open(private_dir / "status", os.O_RDWR | os.O_NONBLOCK)
         self._changed = asyncio.Event()
         self._serial = 0
@@ -87,8 +87,8 @@ class PtyShell:
         self._last_output_at: float | None = None
         self._is_closed = False
         self.exit_code: int | None = None
-        os.set_blocking(master, False)
-        self._loop.add_reader(master, self._read_terminal)
+        os.set_blocking(self._master, False)
+        self._loop.add_reader(self._master, self._read_terminal)
         self._loop.add_reader(self._fifo, self._read_status)
         self._exit_watch = asyncio.create_task(self._watch_exit())
 
@@ -97,35 +97,39 @@ class PtyShell:
         cls, working_dir: Path, environment: Mapping[str, str], on_output: Callable[[bytes], None]
     ) -> "PtyShell":
         """A shell at its first prompt in `working_dir`; ShellStartError if it does not get there."""
+        try:
+            shell = await cls._launch(working_dir, environment, on_output)
+        except OSError as error:
+            reason = f"The shell could not be started in {working_dir}: {error.strerror}."
+            raise ShellStartError(reason) from error
+        is_up = False
+        try:
+            is_up = await shell.wait(Patience(total_seconds=START_SECONDS)) and shell.exit_code is None
+        finally:
+            if not is_up:
+                await shell.close()
+        if not is_up:
+            raise ShellStartError(f"The shell did not get to its first prompt in {working_dir}.")
+        return shell
+
+    @classmethod
+    async def _launch(
+        cls, working_dir: Path, environment: Mapping[str, str], on_output: Callable[[bytes], None]
+    ) -> "PtyShell":
         private_dir = Path(tempfile.mkdtemp(prefix="slipway-shell-"))  # mode 0700
-        os.mkfifo(private_dir / "status", 0o600)
-        rc = private_dir / "rc"
-        rc.write_text(RC.replace("STATUS_FIFO", shlex.quote(str(private_dir / "status"))))
         master, slave = pty.openpty()
         try:
+            os.mkfifo(private_dir / "status", 0o600)
+            rc = private_dir / "rc"
+            rc.write_text(RC.replace("STATUS_FIFO", shlex.quote(str(private_dir / "status"))))
             set_modes(slave)
             process = await spawn(os.ttyname(slave), rc, working_dir, environment)
-            shell = cls(process, master, private_dir, on_output)
-        except OSError as error:
+        except BaseException:
             os.close(master)
-            shutil.rmtree(private_dir, ignore_errors=True)
-            raise ShellStartError(
-                f"The shell could not be started in {working_dir}: {error.strerror}."
-            ) from error
-        else:
-            try:
-                is_up = await shell.wait(Patience(total_seconds=START_SECONDS))
-            except BaseException:
-                await shell.close()
-                raise
-        finally:
             os.close(slave)
-        if not is_up or shell.exit_code is not None:
-            await shell.close()
-            raise ShellStartError(
-                f"The shell did not come up within {START_SECONDS:.0f} seconds in {working_dir}."
-            )
-        return shell
+            shutil.rmtree(private_dir, ignore_errors=True)
+            raise
+        return cls(process, (master, slave), private_dir, on_output)
 
     @property
     def is_busy(self) -> bool:
@@ -145,8 +149,7 @@ class PtyShell:
         termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
         script = self._dir / f"{self._serial % _COMMAND_FILES_KEPT}.sh"
         script.write_text(command + "\n", encoding="utf-8", errors="replace")
-        report = "__slipway_report"
-        self.send(f" PROMPT_COMMAND={report} __slipway_n={self._serial}; . {script}; {report}\n".encode())
+        self.send(f" __slipway_begin {self._serial}; . {script}; __slipway_report\n".encode())
 
     def send(self, data: bytes) -> int:
         """Types `data`; how many bytes the terminal took (fewer when nobody reads them)."""
@@ -194,8 +197,8 @@ class PtyShell:
         finally:
             signal_session(self._process.pid, signal.SIGKILL)
             self._stop_reading()
-            os.close(self._master)
-            os.close(self._fifo)
+            for descriptor in (self._master, self._slave, self._fifo):
+                os.close(descriptor)
             shutil.rmtree(self._dir, ignore_errors=True)
         await self._exit_watch
 
@@ -213,13 +216,6 @@ class PtyShell:
         try:
             data = os.read(self._master, 1 << 16)
         except BlockingIOError:
-            return
-        except OSError as error:
-            if error.errno != errno.EIO:  # EIO: the last process that had the terminal is gone
-                raise
-            data = b""
-        if not data:
-            self._loop.remove_reader(self._master)
             return
         self._on_output(data)
         self._last_output_at = self._loop.time()
@@ -255,7 +251,7 @@ class PtyShell:
         try:
             while data := os.read(self._master, 1 << 16):
                 self._on_output(data)
-        except OSError:  # nothing left, or nobody left to write
+        except BlockingIOError:
             return
 
     def _stop_reading(self) -> None:

@@ -97,6 +97,13 @@ async def test_directory_variables_functions_and_options_stay(run: Run, tmp_path
     assert observation.metadata.working_dir == f"{tmp_path}/work space/sub"
 
 
+async def test_the_last_exit_code_is_there_for_the_next_command(run: Run):
+    await run("(exit 3)")
+    assert (await run("echo $?")).text == "3"
+    await run("set -u; set -o pipefail; false")
+    assert (await run("echo $?")).text == "1"
+
+
 async def test_an_unbalanced_quote_is_a_syntax_error_and_the_next_command_runs(run: Run):
     broken = await run("echo 'oops")
     assert broken.exit_code in {1, 2}
@@ -312,3 +319,18 @@ async def test_a_missing_workspace_is_explained(tmp_path: Path):
     observation = await tool.run(TerminalAction(command="true"))
     assert observation.is_error
     assert "gone" in observation.text
+
+
+async def test_cancelling_the_first_command_leaves_nothing_behind(
+    run: Run, terminal: TerminalTool, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for turns in range(12):
+        task = asyncio.create_task(run("true"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        await terminal.close()
+        assert not list(tmp_path.glob("slipway-*"))
+    assert (await run("echo usable")).text == "usable"
