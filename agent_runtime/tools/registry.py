@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
+from agent_runtime.tools.task_tracker import TaskTrackerTool
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool, ToolContext
@@ -53,6 +54,7 @@ Factory = Callable[[ToolContext], AnyTool]
 _FACTORIES: Mapping[str, Factory] = {
     "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
+    "task_tracker": TaskTrackerTool,
     "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),
 }
