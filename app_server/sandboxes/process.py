@@ -80,21 +80,14 @@ class ProcessBackend:
     async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
         """Adopts the process when it lives, even if another app server started it."""
         folder = self._folder(sandbox_id)
-        handle = self._handles.get(sandbox_id) or await asyncio.to_thread(_read_handle, folder)
-        if handle and handle.inner_url != self._inner_url:
-            await _stop(handle)  # it reports to a listener that is gone
-        if handle is None or not _is_alive(handle):
-            report("Starting the agent server")
-            environment = self._environment(folder, session_key)
-            wanted_port = handle.port if handle else 0
-            try:
-                handle = await asyncio.to_thread(_start, folder, environment, wanted_port, self._inner_url)
-            except OSError as error:
-                raise StartFailure(
-                    "sandbox_start_failed",
-                    f"The agent server's process could not be started: {error}",
-                    fix=f"See that {folder} can be written and that the disk has room, then retry.",
-                ) from error
+        try:
+            handle = await self._adopt_or_start(sandbox_id, session_key, report)
+        except OSError as error:
+            raise StartFailure(
+                "sandbox_start_failed",
+                f"The agent server's process could not be started: {error}",
+                fix=f"See that {folder} can be written and that the disk has room, then retry.",
+            ) from error
         self._handles[sandbox_id] = handle
         return Machine(
             spec_id="process",
@@ -133,6 +126,18 @@ class ProcessBackend:
     def _lives(self, sandbox_id: UUID) -> bool:
         handle = self._handles.get(sandbox_id)
         return handle is not None and _is_alive(handle)
+
+    async def _adopt_or_start(self, sandbox_id: UUID, session_key: str, report: Report) -> Handle:
+        folder = self._folder(sandbox_id)
+        handle = self._handles.get(sandbox_id) or await asyncio.to_thread(_read_handle, folder)
+        if handle and handle.inner_url != self._inner_url:
+            await _stop(handle)  # it reports to a listener that is gone
+        if handle and _is_alive(handle):
+            return handle
+        report("Starting the agent server")
+        environment = self._environment(folder, session_key)
+        wanted_port = handle.port if handle else 0
+        return await asyncio.to_thread(_start, folder, environment, wanted_port, self._inner_url)
 
     async def _stop(self, sandbox_id: UUID) -> None:
         handle = self._handles.pop(sandbox_id, None)

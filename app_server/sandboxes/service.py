@@ -16,7 +16,7 @@ from app_server.background import Background
 from app_server.config import Config
 from app_server.database import Database
 from app_server.encryption import Cipher
-from app_server.errors import Conflict, NotFound, StartFailure
+from app_server.errors import Conflict, NotFound, StartFailure, Unavailable
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.backend import Backend, Machine, Report, SandboxKind
 from app_server.sandboxes.docker import DockerBackend
@@ -117,7 +117,10 @@ class Sandboxes:
         raise Conflict("The sandbox does not run at the moment.", code="sandbox_not_running")
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine, its workspace and its row; nothing happens when there is none."""
+        """Removes the machine, its workspace and its row; nothing happens when there is none.
+
+        Raises Unavailable when the engine does not answer: the row stays, to be deleted later.
+        """
         self._deleting.add(sandbox_id)
         try:
             async with self._locks[sandbox_id]:
@@ -126,6 +129,8 @@ class Sandboxes:
                 async with self._database.session() as session:
                     if sandbox := await session.get(Sandbox, sandbox_id):
                         await session.delete(sandbox)
+        except StartFailure as failure:
+            raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
         finally:
             self._deleting.discard(sandbox_id)
         self._locks.pop(sandbox_id, None)

@@ -68,6 +68,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         session.add(user)
     house = House(config, database, user.id)
     yield house
+    house.config = config
     async with house.open_sandboxes() as sandboxes:
         async with database.read() as session:
             left = [row.id for row in (await session.execute(Sandbox.__table__.select())).all()]

@@ -1,5 +1,6 @@
 """Sandboxes that are containers: what holds them in, and what brings them back."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from uuid import UUID
@@ -79,14 +80,42 @@ async def test_only_workspace_home_and_tmp_can_be_written(docker_house: House) -
         assert await shell(running, "touch /workspace/project/x ~/x /tmp/x && pwd") == "/workspace/project\n"
 
 
-async def test_a_container_reaches_neither_the_internet_nor_other_networks(docker_house: House) -> None:
+async def test_a_container_reaches_neither_other_sandboxes_nor_other_networks(
+    docker_house: House, engine: DockerClient
+) -> None:
     async with docker_house.open_sandboxes() as sandboxes:
         running = await docker_house.start(sandboxes)
-        routes = (await shell(running, "cat /proc/net/route")).splitlines()[1:]
+        neighbour = await docker_house.start(sandboxes)
+        image = engine.containers.get(name_of(running.id)).image
+        outside = engine.containers.run(
+            image, ["python3", "-m", "http.server", "8000"], entrypoint=[], detach=True, remove=True
+        )
+        try:
+            outside.reload()
+            address = outside.attrs["NetworkSettings"]["IPAddress"]
+            for url in (f"{neighbour.client.url}/health", f"http://{address}:8000/"):
+                attempt = await running.client.execute_command(f"curl -sS --max-time 2 {url}")
+                assert attempt.exit_code not in {0, None}, f"{url} was reached"
+        finally:
+            outside.remove(force=True)
 
-        assert all(route.split()[1] != "00000000" for route in routes), "there is a default route"
-        unreachable = await running.client.execute_command("curl -sS --max-time 5 http://192.0.2.1/")
-        assert unreachable.exit_code != 0
+        assert engine.networks.get("slipway-sandboxes").attrs["Internal"]
+
+
+async def test_a_container_reaches_the_inner_listener(docker_house: House) -> None:
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        [address] = sandboxes.inner_addresses()
+        listener = await asyncio.start_server(hello, address, docker_house.config.inner_port)
+        async with listener:
+            assert await shell(running, f"curl -sS --max-time 5 {running.inner_url}/health") == "hello"
+
+
+async def hello(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_the_session_key_stands_nowhere_inside(docker_house: House, engine: DockerClient) -> None:

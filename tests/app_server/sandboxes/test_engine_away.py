@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_server.errors import StartFailure
+from app_server.errors import StartFailure, Unavailable
 from tests.app_server.sandboxes.conftest import House
 
 
@@ -18,7 +18,12 @@ async def test_each_start_fails_with_cause_and_fix_when_docker_was_asked_for(hou
         with pytest.raises(StartFailure) as failure:
             await sandboxes.bring_up(sandbox_id, house.reports.append)
 
+        with pytest.raises(Unavailable) as refusal:
+            await sandboxes.delete(sandbox_id)
+
         assert sandboxes.describe().backend == "docker"
+        assert refusal.value.code == "docker_unavailable"
+        assert await house.row(sandbox_id) is not None
         assert failure.value.code == "docker_unavailable"
         assert "SLIPWAY_SANDBOX=process" in failure.value.fix
 

@@ -218,14 +218,15 @@ async def test_a_sandbox_that_nobody_created_cannot_be_brought_up(house: House) 
 async def test_a_start_that_the_machine_refuses_is_explained_and_can_be_retried(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         sandbox_id = await house.create(sandboxes)
-        obstacle = folder_of(house, sandbox_id)
+        obstacle = folder_of(house, sandbox_id) / "workspace"
+        obstacle.parent.mkdir()
         obstacle.write_text("a file where the folder ought to be")
         with pytest.raises(StartFailure) as failure:
             await sandboxes.bring_up(sandbox_id, house.reports.append)
         row = await house.row(sandbox_id)
 
         assert failure.value.code == "sandbox_start_failed"
-        assert str(obstacle) in failure.value.fix
+        assert str(obstacle.parent) in failure.value.fix
         assert row is not None
         assert row.status == SandboxStatus.ERROR
         assert row.error == {
