@@ -19,6 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app_server import demo, status, web_client
 from app_server.background import Background
 from app_server.config import Config
+from app_server.conversations import event_routes, git_routes, start_task_routes
+from app_server.conversations import router as conversations
+from app_server.conversations.start_worker import StartWorker
 from app_server.database import Database
 from app_server.encryption import load_cipher
 from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
@@ -36,6 +39,7 @@ from app_server.users import router as users
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
 from app_server.version import VERSION
+from app_server.webhooks import router as webhooks
 from app_server.wellformed import require_wellformed_text
 
 logger = logging.getLogger(__name__)
@@ -51,8 +55,13 @@ _PUBLIC_ROUTERS = (
     settings.router,
     web_client.router,
     sandboxes_router.router,
+    start_task_routes.router,
+    conversations.router,
+    conversations.pending_router,
+    git_routes.router,
+    event_routes.router,
 )
-_INNER_ROUTERS: tuple[APIRouter, ...] = (status.inner_router, llm_gateway.router)
+_INNER_ROUTERS: tuple[APIRouter, ...] = (status.inner_router, llm_gateway.router, webhooks.router)
 
 
 @asynccontextmanager
@@ -74,6 +83,10 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background.run_forever(
             sandboxes.check, name="sandbox monitor", interval_seconds=_MONITOR_INTERVAL_SECONDS
         )
+        start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
+        sandboxes.on_change = start_worker.announce
+        await start_worker.open()
+        stack.push_async_callback(start_worker.close)
         yield {
             "config": config,
             "database": database,
@@ -82,6 +95,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "background": background,
             "pubsub": pubsub,
             "sandboxes": sandboxes,
+            "start_worker": start_worker,
         }
 
 

@@ -1,0 +1,26 @@
+"""What the routes here share: the viewer of this process, and the conversation named in the path."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from app_server.conversations import service
+from app_server.conversations.view import Viewer as _Viewer
+from app_server.database import ReadSession
+from app_server.users.auth import CurrentUser
+
+
+def _viewer(connection: HTTPConnection) -> _Viewer:
+    return _Viewer(connection.state.sandboxes)
+
+
+async def _owned_id(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> UUID:
+    return (await service.require(session, user.id, conversation_id)).id
+
+
+Viewer = Annotated[_Viewer, Depends(_viewer)]
+
+OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
+"""The id of a conversation of the current user; anything else has been answered with 404."""

@@ -1,0 +1,114 @@
+"""The log of a conversation: pages of it, and the live stream."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, WebSocket
+from fastapi.responses import Response
+
+from app_server.conversations import service
+from app_server.conversations.dependencies import OwnedConversationId
+from app_server.conversations.schemas import PlainText
+from app_server.conversations.view import Viewer
+from app_server.database import Database, ReadSession
+from app_server.errors import NotFound
+from app_server.events import log, stream
+from app_server.events.log import EventFilter, EventSortOrder
+from app_server.events.schemas import Moment
+from app_server.pagination import Limit, PageId
+from app_server.pubsub import Frame
+from app_server.users.auth import authenticate_websocket
+
+router = APIRouter(prefix="/api/v1/conversation/{conversation_id}/events", tags=["Events"])
+
+
+def _filter(
+    kind__eq: Annotated[PlainText | None, Query(max_length=100)] = None,
+    timestamp__gte: Moment | None = None,
+    timestamp__lt: Moment | None = None,
+) -> EventFilter:
+    return EventFilter(kind__eq, timestamp__gte, timestamp__lt)
+
+
+Criteria = Annotated[EventFilter, Depends(_filter)]
+
+
+@router.get("/search")
+async def search_events(
+    conversation_id: OwnedConversationId,
+    session: ReadSession,
+    criteria: Criteria,
+    sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Response:
+    page = await log.search(
+        session, conversation_id, criteria, order=sort_order, page_id=page_id, limit=limit
+    )
+    return _json(page)
+
+
+@router.get("/count")
+async def count_events(conversation_id: OwnedConversationId, session: ReadSession, criteria: Criteria) -> int:
+    return await log.count(session, conversation_id, criteria)
+
+
+@router.get("")
+async def get_events(
+    conversation_id: OwnedConversationId,
+    session: ReadSession,
+    id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
+) -> Response:
+    """One entry per id, null for an unknown one."""
+    return _json(await log.batch(session, conversation_id, id))
+
+
+@router.websocket("/stream")
+async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: str = "0") -> None:
+    """Frames of docs/protocol.md §2. Every refusal comes after the handshake, where browsers can read it."""
+    user = await authenticate_websocket(websocket)
+    await websocket.accept()
+    if user is None:
+        await stream.close(
+            websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail="Sign in first."
+        )
+        return
+    database: Database = websocket.state.database
+    try:
+        position = _position(after_seq)
+        async with database.read() as session:
+            conversation = await service.require(session, user.id, _uuid(conversation_id))
+    except NotFound as error:
+        await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error=error.code, detail=error.detail)
+        return
+    viewer = Viewer(websocket.state.sandboxes)
+
+    async def greeting() -> list[Frame]:
+        async with database.read() as session:
+            return await viewer.frames(session, conversation.id)
+
+    await stream.serve(
+        websocket,
+        database=database,
+        pubsub=websocket.state.pubsub,
+        conversation_id=conversation.id,
+        after_seq=position,
+        greeting=greeting,
+    )
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound("No such conversation.") from None
+
+
+def _position(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise NotFound("after_seq is not a position.", code="bad_after_seq")
+    return int(text)
+
+
+def _json(text: str) -> Response:
+    return Response(text, media_type="application/json")

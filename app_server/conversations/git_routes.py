@@ -1,0 +1,50 @@
+"""What the agent changed, since its conversation began."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+
+from app_server.conversations import service
+from app_server.conversations.dependencies import Viewer
+from app_server.conversations.schemas import PlainText
+from app_server.conversations.service import Workplace
+from app_server.sandboxes.agent_client import GitChange, GitDiff
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/git", tags=["Conversations"])
+
+Ref = Annotated[PlainText | None, Query(max_length=255)]
+
+
+async def _workplace(request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID) -> Workplace:
+    # A session of its own: none is held while the sandbox is asked.
+    async with request.state.database.read() as session:
+        return await service.workplace(session, viewer, user.id, conversation_id)
+
+
+OwnedWorkplace = Annotated[Workplace, Depends(_workplace)]
+
+
+@router.get("/changes")
+async def git_changes(place: OwnedWorkplace, ref: Ref = None) -> list[GitChange]:
+    """Files that differ from `ref`; without it, from where the conversation began."""
+    return await place.client.git_changes(place.directory, ref or place.base_commit)
+
+
+@router.get("/diff")
+async def git_diff(
+    place: OwnedWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
+) -> GitDiff:
+    """Both sides of one file; `path` is relative to the repository, or absolute within the sandbox."""
+    absolute = path if path.startswith("/") else f"{place.directory}/{path}"
+    return await place.client.git_diff(absolute, ref or place.base_commit)
+
+
+@router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})
+async def git_patch(place: OwnedWorkplace) -> Response:
+    """The whole change as one unified diff, untracked files included."""
+    patch = await place.client.git_patch(place.directory, place.base_commit)
+    headers = {"Content-Disposition": 'attachment; filename="changes.patch"'}
+    return Response(patch, media_type="text/x-diff", headers=headers)

@@ -1,0 +1,84 @@
+"""Takes in what a sandbox reports: log and projection in one transaction, then tells those who watch."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.conversations.projection import Projection, fold
+from app_server.conversations.view import Viewer
+from app_server.database import Database, now
+from app_server.errors import NotFound
+from app_server.events import log
+from app_server.events.log import Appended
+from app_server.events.schemas import DurableFrame, EventsReport
+from app_server.pubsub import Frame, PubSub
+
+
+async def ingest(
+    database: Database, pubsub: PubSub, viewer: Viewer, conversation_id: UUID, report: EventsReport
+) -> int:
+    """The last position that is stored now.
+
+    Raises NotFound, and Conflict `seq_gap` or `seq_conflict` (see events.log.append).
+    """
+    async with database.session() as session:
+        conversation = await _locked(session, conversation_id)
+        appended = await log.append(session, conversation_id, report.durable)
+        changed = _project(conversation, appended)
+        await session.flush()
+        shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
+    pubsub.publish(conversation_id, [*_live(report, appended), *shown])
+    return appended.acknowledged_seq
+
+
+async def _locked(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    query = (
+        select(Conversation)
+        .where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))
+        .with_for_update()
+    )
+    conversation = await session.scalar(query)
+    if conversation is None:
+        raise NotFound("No such conversation.")
+    return conversation
+
+
+def _project(conversation: Conversation, appended: Appended) -> bool:
+    """Brings the row up to date; whether anything of it but its position is new to the reader."""
+    if not appended.new:
+        return False
+    before = Projection(
+        last_seq=conversation.last_seq,
+        execution_status=conversation.execution_status,
+        title=conversation.title,
+        llm_model=conversation.llm_model,
+        metrics=conversation.metrics,
+    )
+    after = before
+    for frame in appended.new:
+        after = fold(after, frame.seq, frame.event)
+    conversation.last_seq = after.last_seq
+    conversation.execution_status = after.execution_status
+    conversation.title = after.title
+    conversation.llm_model = after.llm_model
+    conversation.metrics = dict(after.metrics) if after.metrics is not None else None
+    conversation.updated_at = now()
+    return replace(after, last_seq=before.last_seq) != before
+
+
+def _live(report: EventsReport, appended: Appended) -> list[Frame]:
+    """The report's frames less what is known: a repeated report must not repeat the pieces of a reply."""
+    new = {frame.seq for frame in appended.new}
+    known = [
+        index
+        for index, frame in enumerate(report.frames)
+        if isinstance(frame, DurableFrame) and frame.seq not in new
+    ]
+    fresh = report.frames[known[-1] + 1 :] if known else report.frames
+    return [
+        log.durable_frame(frame.seq, frame.body) if isinstance(frame, DurableFrame) else frame.frame
+        for frame in fresh
+    ]

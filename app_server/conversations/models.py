@@ -1,0 +1,101 @@
+"""Conversations, the starts that bring them up, and messages that wait for a start to end."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, enum_column, now
+
+LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
+
+
+class StartStatus(StrEnum):
+    """The stages of a start in their order, and its two ends."""
+
+    WORKING = "WORKING"
+    WAITING_FOR_SANDBOX = "WAITING_FOR_SANDBOX"
+    PREPARING_REPOSITORY = "PREPARING_REPOSITORY"
+    RUNNING_SETUP_SCRIPT = "RUNNING_SETUP_SCRIPT"
+    SETTING_UP_GIT_HOOKS = "SETTING_UP_GIT_HOOKS"
+    SETTING_UP_SKILLS = "SETTING_UP_SKILLS"
+    STARTING_CONVERSATION = "STARTING_CONVERSATION"
+    READY = "READY"
+    ERROR = "ERROR"
+
+
+STAGES = tuple(status for status in StartStatus if status not in {StartStatus.READY, StartStatus.ERROR})
+
+
+class Conversation(Base):
+    """One dialogue. What its log says is kept here too, folded (see projection.py).
+
+    `deleted_at` hides it at once; the worker then removes the sandbox and every row.
+    """
+
+    __tablename__ = "conversations"
+    __table_args__ = (Index(None, "user_id", "created_at", "id"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    selected_repository: Mapped[str | None] = mapped_column(Text)
+    selected_branch: Mapped[str | None] = mapped_column(String(255))
+    git_provider: Mapped[str | None] = mapped_column(String(50))
+    title: Mapped[str | None] = mapped_column(String(200))
+    trigger: Mapped[str | None] = mapped_column(String(50))
+    llm_profile: Mapped[str] = mapped_column(String(64))
+    llm_model: Mapped[str | None] = mapped_column(String(200))
+    base_commit: Mapped[str | None] = mapped_column(String(64))
+    """Where the work began; changes are counted from here. None: an empty repository."""
+    execution_status: Mapped[str | None] = mapped_column(String(50))
+    metrics: Mapped[dict[str, Any] | None]
+    last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+    deleted_at: Mapped[datetime | None] = mapped_column(index=True)
+
+
+class StartTask(Base):
+    """The durable record of bringing a conversation up; its id is the conversation's id.
+
+    While it is neither READY nor ERROR, whoever holds the lease works on it.
+    """
+
+    __tablename__ = "start_tasks"
+    __table_args__ = (
+        Index(None, "status", "lease_until"),
+        Index(None, "user_id", "created_at", "id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    status: Mapped[StartStatus] = mapped_column(enum_column(StartStatus))
+    detail: Mapped[str | None] = mapped_column(Text)
+    request: Mapped[dict[str, Any]]
+    encrypted_repository_url: Mapped[str | None] = mapped_column(Text)
+    """The repository's URL as it was given, only when there is a password in it."""
+    agent_server_url: Mapped[str | None] = mapped_column(Text)
+    stages: Mapped[list[Any]]
+    error: Mapped[dict[str, Any] | None]
+    lease_owner: Mapped[str | None] = mapped_column(String(32))
+    lease_until: Mapped[datetime] = mapped_column(default=LONG_AGO)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class PendingMessage(Base):
+    """A message sent before the conversation was READY; deleted once the agent server has it."""
+
+    __tablename__ = "pending_messages"
+    __table_args__ = (Index(None, "conversation_id", "position"),)
+
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True
+    )
+    id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    position: Mapped[int] = mapped_column(Integer)
+    message: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)

@@ -1,0 +1,150 @@
+"""The repository inside the sandbox: put there, prepared by its own scripts. All of it may be repeated."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from agent_runtime.wire import BashOutput
+from app_server.errors import StartFailure
+from app_server.git.address import Address
+from app_server.git.source import PackedRepository
+from app_server.sandboxes.agent_client import AgentClient
+
+_COMMAND_TIMEOUT_SECONDS = 600
+_OUTPUT_CHARACTERS = 8192
+_IDENTITY = """\
+git config user.name >/dev/null || git config user.name Slipway
+git config user.email >/dev/null || git config user.email slipway@localhost
+"""
+_PRE_COMMIT = r"""#!/bin/bash
+# Runs the hook that was here before, then the repository's own .openhands/pre-commit.sh.
+hooks="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+if [ -x "$hooks/pre-commit.local" ]; then "$hooks/pre-commit.local" "$@" || exit; fi
+exec bash .openhands/pre-commit.sh "$@"
+""".rstrip()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ended; `output` is the last of it."""
+
+    exit_code: int
+    output: str
+
+
+async def has_checkout(client: AgentClient, directory: str) -> bool:
+    """Whether a finished checkout stands there."""
+    return (await _run(client, f"test -e {shlex.quote(directory)}/.git")).exit_code == 0
+
+
+async def start_empty(client: AgentClient, directory: str) -> None:
+    """A new repository in `directory`."""
+    place = shlex.quote(directory)
+    await _must_run(
+        client, f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}\n{_IDENTITY}"
+    )
+
+
+async def check_out(client: AgentClient, packed: PackedRepository, address: Address, directory: str) -> None:
+    """The packed repository in `directory`, all of it or nothing. Its origin is the public address."""
+    target = PurePosixPath(directory)
+    bundle = str(target.parent / f".{target.name}.bundle")
+    if packed.bundle:
+        await client.upload_file(packed.bundle, bundle)
+    partial = str(target.parent / f".{target.name}.partial")
+    branch = shlex.quote(packed.branch) if packed.branch else None
+    if packed.bundle:
+        at_branch = f"--branch {branch} " if branch else ""
+        fill = f"git clone -q {at_branch}-- {shlex.quote(bundle)} {shlex.quote(partial)}"
+        origin = "git remote set-url origin"
+    else:
+        fill = f"git init -q -b {branch or 'main'} {shlex.quote(partial)}"
+        origin = "git remote add origin"
+    await _must_run(
+        client,
+        f"mkdir -p {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(partial)}\n"
+        f"{fill}\n"
+        f"cd {shlex.quote(partial)}\n"
+        f"{origin} {shlex.quote(address.public_url)}\n"
+        f"{_IDENTITY}"
+        # Renamed last, so that what stands there is whole.
+        f"cd {shlex.quote(str(target.parent))}\n"
+        f"mv {shlex.quote(partial)} {shlex.quote(directory)}\n"
+        f"rm -f {shlex.quote(bundle)}",
+    )
+
+
+async def head_commit(client: AgentClient, directory: str) -> str | None:
+    """The commit that is checked out; None before the first one."""
+    result = await _run(client, f"git -C {shlex.quote(directory)} rev-parse --verify -q HEAD")
+    commit = result.output.strip()
+    return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
+
+
+async def run_setup_script(client: AgentClient, directory: str, timeout_seconds: int) -> Finished | None:
+    """Sources .openhands/setup.sh; None when there is none. Raises StartFailure `setup_script_failed`."""
+    if (await _run(client, "test -f .openhands/setup.sh", directory)).exit_code != 0:
+        return None
+    result = await _run(client, "exec 2>&1\n. .openhands/setup.sh", directory, timeout_seconds)
+    if result.exit_code == 0:
+        return result
+    if result.exit_code == -1:
+        cause = f".openhands/setup.sh took longer than {timeout_seconds} seconds and was ended."
+    else:
+        cause = f".openhands/setup.sh failed with exit code {result.exit_code}."
+    raise StartFailure(
+        "setup_script_failed",
+        cause,
+        fix="Read the script's output; mend the script or what it needs, then retry.",
+        output=result.output,
+    )
+
+
+async def install_pre_commit(client: AgentClient, directory: str) -> bool:
+    """Makes git run .openhands/pre-commit.sh before commits; False when there is none."""
+    result = await _run(client, "test -f .openhands/pre-commit.sh", directory)
+    if result.exit_code != 0:
+        return False
+    hook = shlex.quote(_PRE_COMMIT)
+    await _must_run(
+        client,
+        'hooks="$(git rev-parse --git-path hooks)"\n'
+        'mkdir -p "$hooks"\n'
+        f"new={hook}\n"
+        'if [ -e "$hooks/pre-commit" ] && [ "$(cat "$hooks/pre-commit")" != "$new" ]; then\n'
+        '  mv -f "$hooks/pre-commit" "$hooks/pre-commit.local"\n'
+        "fi\n"
+        'echo "$new" > "$hooks/pre-commit"\n'
+        'chmod +x "$hooks/pre-commit"',
+        directory,
+    )
+    return True
+
+
+async def _must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
+    result = await _run(client, f"set -e\nexec 2>&1\n{script}", directory)
+    if result.exit_code != 0:
+        raise StartFailure(
+            "repository_clone_failed",
+            "The repository could not be set up in the sandbox.",
+            fix="Read the output; retry when its cause is gone.",
+            output=result.output,
+        )
+
+
+async def _run(
+    client: AgentClient,
+    script: str,
+    directory: str | None = None,
+    timeout_seconds: int = _COMMAND_TIMEOUT_SECONDS,
+) -> Finished:
+    # A shell of our own: what the script sets or exits ends with it.
+    command = f"bash -c {shlex.quote(script)}"
+    return _finished(await client.execute_command(command, cwd=directory, timeout_seconds=timeout_seconds))
+
+
+def _finished(output: BashOutput) -> Finished:
+    text = (output.stdout or "") + (output.stderr or "")
+    return Finished(-1 if output.exit_code is None else output.exit_code, text[-_OUTPUT_CHARACTERS:])

@@ -1,0 +1,193 @@
+"""Conversations of the current user."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import StreamingResponse
+
+from app_server.conversations import service
+from app_server.conversations.dependencies import OwnedConversationId, Viewer
+from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.schemas import (
+    AppConversation,
+    Ids,
+    PlainText,
+    QueuedMessage,
+    SendMessageReply,
+    SendMessageRequest,
+    StartRequest,
+    StartTaskInfo,
+    Success,
+    UpdateConversation,
+)
+from app_server.conversations.service import ConversationFilter
+from app_server.conversations.view import conversation_frame, in_order, show_task
+from app_server.database import Database, ReadSession, Session
+from app_server.events.schemas import Moment
+from app_server.pagination import Limit, Page, PageId
+from app_server.pubsub import Ended, publish_after_commit
+from app_server.users.auth import CurrentUser
+from app_server.users.models import User
+
+router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
+pending_router = APIRouter(prefix="/api/v1/conversations", tags=["Conversations"])
+
+
+def _filter(
+    title__contains: Annotated[PlainText | None, Query(max_length=200)] = None,
+    created_at__gte: Moment | None = None,
+    created_at__lt: Moment | None = None,
+    updated_at__gte: Moment | None = None,
+    updated_at__lt: Moment | None = None,
+    sandbox_id__eq: UUID | None = None,
+) -> ConversationFilter:
+    return ConversationFilter(
+        title__contains, created_at__gte, created_at__lt, updated_at__gte, updated_at__lt, sandbox_id__eq
+    )
+
+
+Criteria = Annotated[ConversationFilter, Depends(_filter)]
+
+
+@router.get("/search")
+async def search_conversations(
+    user: CurrentUser,
+    session: ReadSession,
+    viewer: Viewer,
+    criteria: Criteria,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Page[AppConversation]:
+    """Newest first."""
+    page = await service.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
+    return Page(items=page.items, next_page_id=page.next_page_id)
+
+
+@router.get("/count")
+async def count_conversations(user: CurrentUser, session: ReadSession, criteria: Criteria) -> int:
+    return await service.count(session, user.id, criteria)
+
+
+@router.get("")
+async def get_conversations(
+    user: CurrentUser, session: ReadSession, viewer: Viewer, ids: Annotated[Ids, Query()]
+) -> list[AppConversation | None]:
+    """One entry per id, null for an unknown one."""
+    return in_order(ids, await service.batch(session, viewer, user.id, ids))
+
+
+@router.post("")
+async def start_conversation(user: CurrentUser, body: StartRequest, request: Request) -> StartTaskInfo:
+    """Answers at once; the task tells how far the start is."""
+    return show_task(await _start(request, user, body))
+
+
+@router.post("/stream-start")
+async def stream_start(user: CurrentUser, body: StartRequest, request: Request) -> StreamingResponse:
+    """A JSON array that grows with each change of the task's status and ends with READY or ERROR."""
+    task = await _start(request, user, body)
+    return StreamingResponse(_progress(request, task.id), media_type="application/json")
+
+
+@router.patch("/{conversation_id}")
+async def update_conversation(
+    user: CurrentUser,
+    session: Session,
+    viewer: Viewer,
+    conversation_id: UUID,
+    body: UpdateConversation,
+    request: Request,
+) -> AppConversation:
+    shown = await service.rename(session, viewer, user.id, conversation_id, body)
+    publish_after_commit(session, request.state.pubsub, conversation_id, [conversation_frame(shown)])
+    return shown
+
+
+@router.delete("/{conversation_id}")
+async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
+    async with request.state.database.session() as session:
+        await service.delete(session, user.id, conversation_id)
+    request.state.start_worker.wake()
+    return Success()
+
+
+@router.post("/{conversation_id}/send-message")
+async def send_message(
+    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SendMessageRequest, request: Request
+) -> SendMessageReply:
+    """Before READY the message is kept and delivered then (`message: "queued"`)."""
+    return await service.send_message(
+        request.state.database,
+        viewer,
+        user.id,
+        conversation_id,
+        body,
+        max_bytes=request.state.config.max_message_bytes,
+    )
+
+
+@pending_router.post("/{conversation_id}/pending-messages", status_code=201)
+async def queue_message(
+    user: CurrentUser, conversation_id: UUID, body: SendMessageRequest, request: Request
+) -> QueuedMessage:
+    return await service.queue_message(
+        request.state.database,
+        user.id,
+        conversation_id,
+        body,
+        max_bytes=request.state.config.max_message_bytes,
+    )
+
+
+@router.post("/{conversation_id}/run")
+async def run_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
+    await viewer.sandboxes.client(conversation_id).run(conversation_id)
+    return Success()
+
+
+@router.post("/{conversation_id}/pause")
+async def pause_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
+    """Stops after the current step."""
+    await viewer.sandboxes.client(conversation_id).pause(conversation_id)
+    return Success()
+
+
+@router.post("/{conversation_id}/interrupt")
+async def interrupt_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
+    """Stops now."""
+    await viewer.sandboxes.client(conversation_id).interrupt(conversation_id)
+    return Success()
+
+
+async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
+    database: Database = request.state.database
+    # Its own transaction: the worker must find the task when it is woken.
+    async with database.session() as session:
+        task = await service.start(session, request.state.cipher, user, body)
+    request.state.start_worker.wake()
+    return task
+
+
+async def _progress(request: Request, task_id: UUID) -> AsyncIterator[str]:
+    database: Database = request.state.database
+    shown: StartStatus | None = None
+    yield "["
+    try:
+        async with request.state.pubsub.subscribe(task_id) as subscription:
+            while True:
+                async with database.read() as session:
+                    task = await session.get(StartTask, task_id)
+                if task is None:
+                    break
+                if task.status != shown:
+                    yield ("," if shown else "") + show_task(task).model_dump_json()
+                    shown = task.status
+                if shown in {StartStatus.READY, StartStatus.ERROR}:
+                    break
+                await subscription.next()
+    except Ended:
+        # The array ends before READY; the task itself goes on and can be asked for.
+        pass
+    yield "]"

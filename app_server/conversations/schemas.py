@@ -1,0 +1,147 @@
+"""What clients of the conversation routes send and get: names and shapes of docs/protocol.md §5."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from agent_runtime.events.content import Content
+from agent_runtime.wire import SendMessageRequest as AgentMessage
+from app_server.conversations.models import StartStatus
+from app_server.database import Id, Timestamp
+from app_server.sandboxes.models import SandboxStatus
+
+MAX_CONTENT_PARTS = 100
+
+
+def _has_no_null(text: str) -> str:
+    # PostgreSQL cannot compare with it, and no text of ours contains one.
+    if "\x00" in text:
+        raise ValueError("must not contain a null character")
+    return text
+
+
+PlainText = Annotated[str, AfterValidator(_has_no_null)]
+"""Text from a query string (bodies are checked for all routes at once)."""
+
+MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
+
+
+class SendMessageRequest(BaseModel):
+    """A message of the user. `id` makes it safe to send again."""
+
+    id: MessageId | None = None
+    role: Literal["user"] = "user"
+    content: Annotated[list[Content], Field(min_length=1, max_length=MAX_CONTENT_PARTS)]
+    run: bool = True
+
+    def to_agent(self, message_id: str) -> AgentMessage:
+        return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run)
+
+
+class SendMessageReply(BaseModel):
+    success: bool
+    sandbox_status: SandboxStatus
+    message: str | None = None
+
+
+class QueuedMessage(BaseModel):
+    """The reply of the pending-messages route: `position` counts from 1."""
+
+    id: str
+    queued: bool
+    position: int
+
+
+class StartRequest(BaseModel):
+    """What to start. Fields of the protocol that are not listed here are ignored."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+    conversation_id: Id | None = None
+    initial_message: SendMessageRequest | None = None
+    selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    git_provider: Annotated[str, Field(max_length=50)] | None = None
+    llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    trigger: Annotated[str, Field(max_length=50)] | None = None
+
+
+class StartStage(BaseModel):
+    """One stage of a start; `output` is the last output of its command."""
+
+    status: StartStatus
+    state: Literal["pending", "running", "done", "skipped", "failed"] = "pending"
+    started_at: Timestamp | None = None
+    finished_at: Timestamp | None = None
+    detail: str | None = None
+    output: str | None = None
+
+
+class StartError(BaseModel):
+    code: str
+    stage: StartStatus
+    cause: str
+    fix: str | None = None
+    output: str | None = None
+
+
+class StartTaskInfo(BaseModel):
+    model_config = ConfigDict(title="StartTask")
+
+    id: Id
+    created_by_user_id: Id
+    status: StartStatus
+    detail: str | None
+    app_conversation_id: Id
+    sandbox_id: Id | None
+    agent_server_url: str | None
+    request: StartRequest
+    created_at: Timestamp
+    updated_at: Timestamp
+    stages: list[StartStage]
+    error: StartError | None
+
+
+class AppConversation(BaseModel):
+    id: Id
+    created_by_user_id: Id
+    sandbox_id: Id | None
+    selected_repository: str | None
+    selected_branch: str | None
+    git_provider: str | None
+    title: str | None
+    trigger: str | None
+    pr_number: list[int] = []
+    llm_model: str | None
+    llm_profile: str
+    agent_kind: str = "openhands"
+    metrics: dict[str, Any] | None
+    parent_conversation_id: Id | None = None
+    sub_conversation_ids: list[Id] = []
+    public: bool | None = None
+    tags: dict[str, str] = {}
+    created_at: Timestamp
+    updated_at: Timestamp
+    sandbox_status: SandboxStatus
+    execution_status: str | None
+    """null unless the sandbox runs."""
+    conversation_url: str | None
+    session_api_key: None = None
+    """Always null: the browser never holds a sandbox's key."""
+    start_status: StartStatus
+    last_seq: int
+
+
+class UpdateConversation(BaseModel):
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Success(BaseModel):
+    success: bool = True
+
+
+Ids = Annotated[list[UUID], Field(max_length=100)]

@@ -1,0 +1,309 @@
+"""Brings conversations up and takes deleted ones down; one per app server, any number side by side.
+
+What it works on is leased in SQL: when a server dies, another (or its successor) goes on with the step that
+was cut off.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, select
+
+from app_server.config import Config
+from app_server.conversations import pending, start_tasks
+from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import SendMessageRequest, StartError, StartRequest
+from app_server.conversations.start import STEPS, Outcome, Progress, Start
+from app_server.conversations.start_tasks import LeaseLost
+from app_server.conversations.view import Viewer
+from app_server.database import Database, now
+from app_server.encryption import Cipher
+from app_server.errors import AppError, StartFailure
+from app_server.events.log import delete_log
+from app_server.pubsub import PubSub
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import User
+
+logger = logging.getLogger(__name__)
+
+MAX_CONCURRENT = 8
+POLL_SECONDS = 2.0
+RENEW_SECONDS = 3.0
+PROGRESS_SECONDS = 0.3
+
+_START_CODES = frozenset(
+    ("repository_not_found", "repository_not_allowed", "llm_profile_not_found", "agent_server_error")
+)
+
+
+class StartWorker:
+    """`open` starts it, `wake` says that there is work, `close` hands what is unfinished to the next one."""
+
+    def __init__(
+        self, config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, pubsub: PubSub
+    ) -> None:
+        self._config = config
+        self._database = database
+        self._cipher = cipher
+        self._sandboxes = sandboxes
+        self._pubsub = pubsub
+        self._viewer = Viewer(sandboxes)
+        self._owner = secrets.token_hex(16)
+        self._woken = asyncio.Event()
+        self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        self._loop: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        self._loop = asyncio.create_task(self._run(), name="start worker")
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def close(self) -> None:
+        """Ends all work, with nothing lost: leases are given back."""
+        tasks = [*self._tasks.values(), *([self._loop] if self._loop else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with self._database.session() as session:
+            await start_tasks.release(session, self._owner)
+
+    async def announce(self, conversation_id: UUID) -> None:
+        """Tells those who watch how the conversation stands now."""
+        async with self._database.read() as session:
+            frames = await self._viewer.frames(session, conversation_id)
+        self._pubsub.publish(conversation_id, frames)
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                await self._claim_free()
+                await self._take_down_deleted()
+            except Exception:
+                # The loop must outlive a bad round; the round itself is reported.
+                logger.exception("start worker round failed")
+            try:
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    async def _claim_free(self) -> None:
+        while len(self._tasks) < MAX_CONCURRENT:
+            async with self._database.session() as session:
+                task_id = await start_tasks.claim(session, self._owner)
+            if task_id is None:
+                return
+            self._own(task_id, self._work(task_id))
+
+    async def _take_down_deleted(self) -> None:
+        async with self._database.read() as session:
+            query = select(Conversation.id).where(Conversation.deleted_at.is_not(None)).limit(MAX_CONCURRENT)
+            deleted = list(await session.scalars(query))
+        for conversation_id in deleted:
+            if working := self._tasks.get(conversation_id):
+                if working.get_name() == "take down":
+                    continue
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+            self._own(conversation_id, self._take_down(conversation_id), name="take down")
+
+    def _own(self, key: UUID, work: Coroutine[Any, Any, None], name: str = "start") -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks[key] = task
+
+        def finished(done: asyncio.Task[None]) -> None:
+            if self._tasks.get(key) is done:
+                del self._tasks[key]
+            if not done.cancelled():
+                if error := done.exception():
+                    logger.error(
+                        "start worker task failed", exc_info=error, extra={"conversation_id": key.hex}
+                    )
+                else:
+                    self.wake()
+
+        task.add_done_callback(finished)
+
+    async def _take_down(self, conversation_id: UUID) -> None:
+        await self._sandboxes.delete(conversation_id)
+        async with self._database.session() as session:
+            await delete_log(session, conversation_id)
+            await session.execute(delete(StartTask).where(StartTask.id == conversation_id))
+            await session.execute(delete(Conversation).where(Conversation.id == conversation_id))
+
+    async def _work(self, task_id: UUID) -> None:
+        """The steps, for as long as the lease holds."""
+        steps = asyncio.create_task(self._steps(task_id), name="start steps")
+        lease = asyncio.create_task(self._keep_lease(task_id), name="start lease")
+        try:
+            await asyncio.wait({steps, lease}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            steps.cancel()
+            lease.cancel()
+            results = await asyncio.gather(steps, lease, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception) and not isinstance(result, LeaseLost):
+                raise result
+
+    async def _keep_lease(self, task_id: UUID) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            async with self._database.session() as session:
+                await start_tasks.renew(session, task_id, self._owner)
+
+    async def _steps(self, task_id: UUID) -> None:
+        start = await self._load(task_id)
+        for stage, step in STEPS:
+            if await self._is_past(task_id, stage):
+                continue
+            await self._change(task_id, partial(start_tasks.begin_stage, status=stage))
+            start.progress = Progress()
+            try:
+                outcome = await self._with_progress(task_id, stage, start.progress, step(start))
+                if stage is STAGES[-1]:
+                    await self._hand_over(start, outcome)
+                else:
+                    await self._change(task_id, _finisher(stage, outcome))
+            except (LeaseLost, asyncio.CancelledError):
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever happens, the user is told at its stage)
+                failure = _as_start_error(error, stage, task_id)
+                await self._change(task_id, partial(start_tasks.fail, stage=stage, error=failure))
+                return
+
+    async def _with_progress(
+        self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[Outcome]
+    ) -> Outcome:
+        """Runs the step; what it says meanwhile is saved now and then."""
+        work = asyncio.ensure_future(step)
+        saved = (progress.detail, progress.output)
+        try:
+            while not (await asyncio.wait({work}, timeout=PROGRESS_SECONDS))[0]:
+                if (latest := (progress.detail, progress.output)) != saved:
+                    saved = latest
+                    await self._change(task_id, _progress_setter(stage, *latest))
+            return work.result()
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def _hand_over(self, start: Start, outcome: Outcome) -> None:
+        """Sends what waited, in order; READY is the moment when nothing waits any more."""
+        running = await start.sandbox()
+
+        def finish(task: StartTask) -> None:
+            _finisher(STAGES[-1], outcome)(task)
+            task.status, task.detail, task.agent_server_url = StartStatus.READY, None, running.client.url
+
+        while True:
+            async with self._database.session() as session:
+                # Locked, so that no message can join the queue while we find it empty.
+                await start_tasks.change(session, start.id, self._owner, lambda _task: None)
+                message = await pending.first(session, start.id)
+                if message is None:
+                    await start_tasks.change(session, start.id, self._owner, finish)
+                    break
+            request = SendMessageRequest.model_validate(message.message)
+            await running.client.send_message(start.id, request.to_agent(message.id))
+            async with self._database.session() as session:
+                await pending.forget(session, start.id, message.id)
+        await self.announce(start.id)
+
+    async def _load(self, task_id: UUID) -> Start:
+        async with self._database.read() as session:
+            query = (
+                select(StartTask, Conversation.llm_profile, User.role)
+                .join(Conversation, Conversation.id == StartTask.id)
+                .join(User, User.id == StartTask.user_id)
+                .where(StartTask.id == task_id)
+            )
+            row = (await session.execute(query)).tuples().one_or_none()
+        if row is None:
+            raise LeaseLost
+        task, llm_profile, role = row
+        request = StartRequest.model_validate(task.request)
+        encrypted = task.encrypted_repository_url
+        return Start(
+            id=task.id,
+            user_id=task.user_id,
+            role=role,
+            request=request,
+            repository_url=self._cipher.decrypt(encrypted) if encrypted else request.selected_repository,
+            llm_profile=llm_profile,
+            config=self._config,
+            database=self._database,
+            sandboxes=self._sandboxes,
+        )
+
+    async def _is_past(self, task_id: UUID, stage: StartStatus) -> bool:
+        async with self._database.read() as session:
+            task = await session.get(StartTask, task_id)
+        if task is None:
+            raise LeaseLost
+        return start_tasks.stage_of(task, stage).state in {"done", "skipped"}
+
+    async def _change(self, task_id: UUID, apply: Callable[[StartTask], None]) -> None:
+        async with self._database.session() as session:
+            await start_tasks.change(session, task_id, self._owner, apply)
+            frames = await self._viewer.frames(session, task_id)
+        self._pubsub.publish(task_id, frames)
+
+
+def _finisher(stage: StartStatus, outcome: Outcome) -> Callable[[StartTask], None]:
+    def finish(task: StartTask) -> None:
+        start_tasks.set_stage(
+            task,
+            stage,
+            state=outcome.state,
+            finished_at=now().isoformat(),
+            detail=outcome.detail,
+            output=outcome.output,
+        )
+
+    return finish
+
+
+def _progress_setter(
+    stage: StartStatus, detail: str | None, output: str | None
+) -> Callable[[StartTask], None]:
+    def apply(task: StartTask) -> None:
+        task.detail = detail
+        start_tasks.set_stage(task, stage, detail=detail, output=output)
+
+    return apply
+
+
+def _as_start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
+    match error:
+        case StartFailure():
+            return StartError(
+                code=error.code, stage=stage, cause=error.cause, fix=error.fix, output=error.output or None
+            )
+        case AppError():
+            code = error.code if error.code in _START_CODES else "agent_server_error"
+            return StartError(
+                code=code,
+                stage=stage,
+                cause=error.detail,
+                fix=error.fix or "Retry; the server's log says more.",
+            )
+        case _:
+            reference = secrets.token_hex(8)
+            logger.error(
+                "start failed unexpectedly",
+                exc_info=error,
+                extra={"conversation_id": task_id.hex, "reference": reference, "stage": stage.value},
+            )
+            return StartError(
+                code="internal_error",
+                stage=stage,
+                cause=f"Something went wrong on our side (reference {reference}).",
+                fix="Retry. The server's log has the cause under this reference.",
+            )

@@ -1,0 +1,122 @@
+"""Conversations and start tasks as the API shows them, and the frames that carry them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from sqlalchemy import Select, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import AppConversation, StartTaskInfo
+from app_server.errors import Conflict
+from app_server.pubsub import Frame
+from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandboxes.service import Sandboxes
+
+Item = TypeVar("Item")
+Row = tuple[Conversation, StartTask, SandboxStatus | None]
+
+
+def conversation_rows(user_id: UUID | None) -> Select[Conversation, StartTask, SandboxStatus | None]:
+    """What `show` needs, of one user's conversations; None: everybody's, for our own use only."""
+    query = (
+        select(Conversation, StartTask, Sandbox.status)
+        .join(StartTask, StartTask.id == Conversation.id)
+        .outerjoin(Sandbox, Sandbox.id == Conversation.id)
+        .where(Conversation.deleted_at.is_(None))
+    )
+    return query if user_id is None else query.where(Conversation.user_id == user_id)
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Shows rows as the API does. Whether a sandbox really runs, only the one who keeps it knows."""
+
+    sandboxes: Sandboxes
+
+    def show(self, row: Row) -> AppConversation:
+        conversation, task, stored = row
+        status = self._sandbox_status(conversation.id, task, stored)
+        client = self.sandboxes.client(conversation.id) if status == SandboxStatus.RUNNING else None
+        return AppConversation(
+            id=conversation.id,
+            created_by_user_id=conversation.user_id,
+            sandbox_id=conversation.id,
+            selected_repository=conversation.selected_repository,
+            selected_branch=conversation.selected_branch,
+            git_provider=conversation.git_provider,
+            title=conversation.title,
+            trigger=conversation.trigger,
+            llm_model=conversation.llm_model,
+            llm_profile=conversation.llm_profile,
+            metrics=conversation.metrics,
+            created_at=conversation.created_at,
+            updated_at=conversation.updated_at,
+            sandbox_status=status,
+            execution_status=conversation.execution_status if client else None,
+            conversation_url=f"{client.url}/api/conversations/{conversation.id.hex}" if client else None,
+            start_status=task.status,
+            last_seq=conversation.last_seq,
+        )
+
+    async def find(
+        self, session: AsyncSession, conversation_id: UUID, *, user_id: UUID | None = None
+    ) -> AppConversation | None:
+        query = conversation_rows(user_id).where(Conversation.id == conversation_id)
+        row = (await session.execute(query)).tuples().one_or_none()
+        return self.show(row) if row else None
+
+    async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
+        """How far the start is and how the conversation stands, for those who watch."""
+        query = conversation_rows(None).where(Conversation.id == conversation_id)
+        row = (await session.execute(query)).tuples().one_or_none()
+        return [start_task_frame(row[1]), conversation_frame(self.show(row))] if row else []
+
+    def _sandbox_status(
+        self, sandbox_id: UUID, task: StartTask, stored: SandboxStatus | None
+    ) -> SandboxStatus:
+        if stored is None:
+            failed = task.status == StartStatus.ERROR
+            return SandboxStatus.MISSING if failed else SandboxStatus.STARTING
+        if stored != SandboxStatus.RUNNING:
+            return SandboxStatus(stored)
+        try:
+            self.sandboxes.client(sandbox_id)
+        except Conflict:
+            # It ought to run, and is on its way back.
+            return SandboxStatus.STARTING
+        return SandboxStatus.RUNNING
+
+
+def show_task(task: StartTask) -> StartTaskInfo:
+    return StartTaskInfo.model_validate(
+        {
+            "id": task.id,
+            "created_by_user_id": task.user_id,
+            "status": task.status,
+            "detail": task.detail,
+            "app_conversation_id": task.id,
+            "sandbox_id": task.id,
+            "agent_server_url": task.agent_server_url,
+            "request": task.request,
+            "created_at": task.created_at,
+            "updated_at": task.updated_at,
+            "stages": task.stages,
+            "error": task.error,
+        }
+    )
+
+
+def start_task_frame(task: StartTask) -> Frame:
+    return Frame(f'{{"type":"start_task","task":{show_task(task).model_dump_json()}}}')
+
+
+def conversation_frame(conversation: AppConversation) -> Frame:
+    return Frame(f'{{"type":"conversation","conversation":{conversation.model_dump_json()}}}')
+
+
+def in_order(ids: Sequence[UUID], found: dict[UUID, Item]) -> list[Item | None]:
+    """One entry per id; None stands for an unknown one."""
+    return [found.get(each) for each in ids]

@@ -1,0 +1,194 @@
+"""The log in SQL: append once, read in order. Callers have checked whose conversation it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVarTuple
+from uuid import UUID
+
+from sqlalchemy import Select, and_, delete, func, insert, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.errors import BadRequest, Conflict
+from app_server.events.models import StoredEvent
+from app_server.events.schemas import DurableFrame
+from app_server.pagination import decode_page_id, encode_page_id
+from app_server.pubsub import Frame
+
+Columns = TypeVarTuple("Columns")
+
+
+class EventSortOrder(StrEnum):
+    TIMESTAMP = "TIMESTAMP"
+    TIMESTAMP_DESC = "TIMESTAMP_DESC"
+
+
+@dataclass(frozen=True)
+class Appended:
+    """`acknowledged_seq`: the log's last position; `new`: those of the frames that were not known."""
+
+    acknowledged_seq: int
+    new: list[DurableFrame]
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    kind: str | None = None
+    timestamp_from: datetime | None = None
+    timestamp_before: datetime | None = None
+
+
+async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
+    """Adds what the log does not know yet; any batch may be repeated or overlap.
+
+    frames: ascending by seq. The caller holds the conversation's row lock, so that one appends at a time.
+    Raises Conflict: `seq_gap` when a position is missing before the first new frame (with
+    `acknowledged_seq`), `seq_conflict` when a known position or event id would get another meaning.
+    """
+    last = await last_seq(session, conversation_id)
+    known = await _known(session, conversation_id, frames)
+    new: list[DurableFrame] = []
+    for frame in frames:
+        reached = last + len(new)
+        if frame.seq > reached + 1:
+            raise Conflict(
+                f"Position {frame.seq} does not follow {reached}.", code="seq_gap", acknowledged_seq=last
+            )
+        if known.get(frame.envelope.id, frame.seq) != frame.seq:
+            raise _seq_conflict(frame, last)
+        if frame.seq == reached + 1:
+            new.append(frame)
+            known[frame.envelope.id] = frame.seq
+        elif frame.envelope.id not in known:
+            raise _seq_conflict(frame, last)
+    if new:
+        await session.execute(insert(StoredEvent), [_row(conversation_id, frame) for frame in new])
+    return Appended(last + len(new), new)
+
+
+async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
+    """The last position of the log, 0 when it is empty."""
+    query = select(func.max(StoredEvent.seq)).where(StoredEvent.conversation_id == conversation_id)
+    return await session.scalar(query) or 0
+
+
+async def read_frames(
+    session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
+) -> list[Frame]:
+    """The next at most `limit` events after a position, as frames of the stream."""
+    query = (
+        select(StoredEvent.seq, StoredEvent.body)
+        .where(
+            StoredEvent.conversation_id == conversation_id,
+            StoredEvent.seq > after_seq,
+            StoredEvent.seq <= through_seq,
+        )
+        .order_by(StoredEvent.seq)
+        .limit(limit)
+    )
+    return [durable_frame(seq, body) for seq, body in await session.execute(query)]
+
+
+def durable_frame(seq: int, body: str) -> Frame:
+    """The frame around a stored event; the body is not encoded again."""
+    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}}}', seq)
+
+
+async def search(
+    session: AsyncSession,
+    conversation_id: UUID,
+    criteria: EventFilter,
+    *,
+    order: EventSortOrder,
+    page_id: str | None,
+    limit: int,
+) -> str:
+    """One page as JSON text, in the order of the log.
+
+    Timestamps are for people: within a conversation the position decides, and both grow together.
+    """
+    query = _filtered(select(StoredEvent.seq, StoredEvent.body), conversation_id, criteria)
+    ascending = order is EventSortOrder.TIMESTAMP
+    if page_id is not None:
+        at = _page_position(page_id)
+        query = query.where(StoredEvent.seq > at if ascending else StoredEvent.seq < at)
+    query = query.order_by(StoredEvent.seq.asc() if ascending else StoredEvent.seq.desc()).limit(limit + 1)
+    rows = (await session.execute(query)).all()
+    items = ",".join(body for _, body in rows[:limit])
+    next_page_id = f'"{encode_page_id("events", str(rows[limit - 1][0]))}"' if len(rows) > limit else "null"
+    return f'{{"items":[{items}],"next_page_id":{next_page_id}}}'
+
+
+async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFilter) -> int:
+    query = _filtered(select(func.count()).select_from(StoredEvent), conversation_id, criteria)
+    return await session.scalar(query) or 0
+
+
+async def batch(session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str]) -> str:
+    """The events with these ids as a JSON array; null stands for an unknown one."""
+    query = select(StoredEvent.event_id, StoredEvent.body).where(
+        StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
+    )
+    bodies = dict((await session.execute(query)).tuples().all())
+    return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
+
+
+async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
+    await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
+
+
+async def _known(
+    session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
+) -> dict[str, int]:
+    """Position by event id, of all stored events that these frames touch by position or by id."""
+    if not frames:
+        return {}
+    seqs = [frame.seq for frame in frames]
+    query = select(StoredEvent.event_id, StoredEvent.seq).where(
+        StoredEvent.conversation_id == conversation_id,
+        or_(
+            and_(StoredEvent.seq >= min(seqs), StoredEvent.seq <= max(seqs)),
+            StoredEvent.event_id.in_([frame.envelope.id for frame in frames]),
+        ),
+    )
+    return dict((await session.execute(query)).tuples().all())
+
+
+def _seq_conflict(frame: DurableFrame, last: int) -> Conflict:
+    return Conflict(
+        f"Position {frame.seq} or its event id is already taken by another event.",
+        code="seq_conflict",
+        acknowledged_seq=last,
+    )
+
+
+def _row(conversation_id: UUID, frame: DurableFrame) -> dict[str, Any]:
+    envelope = frame.envelope
+    return {
+        "conversation_id": conversation_id,
+        "seq": frame.seq,
+        "event_id": envelope.id,
+        "kind": envelope.kind,
+        "source": envelope.source,
+        "timestamp": envelope.timestamp,
+        "body": frame.body,
+    }
+
+
+def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFilter) -> Select[*Columns]:
+    query = query.where(StoredEvent.conversation_id == conversation_id)
+    if criteria.kind is not None:
+        query = query.where(StoredEvent.kind == criteria.kind)
+    if criteria.timestamp_from is not None:
+        query = query.where(StoredEvent.timestamp >= criteria.timestamp_from)
+    if criteria.timestamp_before is not None:
+        query = query.where(StoredEvent.timestamp < criteria.timestamp_before)
+    return query
+
+
+def _page_position(page_id: str) -> int:
+    name, position = decode_page_id(page_id, 2)
+    if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
+    return int(position)

@@ -1,0 +1,111 @@
+"""Frames as a sandbox reports them, and what the routes of the log give out."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import to_json
+
+from app_server.pubsub import Frame
+
+MAX_FRAMES = 4096
+
+_Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
+
+
+def _as_utc(value: datetime) -> datetime:
+    # The wire's own timestamps carry no zone.
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        return aware.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the moment is out of range") from None
+
+
+Moment = Annotated[datetime, AfterValidator(_as_utc)]
+"""A moment that a client names: any offset, UTC if none is given."""
+
+
+class _Envelope(BaseModel):
+    """What every event must have; the rest of it is not ours to judge."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
+    kind: _Word
+    source: Annotated[_Word, Field(max_length=50)]
+    timestamp: Moment
+
+
+class DurableFrame(BaseModel):
+    """One event of the log. `envelope` is what we read of it."""
+
+    type: Literal["durable"]
+    seq: int = Field(ge=1, le=2**53)
+    event: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _has_envelope(self) -> "DurableFrame":
+        try:
+            self._envelope = _Envelope.model_validate(self.event)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            raise ValueError(f"event.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        return self
+
+    _envelope: _Envelope
+
+    @property
+    def envelope(self) -> _Envelope:
+        return self._envelope
+
+    @property
+    def body(self) -> str:
+        """The event as JSON text."""
+        return to_json(self.event, inf_nan_mode="null").decode()
+
+
+class _ItemFrame(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    item_id: str = Field(max_length=128)
+    attempt: int
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(self.model_dump_json(), item_id=self.item_id)
+
+
+class ItemStartedFrame(_ItemFrame):
+    type: Literal["item_started"]
+
+
+class DeltaFrame(_ItemFrame):
+    type: Literal["delta"]
+    order: int
+    kind: Literal["text", "reasoning"]
+    content: str
+
+
+class ItemAbortedFrame(_ItemFrame):
+    type: Literal["item_aborted"]
+    reason: str
+
+
+ReportedFrame = Annotated[
+    DurableFrame | ItemStartedFrame | DeltaFrame | ItemAbortedFrame, Field(discriminator="type")
+]
+
+
+class EventsReport(BaseModel):
+    """What a sandbox posts: frames in the order they came to be."""
+
+    frames: list[ReportedFrame] = Field(max_length=MAX_FRAMES)
+
+    @property
+    def durable(self) -> list[DurableFrame]:
+        return [frame for frame in self.frames if isinstance(frame, DurableFrame)]
+
+
+class Acknowledged(BaseModel):
+    acknowledged_seq: int

@@ -1,0 +1,157 @@
+"""The live stream of a conversation over a WebSocket: replay from SQL, then live, no gap, no repetition.
+
+Who may watch, and what is said right after `sync`, is the caller's business (see conversations/).
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import orjson
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from app_server.database import Database
+from app_server.events import log
+from app_server.pubsub import End, Ended, Frame, PubSub, Subscription
+
+logger = logging.getLogger(__name__)
+
+NOT_AUTHENTICATED = 4001
+NO_SUCH_CONVERSATION = 4004
+SLOW_CONSUMER = 1013
+SERVER_RESTARTS = 1012
+
+REPLAY_PAGE = 500
+SEND_TIMEOUT_SECONDS = 30.0
+
+_CLOSE_CODES = {End.OVERRUN: SLOW_CONSUMER, End.CLOSED: SERVER_RESTARTS}
+
+Greeting = Callable[[], Awaitable[list[Frame]]]
+
+
+async def serve(
+    websocket: WebSocket,
+    *,
+    database: Database,
+    pubsub: PubSub,
+    conversation_id: UUID,
+    after_seq: int,
+    greeting: Greeting,
+) -> None:
+    """Sends frames over the accepted `websocket` until either side ends. `greeting` follows `sync`."""
+    listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
+    source = _Source(database, conversation_id, after_seq, greeting)
+    sender = asyncio.create_task(_send_all(websocket, pubsub, source), name="stream-send")
+    try:
+        await asyncio.wait({listener, sender}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (listener, sender):
+            task.cancel()
+        results = await asyncio.gather(listener, sender, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+
+
+async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> None:
+    """Says why, then closes. Accept first: browsers do not see the code of a refused handshake."""
+    text = orjson.dumps({"type": "error", "code": error, "detail": detail}).decode()
+    try:
+        async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
+            await websocket.send_text(text)
+            await websocket.close(code)
+    except (WebSocketDisconnect, RuntimeError, TimeoutError):
+        # It went first, or will not listen; there is nobody left to tell.
+        logger.debug("stream closed before it could be told why", extra={"code": code})
+
+
+async def _until_disconnected(websocket: WebSocket) -> None:
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+async def _send_all(websocket: WebSocket, pubsub: PubSub, source: "_Source") -> None:
+    try:
+        async with pubsub.subscribe(source.conversation_id) as subscription:
+            async for frame in source.frames(subscription):
+                async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
+                    await websocket.send_text(frame.text)
+    except Ended as ended:
+        await close(websocket, _CLOSE_CODES[ended.reason], error=ended.reason, detail=_DETAILS[ended.reason])
+    except TimeoutError:
+        await close(websocket, SLOW_CONSUMER, error=End.OVERRUN, detail=_DETAILS[End.OVERRUN])
+    except WebSocketDisconnect:
+        logger.debug("stream reader left", extra={"conversation_id": source.conversation_id.hex})
+
+
+_DETAILS = {
+    End.OVERRUN: "This connection fell behind. Connect again after the last seq that arrived.",
+    End.CLOSED: "The server restarts. Connect again after the last seq that arrived.",
+}
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where the frames of one connection come from."""
+
+    database: Database
+    conversation_id: UUID
+    after_seq: int
+    greeting: Greeting
+
+    async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
+        """Everything after `after_seq`, for as long as the subscription lasts."""
+        # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
+        async with self.database.read() as session:
+            through_seq = await log.last_seq(session, self.conversation_id)
+        yield _sync(self.after_seq, through_seq)
+        for frame in await self.greeting():
+            yield frame
+        async for frame in self._stored(self.after_seq, through_seq):
+            yield frame
+        reached = max(self.after_seq, through_seq)
+        live = _without_stale_pieces(subscription.drain(), reached)
+        while True:
+            for frame in live:
+                if frame.seq is None:
+                    yield frame
+                elif frame.seq > reached:
+                    # Two reports may commit in one order and be published in the other.
+                    async for earlier in self._stored(reached, frame.seq - 1):
+                        yield earlier
+                    yield frame
+                    reached = frame.seq
+            live = [await subscription.next()]
+
+    async def _stored(self, after_seq: int, through_seq: int) -> AsyncIterator[Frame]:
+        position = after_seq
+        while position < through_seq:
+            async with self.database.read() as session:
+                page = await log.read_frames(
+                    session,
+                    self.conversation_id,
+                    after_seq=position,
+                    through_seq=through_seq,
+                    limit=REPLAY_PAGE,
+                )
+            if not page:
+                return
+            for frame in page:
+                yield frame
+            position = page[-1].seq or through_seq
+
+
+def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
+    """Drops the pieces of replies whose finished event was part of the replay."""
+    last_known = max(
+        (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),
+        default=-1,
+    )
+    return [frame for index, frame in enumerate(frames) if index > last_known or frame.item_id is None]
+
+
+def _sync(after_seq: int, through_seq: int) -> Frame:
+    frame = {"type": "sync", "from_seq": after_seq, "through_seq": through_seq}
+    return Frame(orjson.dumps(frame).decode())

@@ -1,0 +1,126 @@
+"""What a user may call a repository, and where that is. Pure, but for looking whether a path is there."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from app_server.errors import AppError
+
+_HOSTS = {
+    "github": "github.com",
+    "gitlab": "gitlab.com",
+    "bitbucket": "bitbucket.org",
+    "forgejo": "codeberg.org",
+}
+_SHORT = re.compile(r"^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+$")
+_SCP = re.compile(r"^(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9.-]+:(?!//)[^\s]+$")
+_SCHEMES = frozenset(("file", "git", "http", "https", "ssh"))
+
+
+class InvalidRepository(AppError):
+    """The repository that was asked for cannot be meant."""
+
+    status = 422
+    code = "repository_not_found"
+
+
+@dataclass(frozen=True)
+class Address:
+    """`url` is what git fetches from (a password in it too); `public_url` is the same without credentials."""
+
+    url: str
+    public_url: str
+    name: str
+    """The directory it is put in."""
+    local_path: Path | None = None
+    """Set when it lies on this machine."""
+
+    @property
+    def has_credentials(self) -> bool:
+        return self.url != self.public_url
+
+
+def parse_address(repository: str, provider: str | None = None) -> Address:
+    """`owner/repo`, a git URL, or the absolute path of a repository on this machine.
+
+    Raises InvalidRepository (422) when it is none of these.
+    """
+    if any(ord(character) < 33 for character in repository.strip()) and "/" not in repository[:1]:
+        raise _unreadable()
+    if repository.startswith(("/", "~", ".", "file:")):
+        return _local(repository)
+    if "://" in repository:
+        return _url(repository)
+    if _SHORT.match(repository):
+        host = _HOSTS.get(provider or "github")
+        if host is None:
+            raise InvalidRepository(
+                f"No host is known for the provider {provider!r}.", fix="Give the repository's whole URL."
+            )
+        url = f"https://{host}/{repository.removesuffix('.git')}.git"
+        return Address(url, url, _name(repository))
+    if _SCP.match(repository) and not repository.startswith("-"):
+        return Address(repository, repository, _name(repository))
+    raise _unreadable()
+
+
+def check_exists(address: Address) -> None:
+    """Raises InvalidRepository when a local repository is not there. Blocking, one look at the disk."""
+    path = address.local_path
+    if path is not None and not ((path / ".git").exists() or (path / "HEAD").is_file()):
+        raise InvalidRepository(
+            f"There is no git repository at {path}.",
+            fix="Give the absolute path of a directory that contains a git repository.",
+        )
+
+
+def without_credentials(text: str) -> str:
+    """`text` with the user part of every URL in it taken out."""
+    return re.sub(r"(?<=://)[^/\s@]+@", "", text)
+
+
+def _local(repository: str) -> Address:
+    raw = repository
+    if repository.startswith("file:"):
+        parts = urlsplit(repository)
+        if parts.netloc not in {"", "localhost"}:
+            raise _unreadable()
+        raw = unquote(parts.path)
+    path = Path(raw)
+    if not path.is_absolute() or "\x00" in raw:
+        raise InvalidRepository(
+            f"{repository!r} is not an absolute path.", fix="Give the whole path, beginning with a slash."
+        )
+    return Address(str(path), str(path), _name(str(path).removesuffix("/.git")), local_path=path)
+
+
+def _url(repository: str) -> Address:
+    try:
+        parts = urlsplit(repository)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise _unreadable() from None
+    if parts.scheme.lower() not in _SCHEMES or not host or host.startswith("-") or not parts.path.strip("/"):
+        raise _unreadable()
+    netloc = f"[{host}]" if ":" in host else host
+    netloc += f":{port}" if port else ""
+    # With ssh the user names the account on the host, as in git@; it is no secret.
+    if parts.scheme == "ssh" and parts.username:
+        netloc = f"{parts.username}@{netloc}"
+    public = urlunsplit((parts.scheme, netloc, parts.path, "", ""))
+    has_credentials = parts.password is not None or (parts.scheme != "ssh" and parts.username is not None)
+    return Address(repository if has_credentials else public, public, _name(parts.path))
+
+
+def _name(path: str) -> str:
+    last = re.split(r"[/:]", path.rstrip("/"))[-1].removesuffix(".git")
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", last).lstrip(".-")
+    return name or "repository"
+
+
+def _unreadable() -> InvalidRepository:
+    return InvalidRepository(
+        "The repository is not given as owner/name, a git URL or an absolute path.",
+        fix="Examples: octocat/hello, https://git.example.org/team/project.git, /srv/git/project",
+    )

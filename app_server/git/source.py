@@ -1,0 +1,172 @@
+"""Fetches a repository on the app server's machine and packs it for a sandbox.
+
+Credentials and network are needed only here; what goes into the sandbox is a file.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app_server.errors import StartFailure
+from app_server.git.address import Address, without_credentials
+from app_server.git.process import GitTimeout, run_git
+
+_BUNDLE_TIMEOUT_SECONDS = 600.0
+_QUERY_TIMEOUT_SECONDS = 30.0
+_MAX_NAMED_BRANCHES = 20
+_ABSENT = (
+    "repository not found",
+    "does not exist",
+    "does not appear to be a git repository",
+    "not found",
+    "no such file or directory",
+    "not exported",
+)
+_REFUSED = ("could not read username", "authentication failed", "permission denied", "403")
+
+
+@dataclass(frozen=True)
+class PackedRepository:
+    """`bundle` is None for a repository without commits; `branch` is None for a detached HEAD."""
+
+    bundle: Path | None
+    branch: str | None
+
+
+async def pack(
+    address: Address,
+    branch: str | None,
+    *,
+    directory: Path,
+    timeout_seconds: float,
+    report: Callable[[str], None],
+) -> PackedRepository:
+    """All branches and tags of the repository as one file in `directory`.
+
+    Raises StartFailure: `repository_not_found`, `branch_not_found`, `repository_clone_failed`.
+    """
+    clone = directory / "clone.git"
+    await _clone(address, clone, timeout_seconds, report)
+    branches = await _lines(clone, "for-each-ref", "--format=%(refname:short)", "refs/heads")
+    if branch is not None and branch not in branches:
+        raise _branch_not_found(address, branch, branches)
+    if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
+        return PackedRepository(None, branch or await _head(clone) or "main")
+    bundle = directory / "repository.bundle"
+    await _bundle(clone, bundle)
+    return PackedRepository(bundle, branch or await _default_branch(clone, branches))
+
+
+async def _clone(
+    address: Address, clone: Path, timeout_seconds: float, report: Callable[[str], None]
+) -> None:
+    try:
+        result = await run_git(
+            "clone",
+            "--bare",
+            "--progress",
+            "--template=",
+            "--",
+            address.url,
+            str(clone),
+            directory=clone.parent,
+            timeout_seconds=timeout_seconds,
+            report=lambda line: report(without_credentials(line)),
+        )
+    except GitTimeout as timeout:
+        raise StartFailure(
+            "repository_clone_failed",
+            f"Cloning {address.public_url} took longer than {timeout_seconds:g} seconds.",
+            fix="Retry, or raise SLIPWAY_CLONE_TIMEOUT_SECONDS.",
+            output=without_credentials(timeout.output),
+        ) from timeout
+    if result.exit_code != 0:
+        raise _clone_failed(address, without_credentials(result.output))
+
+
+async def _bundle(clone: Path, bundle: Path) -> None:
+    result = await run_git(
+        "bundle",
+        "create",
+        "--quiet",
+        str(bundle),
+        "--branches",
+        "--tags",
+        "HEAD",
+        directory=clone,
+        timeout_seconds=_BUNDLE_TIMEOUT_SECONDS,
+    )
+    if result.exit_code != 0:
+        # A HEAD that names no commit cannot be packed; the branches can.
+        result = await run_git(
+            "bundle",
+            "create",
+            "--quiet",
+            str(bundle),
+            "--branches",
+            "--tags",
+            directory=clone,
+            timeout_seconds=_BUNDLE_TIMEOUT_SECONDS,
+        )
+    if result.exit_code != 0:
+        raise StartFailure(
+            "repository_clone_failed",
+            "The repository could not be packed.",
+            fix="Read git's output; `git fsck` in the repository may say more.",
+            output=result.output,
+        )
+
+
+async def _default_branch(clone: Path, branches: list[str]) -> str | None:
+    """What HEAD names; when that has no commit, the likeliest other; None for a detached HEAD."""
+    head = await _head(clone)
+    if head is None or head in branches:
+        return head
+    return next((name for name in ("main", "master", *branches) if name in branches), None)
+
+
+async def _head(clone: Path) -> str | None:
+    result = await run_git(
+        "symbolic-ref", "--short", "--quiet", "HEAD", directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS
+    )
+    return result.output.strip() or None if result.exit_code == 0 else None
+
+
+async def _lines(clone: Path, *arguments: str) -> list[str]:
+    result = await run_git(*arguments, directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS)
+    return result.output.split()
+
+
+def _clone_failed(address: Address, output: str) -> StartFailure:
+    said = output.lower()
+    if any(words in said for words in _REFUSED):
+        return StartFailure(
+            "repository_not_found",
+            f"{address.public_url} does not exist, or it is private.",
+            fix="Check the address; a private repository needs a URL with an access token.",
+            output=output,
+        )
+    if any(words in said for words in _ABSENT):
+        return StartFailure(
+            "repository_not_found",
+            f"There is no repository at {address.public_url}.",
+            fix="Check the address, then retry.",
+            output=output,
+        )
+    return StartFailure(
+        "repository_clone_failed",
+        f"{address.public_url} could not be cloned.",
+        fix="Read git's output; retry when its cause is gone.",
+        output=output,
+    )
+
+
+def _branch_not_found(address: Address, branch: str, branches: list[str]) -> StartFailure:
+    named = ", ".join(sorted(branches)[:_MAX_NAMED_BRANCHES]) or "none"
+    more = len(branches) - _MAX_NAMED_BRANCHES
+    others = f" and {more} more" if more > 0 else ""
+    return StartFailure(
+        "branch_not_found",
+        f"{address.public_url} has no branch {branch!r}. Its branches: {named}{others}.",
+        fix="Start again with one of these branches, or push the missing one and retry.",
+    )
