@@ -12,6 +12,9 @@ export type AgentStatus =
   | 'sandbox_gone'
   | ExecutionStatus
 
+/** Where the agent has stopped short and can be told to go on as it is. */
+export const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['paused', 'error', 'stuck'])
+
 /** The status itself; `agentStatusSince` and the connection are kept apart so that selectors return plain values. */
 export function agentStatus({ view }: ConversationState): AgentStatus {
   const { conversation, startTask } = view

@@ -10,7 +10,7 @@ import { IconButton } from '@/ui/icon-button'
 import { Skeleton } from '@/ui/skeleton'
 import type { DiffView } from './changes-toolbar'
 import { LineCounts } from './line-counts'
-import { patchOf, type FilePatch } from './patch'
+import type { FilePatch } from './patch'
 
 const FileDiff = lazy(() => import('./file-diff').then((module) => ({ default: module.FileDiff })))
 
@@ -23,19 +23,17 @@ const STATUS_TONE: Record<FilePatch['status'], Tone> = {
 
 export interface ChangedFileProps {
   file: FilePatch
-  /** The patch the file is part of. */
-  patch: string
   view: DiffView
   isInitiallyOpen: boolean
 }
 
-export function ChangedFile({ file, patch, view, isInitiallyOpen }: ChangedFileProps) {
+export function ChangedFile({ file, view, isInitiallyOpen }: ChangedFileProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(isInitiallyOpen)
   const bodyId = useId()
 
   async function handleCopy() {
-    if (await copyText(patchOf(patch, file))) toast.success(t('changes.copied'))
+    if (await copyText(file.text)) toast.success(t('changes.copied'))
     else toast.error(t('changes.copy_refused'))
   }
 

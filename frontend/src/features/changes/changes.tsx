@@ -49,13 +49,7 @@ export function Changes({ conversationId, isReady }: ChangesProps) {
       ) : (
         <ul className="flex flex-col gap-3 p-3">
           {files.map((file, index) => (
-            <ChangedFile
-              key={file.path}
-              file={file}
-              patch={query.data ?? ''}
-              view={view}
-              isInitiallyOpen={index < 5}
-            />
+            <ChangedFile key={file.path} file={file} view={view} isInitiallyOpen={index < 5} />
           ))}
         </ul>
       )}

@@ -10,37 +10,45 @@ export interface FilePatch {
   deletions: number
   isBinary: boolean
   diff: FileData
+  /** Its own part of the patch. */
+  text: string
 }
 
-const STATUS: Record<FileData['type'], FilePatch['status']> = {
-  add: 'ADDED',
-  delete: 'DELETED',
-  modify: 'UPDATED',
-  rename: 'MOVED',
-  copy: 'ADDED',
-}
-
+/** The files of a patch. Each is parsed apart: what follows one that cannot be read is still shown. */
 export function parsePatch(patch: string): FilePatch[] {
-  return patch.trim() === '' ? [] : parseDiff(patch).map(toFilePatch)
+  const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
+  return parts.flatMap((part) => parseDiff(part).map((diff) => toFilePatch(diff, part)))
 }
 
-function toFilePatch(diff: FileData): FilePatch {
+function toFilePatch(diff: FileData, text: string): FilePatch {
   const changes = diff.hunks.flatMap((hunk) => hunk.changes)
+  const head = text.slice(0, text.indexOf('\n@@') + 1 || undefined)
   const oldPath = readablePath(diff.oldPath)
-  const path = diff.type === 'delete' ? oldPath : readablePath(diff.newPath)
+  const hasMoved = /^(?:rename|copy) from /m.test(head)
   return {
-    path,
-    previousPath: diff.type === 'rename' || diff.type === 'copy' ? oldPath : null,
-    status: STATUS[diff.type],
+    path: diff.newPath === '/dev/null' ? oldPath : readablePath(diff.newPath),
+    previousPath: hasMoved ? oldPath : null,
+    status: statusOf(head),
     additions: changes.filter((change) => change.type === 'insert').length,
     deletions: changes.filter((change) => change.type === 'delete').length,
-    isBinary: diff.isBinary ?? false,
+    isBinary: /^(?:Binary files |GIT binary patch)/m.test(head),
     diff,
+    text,
   }
 }
 
+/** From git's own words: the parser takes a rename with changed lines, and an empty new file, for plain changes. */
+function statusOf(head: string): FilePatch['status'] {
+  if (/^(?:new file mode|copy from) /m.test(head)) return 'ADDED'
+  if (/^deleted file mode /m.test(head)) return 'DELETED'
+  return /^rename from /m.test(head) ? 'MOVED' : 'UPDATED'
+}
+
 /** Git writes unusual names in quotes with the bytes of their UTF-8 form as octal escapes. */
-export function readablePath(path: string): string {
+export function readablePath(written: string): string {
+  // The parser cuts two characters for "a/" and so leaves the slash and the closing quote of a quoted name;
+  // git ends a name that contains spaces with a tab.
+  const path = written.replace(/\t$/, '').replace(/^"?(?:[ab]?\/)?(.*)"$/, '$1')
   if (!path.includes('\\')) return path
   const bytes: number[] = []
   for (const [part, octal, escaped] of path.matchAll(/\\([0-7]{3})|\\(.)|[^\\]+/g)) {
@@ -48,10 +56,4 @@ export function readablePath(path: string): string {
     else bytes.push(...new TextEncoder().encode(escaped ?? part))
   }
   return new TextDecoder().decode(new Uint8Array(bytes))
-}
-
-/** The text of one file's part of `patch`; empty when the file is not in it. */
-export function patchOf(patch: string, file: FilePatch): string {
-  const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
-  return parts.find((part) => parsePatch(part)[0]?.path === file.path) ?? ''
 }

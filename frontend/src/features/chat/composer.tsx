@@ -2,15 +2,13 @@ import { ArrowUp, Play, Square } from 'lucide-react'
 import { useEffect, useRef, type KeyboardEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useControlConversation } from '@/api/conversations'
-import { agentStatus, type AgentStatus } from '@/events/status'
+import { agentStatus, CAN_CONTINUE } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/button'
 import { IconButton } from '@/ui/icon-button'
 import { useMediaQuery } from '@/lib/use-media-query'
 import { useComposerDraft } from './composer-draft'
 import { useOutgoing } from './use-outgoing'
-
-const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['paused', 'error', 'stuck'])
 
 /** Where the user writes. Sending works at any time: a message joins the log, whatever the agent is doing. */
 export function Composer() {

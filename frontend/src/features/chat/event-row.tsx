@@ -1,6 +1,8 @@
 import { CirclePause, Hand, Scissors } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { agentStatus, CAN_CONTINUE } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
 import { eventIs, type ConversationEvent, type EventOf } from '@/events/types'
 import { formatDateTime } from '@/lib/time'
 import { Notice } from '@/ui/notice'
@@ -53,13 +55,16 @@ function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
 
 function ConversationError({ event }: { event: EventOf<'ConversationErrorEvent'> }) {
   const { t } = useTranslation()
+  const canContinue = useConversation((state) => CAN_CONTINUE.has(agentStatus(state)))
   const advice = event.classification?.user_action ?? (event.classification?.retryable ? 'retry' : 'other')
   return (
     <Notice tone="danger" title={t('conversation_error.title')}>
       <p className="whitespace-pre-wrap">{event.detail}</p>
-      <p className="mt-1 text-text">
-        {t(`conversation_error.advice.${advice}`, { defaultValue: t('conversation_error.advice.other') })}
-      </p>
+      {canContinue && (
+        <p className="mt-1 text-text">
+          {t(`conversation_error.advice.${advice}`, { defaultValue: t('conversation_error.advice.other') })}
+        </p>
+      )}
       <p className="mt-1 font-mono text-2xs">{event.code}</p>
     </Notice>
   )

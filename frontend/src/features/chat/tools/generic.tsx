@@ -5,7 +5,7 @@ import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
 import { ToolCard } from '../tool-card'
-import { observationOf, type ToolProps } from './tool-props'
+import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
 /** Any tool without a renderer of its own (MCP, client tools, what comes later): its arguments and its answer. */
 export function GenericTool({
@@ -22,9 +22,7 @@ export function GenericTool({
       title={
         <>
           <span className="font-mono text-xs">{event.tool_name}</span>
-          {hasOwnSummary(event.summary, event.tool_name) && (
-            <span className="ml-2 text-muted">{event.summary}</span>
-          )}
+          {ownSummary(event) && <span className="ml-2 text-muted">{ownSummary(event)}</span>}
         </>
       }
       status={<ToolStatus state={state} since={event.timestamp} />}
@@ -43,11 +41,6 @@ export function GenericTool({
       <Refusal outcome={outcome} />
     </ToolCard>
   )
-}
-
-/** The runtime's stand-in for a missing summary repeats the call: "tool: {…}". */
-function hasOwnSummary(summary: string | null | undefined, toolName: string): boolean {
-  return Boolean(summary) && !summary?.startsWith(`${toolName}: {`)
 }
 
 function argumentsText(action: Action | null, rawArguments: string | undefined): string {

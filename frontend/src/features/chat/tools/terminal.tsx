@@ -7,18 +7,21 @@ import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
 import { ToolCard } from '../tool-card'
-import { observationOf, type ToolProps } from './tool-props'
+import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
 export function TerminalTool({ event, outcome, state, action }: ToolProps<ActionByKind['TerminalAction']>) {
   const { t } = useTranslation()
   const observation = observationOf(outcome)
   const result = observationIs(observation, 'TerminalObservation') ? observation : null
   const output = plainTerminalText(contentText(observation?.content ?? [])).trimEnd()
-  const title = event.summary || action.command || t('tool.terminal_check')
+  const summary = ownSummary(event)
+  const isWholeInTitle = summary === null && action.command.length <= 60 && !action.command.includes('\n')
   return (
     <ToolCard
       icon={<SquareTerminal aria-hidden />}
-      title={<span className={event.summary ? undefined : 'font-mono text-xs'}>{title}</span>}
+      title={
+        summary ?? <span className="font-mono text-xs">{action.command || t('tool.terminal_check')}</span>
+      }
       status={
         <>
           {result?.timeout && <Badge tone="warning">{t('tool.timeout')}</Badge>}
@@ -28,22 +31,24 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
       }
       state={result?.exit_code ? 'failed' : state}
     >
-      <pre className="overflow-x-auto px-3 py-2 font-mono text-xs leading-relaxed break-words whitespace-pre-wrap">
-        <span aria-hidden className="text-faint select-none">
-          {action.is_input ? '> ' : '$ '}
-        </span>
-        {action.command}
-      </pre>
-      {output !== '' && (
-        <div className="border-t border-border">
-          <OutputBlock text={output} />
-        </div>
-      )}
+      {!isWholeInTitle && <Command action={action} />}
+      {output !== '' && <OutputBlock text={output} />}
       {observation !== null && output === '' && (
-        <p className="border-t border-border px-3 py-1.5 text-xs text-faint">{t('tool.no_output')}</p>
+        <p className="px-3 py-1.5 text-xs text-faint">{t('tool.no_output')}</p>
       )}
       <Refusal outcome={outcome} />
     </ToolCard>
+  )
+}
+
+function Command({ action }: { action: ActionByKind['TerminalAction'] }) {
+  return (
+    <pre className="overflow-x-auto border-b border-border px-3 py-2 font-mono text-xs leading-relaxed break-words whitespace-pre-wrap last:border-b-0">
+      <span aria-hidden className="text-faint select-none">
+        {action.is_input ? '> ' : '$ '}
+      </span>
+      {action.command}
+    </pre>
   )
 }
 

@@ -13,3 +13,8 @@ export interface ToolProps<A extends Action = Action> {
 export function observationOf(outcome: Outcome | null): Observation | null {
   return eventIs(outcome, 'ObservationEvent') ? outcome.observation : null
 }
+
+/** The agent's own words for a call. The runtime's stand-in only repeats the call ("tool: {…}") and is passed over. */
+export function ownSummary({ summary, tool_name }: EventOf<'ActionEvent'>): string | null {
+  return summary && !summary.startsWith(`${tool_name}: {`) ? summary : null
+}

@@ -1,0 +1,41 @@
+/** A stand-in for the app server's event stream in component tests: replays a log, then sends what it is told. */
+import { act } from '@testing-library/react'
+import { ws } from 'msw'
+import type { AppConversation, StartTask } from '@/api/types'
+import type { ConversationEvent, Frame } from './types'
+
+export interface StreamWorld {
+  conversation: AppConversation
+  task: StartTask
+  events?: ConversationEvent[]
+}
+
+const stream = ws.link('*/api/v1/conversation/:id/events/stream')
+
+export function streamServer({ conversation, task, events = [] }: StreamWorld) {
+  const log = [...events]
+  const positions: number[] = []
+  const send = (frame: Frame) => stream.broadcast(JSON.stringify(frame))
+
+  const handler = stream.addEventListener('connection', ({ client }) => {
+    const afterSeq = Number(client.url.searchParams.get('after_seq'))
+    positions.push(afterSeq)
+    const reply = (frame: Frame) => client.send(JSON.stringify(frame))
+    reply({ type: 'sync', from_seq: afterSeq + 1, through_seq: log.length })
+    reply({ type: 'start_task', task })
+    reply({ type: 'conversation', conversation })
+    log
+      .slice(afterSeq)
+      .forEach((event, index) => reply({ type: 'durable', seq: afterSeq + 1 + index, event }))
+  })
+
+  return {
+    handler,
+    /** The `after_seq` of every connection so far. */
+    positions,
+    send: (...frames: Frame[]) => act(() => frames.forEach(send)),
+    append: (...added: ConversationEvent[]) =>
+      act(() => added.forEach((event) => send({ type: 'durable', seq: log.push(event), event }))),
+    drop: (code: number) => act(() => stream.clients.forEach((client) => client.close(code))),
+  }
+}
