@@ -87,6 +87,7 @@ export function useSendMessage(id: string) {
   return useMutation({
     mutationFn: (message: SendMessageRequest) =>
       request<SendMessageReply>(`${ROOT}/${id}/send-message`, { method: 'POST', body: message }),
+    meta: { errorShownInline: true },
   })
 }
 
