@@ -3,13 +3,13 @@
 Requests keep fields they do not know: clients of several versions send them, and they come back in the info.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, field_serializer
 
-from agent_runtime.events.base import JsonObject, now
+from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.events.state import ExecutionStatus
@@ -127,28 +127,25 @@ class FinalResponse(BaseModel):
 
 
 class ExecuteBashRequest(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    command: str = Field(min_length=1, max_length=MAX_MESSAGE_BYTES)
+    command: str
     cwd: str | None = None
-    timeout: int = Field(default=300, ge=1, le=24 * 3600, description="Seconds until the command is killed")
+    timeout: int = Field(default=300, gt=0, description="Seconds the command may run.")
 
 
-class BashCommand(ExecuteBashRequest):
+class BashEvent(BaseModel):
+    id: str = Field(default_factory=lambda: uuid4().hex)
+    timestamp: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class BashCommand(ExecuteBashRequest, BashEvent):
     """A command that was started."""
 
-    id: str
-    timestamp: str = Field(default_factory=now)
     kind: Literal["BashCommand"] = "BashCommand"
 
 
-class BashOutput(BaseModel):
-    """What a command wrote. The one with an `exit_code` is its last; -1 means it was killed at its timeout."""
+class BashOutput(BashEvent):
+    """A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    id: str
-    timestamp: str = Field(default_factory=now)
     command_id: str
     order: int = 0
     exit_code: int | None = None

@@ -80,17 +80,19 @@ class Conversation:
         *,
         conversation_id: UUID | None = None,
     ) -> "Conversation":
-        """A new conversation in a new directory.
+        """A new conversation in its own directory. What a creation that was cut off has left is taken over.
 
         pydantic.ValidationError for an agent that is none, ToolNotFoundError for tools that do not exist,
-        FileExistsError if there is one already.
+        FileExistsError if there is a conversation already.
         """
         agent = Agent.model_validate(request.agent)
         create_tools(agent.tools, ToolContext(Path(request.workspace.working_dir), directory))
-        directory.mkdir(parents=True, mode=0o700)
         spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
         spec.working_dir.mkdir(parents=True, exist_ok=True)
         log = EventLog(directory, create=True)
+        if log.get_meta("spec") is not None:
+            log.close()
+            raise FileExistsError(str(directory))
         log.set_meta("spec", spec.model_dump_json())
         return cls(directory, log, spec, agent, client)
 
@@ -101,12 +103,13 @@ class Conversation:
         LogMissingError when there is none, LogInUseError when another process has it.
         """
         log = EventLog(directory)
-        stored = log.get_meta("spec")
-        if stored is None:
+        try:
+            spec = _read_spec(log, directory)
+            return cls(directory, log, spec, agent or Agent.model_validate(spec.agent), client)
+        except BaseException:
+            # Or else nobody could try again: the log would stay locked.
             log.close()
-            raise LogMissingError(str(directory))
-        spec = Spec.model_validate_json(stored)
-        return cls(directory, log, spec, agent or Agent.model_validate(spec.agent), client)
+            raise
 
     @property
     def id(self) -> UUID:
@@ -347,6 +350,13 @@ class ItemStream:
     def drop(self, reason: str) -> None:
         if self._open_attempt is not None:
             self.aborted(self._open_attempt, reason)
+
+
+def _read_spec(log: EventLog, directory: Path) -> Spec:
+    stored = log.get_meta("spec")
+    if stored is None:
+        raise LogMissingError(str(directory))
+    return Spec.model_validate_json(stored)
 
 
 def _to_utc(timestamp: str) -> datetime:

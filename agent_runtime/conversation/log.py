@@ -81,7 +81,10 @@ class EventLog:
     """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
 
     def __init__(self, directory: Path, *, create: bool = False) -> None:
-        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it."""
+        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it.
+
+        sqlite3.DatabaseError when the file is damaged.
+        """
         path = directory / LOG_NAME
         if create:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -89,12 +92,11 @@ class EventLog:
             raise LogMissingError(str(directory))
         self._lock = _take_lock(directory / _LOCK_NAME)
         self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        # An event that was published must survive the machine's crash too.
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.executescript(_SCHEMA)
-        (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
-        self.last_seq: int = last
+        try:
+            self.last_seq = self._prepare()
+        except sqlite3.DatabaseError:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._db.close()
@@ -117,6 +119,14 @@ class EventLog:
             self._db.execute("ROLLBACK")
             raise
         self.last_seq += len(records)
+
+    def _prepare(self) -> int:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        # An event that was published must survive the machine's crash too.
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.executescript(_SCHEMA)
+        (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
+        return int(last)
 
     def seq_of(self, event_id: str) -> int | None:
         row = self._db.execute("SELECT seq FROM events WHERE id = ?", [event_id]).fetchone()

@@ -9,6 +9,8 @@ import uvicorn
 from agent_runtime.server.config import ConfigError, from_environment, hide_from_own_user
 from agent_runtime.server.main import create_app
 
+SHUTDOWN_SECONDS = 5
+
 
 def main() -> None:
     arguments = _arguments()
@@ -21,7 +23,15 @@ def main() -> None:
     except ConfigError as error:
         sys.exit(str(error))
     host = arguments.host or ("0.0.0.0" if config.session_keys else "127.0.0.1")
-    uvicorn.run(create_app(config), host=host, port=arguments.port, access_log=False, log_config=None)
+    uvicorn.run(
+        create_app(config),
+        host=host,
+        port=arguments.port,
+        access_log=False,
+        log_config=None,
+        # A request that waits for a long command must not hold back the end: its client asks again.
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
 
 
 def _arguments() -> argparse.Namespace:

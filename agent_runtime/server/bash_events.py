@@ -1,41 +1,14 @@
 """Commands and their output as the bash routes show them, kept in bounded memory."""
 
-import uuid
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
+
+from agent_runtime.wire import BashCommand, BashOutput
 
 MAX_EVENTS = 20_000
 MAX_CHARS = 64 * 1024 * 1024
-
-
-class ExecuteBashRequest(BaseModel):
-    command: str
-    cwd: str | None = None
-    timeout: int = Field(default=300, gt=0, description="Seconds the command may run.")
-
-
-class BashEvent(BaseModel):
-    id: str = Field(default_factory=lambda: uuid.uuid4().hex)
-    timestamp: datetime = Field(default_factory=lambda: datetime.now(UTC))
-
-
-class BashCommand(ExecuteBashRequest, BashEvent):
-    kind: Literal["BashCommand"] = "BashCommand"
-
-
-class BashOutput(BashEvent):
-    """A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`."""
-
-    command_id: str
-    order: int = 0
-    exit_code: int | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-    kind: Literal["BashOutput"] = "BashOutput"
 
 
 class SortOrder(StrEnum):

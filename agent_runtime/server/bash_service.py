@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from agent_runtime.server.bash_events import BashCommand, BashEventStore, BashOutput, ExecuteBashRequest
+from agent_runtime.server.bash_events import BashEventStore
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.tools.truncate import join_cut
+from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.local import is_directory
 from agent_runtime.workspace.processes import signal_group

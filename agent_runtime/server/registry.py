@@ -1,5 +1,6 @@
 """The live conversations of this server: opened when first needed, one object each."""
 
+import contextlib
 import logging
 import sqlite3
 from pathlib import Path
@@ -49,11 +50,21 @@ class Registry:
         found = [(log.stat().st_ctime, log.parent.name) for log in logs if log.exists()]
         return [UUID(name) for _, name in sorted(found, reverse=True)]
 
+    def all(self) -> list[Conversation]:
+        """All that can be opened, newest first."""
+        found: list[Conversation] = []
+        for conversation_id in self.ids():
+            # What cannot be opened is logged there, and must not hide the rest.
+            with contextlib.suppress(ServerProblem):
+                found.append(self.get(conversation_id))
+        return found
+
     def create(self, request: StartConversationRequest) -> tuple[Conversation, bool]:
         """The conversation, and whether it is new: one whose id exists is given back as it is."""
         conversation_id = request.conversation_id or uuid4()
-        if self._exists(conversation_id):
-            return self.get(conversation_id), False
+        existing = self._find(conversation_id)
+        if existing is not None:
+            return existing, False
         directory = self._directory(conversation_id)
         try:
             conversation = Conversation.create(
@@ -72,21 +83,10 @@ class Registry:
 
     def get(self, conversation_id: UUID) -> Conversation:
         """The live conversation; 404 when there is none, 409 when another process has it."""
-        live = self._live.get(conversation_id)
-        if live is not None:
-            return live
-        try:
-            conversation = Conversation.open(self._directory(conversation_id), self._client)
-        except LogMissingError as error:
-            raise ServerProblem(
-                404, "conversation_not_found", f"There is no conversation {conversation_id}."
-            ) from error
-        except LogInUseError as error:
-            raise ServerProblem(
-                409, "conversation_in_use", "Another agent server works on this conversation."
-            ) from error
-        self._add(conversation)
-        return conversation
+        found = self._find(conversation_id)
+        if found is None:
+            raise ServerProblem(404, "conversation_not_found", f"There is no conversation {conversation_id}.")
+        return found
 
     async def delete(self, conversation_id: UUID) -> None:
         conversation = self.get(conversation_id)
@@ -100,6 +100,26 @@ class Registry:
             await conversation.close()
         self._live.clear()
 
+    def _find(self, conversation_id: UUID) -> Conversation | None:
+        live = self._live.get(conversation_id)
+        if live is not None:
+            return live
+        try:
+            conversation = Conversation.open(self._directory(conversation_id), self._client)
+        except LogMissingError:
+            return None
+        except LogInUseError as error:
+            raise ServerProblem(
+                409, "conversation_in_use", "Another agent server works on this conversation."
+            ) from error
+        except (sqlite3.DatabaseError, ValidationError) as error:
+            logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
+            raise ServerProblem(
+                500, "conversation_damaged", "The conversation's log on disk cannot be read."
+            ) from error
+        self._add(conversation)
+        return conversation
+
     def _add(self, conversation: Conversation) -> None:
         self._live[conversation.id] = conversation
         self._reporter.follow(conversation)
@@ -108,9 +128,6 @@ class Registry:
         if conversation.state.status is ExecutionStatus.RUNNING:
             conversation.recover()
             conversation.start()
-
-    def _exists(self, conversation_id: UUID) -> bool:
-        return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
 
     def _directory(self, conversation_id: UUID) -> Path:
         return self._path / conversation_id.hex

@@ -6,16 +6,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Query, Request
 
-from agent_runtime.server.bash_events import (
-    BashCommand,
-    BashEventPage,
-    BashOutput,
-    ExecuteBashRequest,
-    Filter,
-    SortOrder,
-)
+from agent_runtime.server.bash_events import BashEventPage, Filter, SortOrder
 from agent_runtime.server.bash_service import BashService
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 
 router = APIRouter(prefix="/api/bash", tags=["Bash"])
 

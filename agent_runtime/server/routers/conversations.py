@@ -125,5 +125,5 @@ def deliver(conversation: Conversation, message: SendMessageRequest) -> None:
 
 
 def _with_status(registry: Registry, wanted: ExecutionStatus | None) -> list[ConversationInfo]:
-    infos = [registry.get(conversation_id).info() for conversation_id in registry.ids()]
+    infos = [conversation.info() for conversation in registry.all()]
     return [info for info in infos if wanted is None or info.execution_status is wanted]

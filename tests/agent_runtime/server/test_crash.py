@@ -104,6 +104,8 @@ def test_a_damaged_log_does_not_keep_the_others_from_coming_back(
 
     wait_until(lambda: status_of(own_server, info["id"]) == "finished")
     assert "cannot be resumed" in own_server.log_text()
+    listed = own_server.call("GET", "/api/conversations/search")["items"]
+    assert [one["id"] for one in listed] == [info["id"]]
 
 
 def test_commands_of_the_agent_do_not_see_the_session_key(
