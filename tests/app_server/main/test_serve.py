@@ -16,6 +16,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
 
 @dataclass(frozen=True)
@@ -190,3 +192,28 @@ def test_heavy_libraries_stay_off_the_start_path() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     heavy = {"litellm", "openai", "fastmcp", "mcp", "docker", "alembic", "playwright", "redis"}
     assert heavy.isdisjoint(loaded.split())
+
+
+def test_an_open_stream_is_told_to_come_back(server: Server) -> None:
+    cookies = httpx.post(f"{server.url}/api/v1/sign-in/link", json={"token": server.token}).cookies
+    client = httpx.Client(base_url=f"{server.url}/api/v1", cookies=cookies, headers={"Origin": server.url})
+    with client:
+        key = client.post("/api-keys", json={"name": "stream"}).json()["key"]
+        conversation_id = client.post("/app-conversations", json={}).json()["id"]
+    stream = f"ws://127.0.0.1:{server.port}/api/v1/conversation/{conversation_id}/events/stream"
+    with connect(stream, additional_headers={"Authorization": f"Bearer {key}"}) as opened:
+        assert json.loads(opened.recv())["type"] == "sync"
+        started = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert _close_code(opened) == 1012
+    assert server.process.wait(10) == 0
+    assert time.monotonic() - started < 5
+
+
+def _close_code(connection: ClientConnection) -> int | None:
+    """Reads what still comes, up to the end."""
+    try:
+        while True:
+            connection.recv(timeout=10)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else None

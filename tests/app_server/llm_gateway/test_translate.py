@@ -1,0 +1,99 @@
+"""Vendors with a protocol of their own: litellm in between, a vendor that speaks Anthropic's on loopback."""
+
+import json
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app_server.llm_gateway.translate import translate
+from app_server.llm_gateway.vendors import Translated
+from tests.app_server.conftest import listening
+
+KEY = "sk-canary-77aa"
+ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}], "api_key": "sk-of-the-sandbox"}
+
+# litellm's own code raises them; nothing of ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+async def _messages(request: Request) -> Response:
+    body = await request.json()
+    assert request.headers["x-api-key"] == KEY
+    if body["messages"][0]["content"][0]["text"] == "refuse":
+        error = {"type": "rate_limit_error", "message": f"slow down, {KEY}"}
+        return JSONResponse({"type": "error", "error": error}, 429)
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [{"type": "text", "text": "good day"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    }
+    return (
+        Response(_events(message), media_type="text/event-stream")
+        if body.get("stream")
+        else JSONResponse(message)
+    )
+
+
+def _events(message: dict[str, object]) -> str:
+    events = [
+        {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "good "}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "day"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    ]
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+
+
+VENDOR = Starlette(routes=[Route("/v1/messages", _messages, methods=["POST"])])
+
+
+async def _ask(url: str, **body: object) -> Response:
+    vendor = Translated("anthropic/claude-sonnet-4-5", url)
+    return await translate(vendor, {**ASK, **body}, api_key=KEY, timeout_seconds=30)
+
+
+async def test_a_reply_comes_back_in_our_protocol() -> None:
+    async with listening(VENDOR) as url:
+        reply = await _ask(url)
+    message = json.loads(bytes(reply.body))["choices"][0]["message"]
+    assert (message["role"], message["content"]) == ("assistant", "good day")
+
+
+async def test_a_stream_comes_back_in_our_protocol() -> None:
+    async def app(scope: object, receive: object, send: object) -> None:
+        reply = await _ask(url, stream=True)
+        await reply(scope, receive, send)  # type: ignore[arg-type]
+
+    gateway = httpx.AsyncClient(transport=httpx.ASGITransport(app))  # type: ignore[arg-type]
+    async with listening(VENDOR) as url, gateway:
+        text = (await gateway.post("http://gateway/")).text
+    lines = [line.removeprefix("data: ") for line in text.splitlines() if line]
+    assert lines[-1] == "[DONE]"
+    choices = [choice for line in lines[:-1] for choice in json.loads(line)["choices"]]
+    assert "".join(choice["delta"].get("content") or "" for choice in choices) == "good day"
+    assert choices[-1]["finish_reason"] == "stop"
+
+
+async def test_a_refusal_keeps_its_status_and_loses_our_key() -> None:
+    async with listening(VENDOR) as url:
+        reply = await _ask(url, messages=[{"role": "user", "content": "refuse"}])
+    assert reply.status_code == 429
+    assert KEY not in bytes(reply.body).decode()
+    assert "slow down" in json.loads(bytes(reply.body))["error"]["message"]
+
+
+async def test_a_model_nobody_knows_is_refused() -> None:
+    reply = await translate(Translated("no-such-model", None), ASK, api_key=None, timeout_seconds=5)
+    assert reply.status_code == 400
+    assert "no-such-model" in json.loads(bytes(reply.body))["error"]["message"]
