@@ -41,6 +41,8 @@ def _import_litellm() -> Any:
             "This model's vendor needs the package litellm, which is not installed here. "
             "Install it, or give the model a `base_url` that speaks the OpenAI protocol."
         ) from error
+    # It would print advice to standard output with every failure.
+    litellm.suppress_debug_info = True
     return litellm
 
 

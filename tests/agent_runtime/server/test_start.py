@@ -64,3 +64,15 @@ def test_the_session_key_is_given_only_to_the_app_servers_own_origin(url: str, e
     )
 
     assert config.credential_for(url) == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+def test_the_server_closes_its_first_environment_to_other_processes_of_its_user():
+    get_dumpable = "import ctypes; print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))"
+    hide = "from agent_runtime.server.config import hide_from_own_user; hide_from_own_user();"
+
+    found = subprocess.run(
+        [sys.executable, "-c", hide + get_dumpable], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout.strip() == "0"
