@@ -75,7 +75,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         http = await stack.enter_async_context(_http_client())
         pubsub = make_pubsub(config.redis_url.get_secret_value() if config.redis_url else None)
         stack.push_async_callback(pubsub.close)
-        sandboxes = Sandboxes(config, database, cipher, http)
+        sandboxes = Sandboxes(config, database, cipher)
         await sandboxes.open()
         stack.push_async_callback(sandboxes.close)
         background = Background()

@@ -46,11 +46,13 @@ class RunningSandbox:
 class Sandboxes:
     """One per process. `on_change(sandbox_id)` is awaited when one stopped, came back, or was given up."""
 
-    def __init__(self, config: Config, database: Database, cipher: Cipher, http: httpx.AsyncClient) -> None:
+    def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
         self._config = config
         self._database = database
         self._cipher = cipher
-        self._http = http
+        # Sandboxes are neighbours: a proxy in the environment is for the world outside. And as many commands
+        # may be under way as there are conversations.
+        self._http = httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=None))
         self._backend: Backend = ProcessBackend(config)
         self._background = Background()
         self._running: dict[UUID, RunningSandbox] = {}
@@ -157,6 +159,7 @@ class Sandboxes:
         """Ends the machines that need this process. Their rows stay RUNNING: the next start revives them."""
         await self._background.close()
         await self._backend.close()
+        await self._http.aclose()
 
     async def _start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         # Outside of the lock: an image may take minutes, and a delete need not wait for it.

@@ -1,7 +1,6 @@
 """Sandboxes of a real app server's database, brought up for real and removed afterwards."""
 
 import asyncio
-import os
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
 
-import httpx
 import pytest
 
 from app_server.config import Config
@@ -35,12 +33,13 @@ class House:
     @asynccontextmanager
     async def open_sandboxes(self, *, close: bool = True) -> AsyncIterator[Sandboxes]:
         """`close=False`: the app server is killed instead of ended."""
-        async with httpx.AsyncClient(timeout=30) as http:
-            sandboxes = Sandboxes(self.config, self.database, load_cipher(self.config), http)
-            await sandboxes.open()
-            yield sandboxes
-            if close:
-                await sandboxes.close()
+        sandboxes = Sandboxes(self.config, self.database, load_cipher(self.config))
+        await sandboxes.open()
+        yield sandboxes
+        if close:
+            await sandboxes.close()
+        else:
+            await sandboxes._http.aclose()  # the kernel closes a killed process's connections
 
     async def start(self, sandboxes: Sandboxes) -> RunningSandbox:
         sandbox_id = await self.create(sandboxes)
@@ -75,12 +74,6 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         for sandbox_id in left:
             await sandboxes.delete(sandbox_id)
     await database.close()
-
-
-@pytest.fixture(autouse=True)
-def no_outer_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("SLIPWAY_") and "_TEST_" not in name]:
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture
