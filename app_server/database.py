@@ -60,12 +60,14 @@ class Base(DeclarativeBase):
     """Parent of all tables."""
 
     metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012
+    type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: JSON, list[Any]: JSON}
 
 
 def enum_column(choices: type[StrEnum]) -> Enum:
     """A column type that holds the values of `choices` as text of at most 40 characters."""
-    return Enum(choices, native_enum=False, length=40, values_callable=lambda each: [item.value for item in each])
+    return Enum(
+        choices, native_enum=False, length=40, values_callable=lambda each: [item.value for item in each]
+    )
 
 
 def now() -> datetime:
