@@ -3,6 +3,7 @@ import { useConversation } from '@/events/use-conversation'
 import { Composer } from './composer'
 import { ComposerDraftProvider } from './composer-draft'
 import { ConnectionBanner } from './connection-banner'
+import { KeptStateProvider } from './kept-state'
 import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './rows'
 import { StatusLine } from './status-line'
 import { Timeline } from './timeline'
@@ -22,7 +23,9 @@ export function Chat({ conversationId, start }: ChatProps) {
     <ComposerDraftProvider conversationId={conversationId}>
       <div className="flex h-full min-h-0 flex-col">
         <ConnectionBanner />
-        <Timeline rows={rows} start={start} />
+        <KeptStateProvider>
+          <Timeline rows={rows} start={start} />
+        </KeptStateProvider>
         <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-3 sm:px-6 sm:pb-4">
           <StatusLine
             technicalCount={technicalCount}

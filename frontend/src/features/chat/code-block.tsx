@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { copyText } from '@/lib/copy-text'
 import { IconButton } from '@/ui/icon-button'
+import { ScrollPre } from '@/ui/scroll-pre'
 
 export interface CodeBlockProps {
   text: string
@@ -14,9 +15,9 @@ export function CodeBlock({ text, language }: CodeBlockProps) {
     <div className="group/code relative my-2">
       {language && <span className="eyebrow absolute top-2 right-11 opacity-70">{language}</span>}
       <CopyButton text={text} className="absolute top-0.5 right-0.5" />
-      <pre className="overflow-x-auto rounded-lg border border-border bg-sunken p-3 pr-24 font-mono text-[0.8125rem] leading-relaxed">
+      <ScrollPre className="rounded-lg border border-border bg-sunken p-3 pr-24 font-mono text-[0.8125rem] leading-relaxed">
         <code>{text}</code>
-      </pre>
+      </ScrollPre>
     </div>
   )
 }

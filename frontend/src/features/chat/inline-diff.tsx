@@ -1,7 +1,8 @@
 import clsx from 'clsx'
-import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { DiffLine } from '@/lib/line-diff'
+import { ScrollPre } from '@/ui/scroll-pre'
+import { useKeptState } from './kept-state'
 
 const CONTEXT_LINES = 3
 const FOLDED_LINES = 24
@@ -19,12 +20,12 @@ const SIGN: Record<Shown['type'], string> = { same: ' ', removed: '−', added: 
 /** A small diff in the flow of the chat: changed lines with little context. */
 export function InlineDiff({ lines }: { lines: readonly DiffLine[] }) {
   const { t } = useTranslation()
-  const [isOpen, setIsOpen] = useState(false)
+  const [isOpen, setIsOpen] = useKeptState('diff', false)
   const relevant = withContext(lines)
   const shown = isOpen ? relevant : relevant.slice(0, FOLDED_LINES)
   return (
     <div>
-      <pre className={clsx('overflow-x-auto font-mono text-xs leading-relaxed', isOpen && 'max-h-[32rem]')}>
+      <ScrollPre className={clsx('font-mono text-xs leading-relaxed', isOpen && 'max-h-[32rem]')}>
         <code className="block w-max min-w-full">
           {shown.map((line, index) => (
             <span key={index} className={clsx('block px-3', LINE_CLASS[line.type])}>
@@ -33,7 +34,7 @@ export function InlineDiff({ lines }: { lines: readonly DiffLine[] }) {
             </span>
           ))}
         </code>
-      </pre>
+      </ScrollPre>
       {relevant.length > FOLDED_LINES && (
         <button
           type="button"

@@ -1,4 +1,4 @@
-import { memo } from 'react'
+import { memo, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { CodeBlock } from './code-block'
@@ -7,25 +7,9 @@ const PLUGINS = [remarkGfm]
 
 /** Raw HTML stays text, and pictures are links: what an agent writes must not make the browser call anybody. */
 const COMPONENTS: Components = {
-  a: ({ href, children }) => (
-    <a
-      href={href}
-      target="_blank"
-      rel="noopener noreferrer nofollow"
-      className="text-accent underline underline-offset-2"
-    >
-      {children}
-    </a>
-  ),
+  a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
   img: ({ src, alt }) => (
-    <a
-      href={typeof src === 'string' ? src : undefined}
-      target="_blank"
-      rel="noopener noreferrer nofollow"
-      className="text-accent underline"
-    >
-      {alt || String(src)}
-    </a>
+    <OutsideLink href={typeof src === 'string' ? src : undefined}>{alt || String(src)}</OutsideLink>
   ),
   pre: ({ children }) => <>{children}</>,
   code: ({ className, children }) => <Code className={className} text={String(children)} />,
@@ -52,11 +36,26 @@ const COMPONENTS: Components = {
 
 export const MarkdownContent = memo(function MarkdownContent({ text }: { text: string }) {
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} skipHtml={false}>
+    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
       {text}
     </ReactMarkdown>
   )
 })
+
+/** Without an address (the renderer drops unsafe ones) it is only its text. */
+function OutsideLink({ href, children }: { href: string | undefined; children: ReactNode }) {
+  if (!href) return <>{children}</>
+  return (
+    <a
+      href={href}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      className="text-accent underline underline-offset-2"
+    >
+      {children}
+    </a>
+  )
+}
 
 function Code({ className, text }: { className: string | undefined; text: string }) {
   const language = /language-([\w+#-]+)/.exec(className ?? '')?.[1] ?? null

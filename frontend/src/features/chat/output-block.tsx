@@ -1,6 +1,7 @@
 import clsx from 'clsx'
-import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { ScrollPre } from '@/ui/scroll-pre'
+import { useKeptState } from './kept-state'
 
 const FOLDED_LINES = 14
 const FOLDED_CHARACTERS = 4_000
@@ -16,7 +17,7 @@ export interface OutputBlockProps {
 /** Preformatted text; long ones show one end and open on demand. */
 export function OutputBlock({ text, keep = 'end', isError }: OutputBlockProps) {
   const { t } = useTranslation()
-  const [isOpen, setIsOpen] = useState(false)
+  const [isOpen, setIsOpen] = useKeptState('output', false)
   const folded = foldText(text, keep)
   const isFolded = folded !== text && !isOpen
   const shown = isFolded ? folded : foldText(text, keep, Number.POSITIVE_INFINITY, MAX_CHARACTERS)
@@ -33,15 +34,15 @@ export function OutputBlock({ text, keep = 'end', isError }: OutputBlockProps) {
   return (
     <div className="bg-sunken">
       {keep === 'end' && toggle}
-      <pre
+      <ScrollPre
         className={clsx(
-          'overflow-x-auto px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre',
-          isOpen && 'max-h-[32rem] overflow-y-auto',
+          'px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre',
+          isOpen && 'max-h-[32rem]',
           isError && 'text-danger',
         )}
       >
         {shown}
-      </pre>
+      </ScrollPre>
       {isOpen && shown !== text && <p className="px-3 pb-1 text-xs text-muted">{t('output.cut')}</p>}
       {keep === 'start' && toggle}
     </div>

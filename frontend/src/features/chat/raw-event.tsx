@@ -1,3 +1,4 @@
+import { ScrollPre } from '@/ui/scroll-pre'
 import { CopyButton } from './code-block'
 
 /** An event exactly as it came over the wire. */
@@ -6,9 +7,9 @@ export function RawEvent({ value }: { value: unknown }) {
   return (
     <div className="relative mt-1">
       <CopyButton text={text} className="absolute top-0.5 right-0.5" />
-      <pre className="max-h-96 overflow-auto rounded-md border border-border bg-sunken p-3 font-mono text-xs">
+      <ScrollPre className="max-h-96 rounded-md border border-border bg-sunken p-3 font-mono text-xs">
         {text}
-      </pre>
+      </ScrollPre>
     </div>
   )
 }

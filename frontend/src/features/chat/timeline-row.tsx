@@ -1,10 +1,11 @@
 import { Braces } from 'lucide-react'
-import { memo, useState, type ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { TimelineItem } from '@/events/reduce'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
 import { EventRow } from './event-row'
+import { useKeptState } from './kept-state'
 import { RawEvent } from './raw-event'
 import type { Row } from './rows'
 import { ToolRow } from './tools/tool-row'
@@ -40,7 +41,7 @@ function OwnOutgoingRow({ message }: { message: Extract<Row, { type: 'outgoing' 
 
 function ItemRow({ item }: { item: TimelineItem }) {
   const { t } = useTranslation()
-  const [showsRaw, setShowsRaw] = useState(false)
+  const [showsRaw, setShowsRaw] = useKeptState('raw', false)
   return (
     <div className="group/row relative">
       <ErrorBoundary title={t('chat.row_failed')}>

@@ -1,8 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { useRef, useState, type ReactNode } from 'react'
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/ui/button'
+import { KeptRow } from './kept-state'
 import type { Row } from './rows'
 import { TimelineRow } from './timeline-row'
 
@@ -36,6 +37,12 @@ export function Timeline({ rows, start }: TimelineProps) {
     initialRect: { width: 800, height: 900 },
   })
 
+  // Who sends a message wants to see it arrive, wherever they had scrolled to.
+  const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
+  useLayoutEffect(() => {
+    if (lastSent !== undefined) virtualizer.scrollToEnd()
+  }, [lastSent, virtualizer])
+
   function handleScroll() {
     const isAtEnd = virtualizer.isAtEnd(AT_END_PX)
     setLeftAt((before) => (isAtEnd ? null : (before ?? rows.length)))
@@ -49,7 +56,7 @@ export function Timeline({ rows, start }: TimelineProps) {
         role="log"
         aria-live="off"
         aria-label={t('chat.timeline')}
-        // A scrolling region must be reachable by keyboard.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="h-full overflow-y-auto overscroll-contain focus-visible:-outline-offset-2"
       >
@@ -65,7 +72,9 @@ export function Timeline({ rows, start }: TimelineProps) {
                   className="absolute inset-x-0 top-0 pr-9 pl-4 sm:pl-6"
                   style={{ transform: `translateY(${top}px)` }}
                 >
-                  <TimelineRow row={row} start={start} />
+                  <KeptRow rowKey={row.key}>
+                    <TimelineRow row={row} start={start} />
+                  </KeptRow>
                 </div>
               )
             )

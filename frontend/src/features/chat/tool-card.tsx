@@ -1,6 +1,7 @@
 import clsx from 'clsx'
 import { ChevronRight } from 'lucide-react'
-import { useId, useState, type ReactNode } from 'react'
+import { useId, type ReactNode } from 'react'
+import { useKeptState } from './kept-state'
 
 export type ToolState = 'running' | 'done' | 'failed' | 'rejected' | 'interrupted'
 
@@ -17,7 +18,7 @@ export interface ToolCardProps {
 
 /** The frame around a tool's action and what came of it. */
 export function ToolCard({ icon, title, status, state, isInitiallyOpen = true, children }: ToolCardProps) {
-  const [isOpen, setIsOpen] = useState(isInitiallyOpen)
+  const [isOpen, setIsOpen] = useKeptState('card', isInitiallyOpen)
   const bodyId = useId()
   const isBad = state === 'failed' || state === 'rejected'
   return (

@@ -3,6 +3,7 @@ import { Check, Circle, Minus, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { StartStage } from '@/api/types'
 import { formatDuration } from '@/lib/time'
+import { ScrollPre } from '@/ui/scroll-pre'
 import { Spinner } from '@/ui/spinner'
 import { stageElapsedMs } from './stages'
 
@@ -19,7 +20,7 @@ export function StageRow({ stage, now }: StageRowProps) {
   return (
     <li
       aria-current={stage.state === 'running' ? 'step' : undefined}
-      className={clsx('flex gap-3 py-1.5 text-sm', isQuiet && 'text-faint')}
+      className={clsx('flex gap-3 py-1.5 text-sm', isQuiet && 'text-muted')}
     >
       <span className="mt-0.5 flex size-4 shrink-0 items-center justify-center">
         <StageIcon state={stage.state} />
@@ -63,9 +64,9 @@ function StageOutput({ output }: { output: string }) {
   return (
     <details className="mt-1">
       <summary className="cursor-pointer text-xs text-muted hover:text-text">{t('start.output')}</summary>
-      <pre className="mt-1 max-h-60 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs whitespace-pre-wrap text-text">
+      <ScrollPre className="mt-1 max-h-60 rounded-md bg-sunken p-3 font-mono text-xs whitespace-pre-wrap text-text">
         {output}
-      </pre>
+      </ScrollPre>
     </details>
   )
 }

@@ -4,6 +4,7 @@ import { useRetryStart } from '@/api/start-tasks'
 import type { StartError, StartTask } from '@/api/types'
 import { Button } from '@/ui/button'
 import { Notice } from '@/ui/notice'
+import { ScrollPre } from '@/ui/scroll-pre'
 
 export interface StartFailureProps {
   taskId: string
@@ -22,12 +23,12 @@ export function StartFailure({ taskId, error, onRetried }: StartFailureProps) {
         <p className="mt-1 font-mono text-2xs">{error.code}</p>
       </Notice>
       {error.output && (
-        <pre
+        <ScrollPre
           aria-label={t('start.output')}
-          className="max-h-72 overflow-auto rounded-md border border-border bg-sunken p-3 font-mono text-xs whitespace-pre-wrap"
+          className="max-h-72 rounded-md border border-border bg-sunken p-3 font-mono text-xs whitespace-pre-wrap"
         >
           {error.output}
-        </pre>
+        </ScrollPre>
       )}
       <Button
         variant="primary"

@@ -1,6 +1,7 @@
 import { Wrench } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { Action } from '@/events/types'
+import { ScrollPre } from '@/ui/scroll-pre'
 import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
@@ -30,9 +31,9 @@ export function GenericTool({
       isInitiallyOpen={state !== 'done'}
     >
       <p className="eyebrow px-3 pt-2">{t('tool.arguments')}</p>
-      <pre className="overflow-x-auto px-3 pt-1 pb-2 font-mono text-xs">
+      <ScrollPre className="px-3 pt-1 pb-2 font-mono text-xs">
         {argumentsText(action, event.tool_call?.arguments)}
-      </pre>
+      </ScrollPre>
       {answer !== '' && (
         <div className="border-t border-border">
           <OutputBlock text={answer} keep="start" isError={state === 'failed'} />
@@ -45,6 +46,7 @@ export function GenericTool({
 
 function argumentsText(action: Action | null, rawArguments: string | undefined): string {
   if (action === null) return rawArguments ?? ''
-  const { kind: _, ...fields } = action as Record<string, unknown>
-  return JSON.stringify('data' in fields && Object.keys(fields).length === 1 ? fields.data : fields, null, 2)
+  const fields = Object.entries(action).filter(([name]) => name !== 'kind')
+  const isWrapped = fields.length === 1 && fields[0]?.[0] === 'data' // MCP calls carry theirs one level down
+  return JSON.stringify(isWrapped ? fields[0]?.[1] : Object.fromEntries(fields), null, 2)
 }

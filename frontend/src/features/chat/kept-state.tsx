@@ -1,0 +1,26 @@
+import { createContext, useContext, useState, type ReactNode } from 'react'
+
+const KeptContext = createContext<Map<string, unknown> | null>(null)
+const RowContext = createContext('')
+
+/** Remembers what was opened in a row, for rows leave the page when they are scrolled out of view. */
+export function KeptStateProvider({ children }: { children: ReactNode }) {
+  const [kept] = useState(() => new Map<string, unknown>())
+  return <KeptContext value={kept}>{children}</KeptContext>
+}
+
+export function KeptRow({ rowKey, children }: { rowKey: string; children: ReactNode }) {
+  return <RowContext value={rowKey}>{children}</RowContext>
+}
+
+/** `useState` that comes back with its row. `name` is unique within the row. */
+export function useKeptState<T>(name: string, initial: T): [T, (value: T) => void] {
+  const kept = useContext(KeptContext)
+  const key = `${useContext(RowContext)}/${name}`
+  const [value, setValue] = useState(() => (kept?.has(key) ? (kept.get(key) as T) : initial))
+  function keep(next: T) {
+    kept?.set(key, next)
+    setValue(next)
+  }
+  return [value, keep]
+}
