@@ -1,3 +1,19 @@
+import { useTranslation } from 'react-i18next'
+import { useSearchParams } from 'react-router'
+import { ConversationsList } from '@/features/conversations/conversations-list'
+import { useDocumentTitle } from '@/lib/use-document-title'
+
 export function ConversationsRoute() {
-  return null
+  const { t } = useTranslation()
+  const [params, setParams] = useSearchParams()
+  useDocumentTitle(t('conversations.title'))
+  return (
+    <div className="mx-auto max-w-4xl px-4 py-8 sm:px-8 lg:py-12">
+      <h1 className="mb-6 text-2xl font-semibold tracking-tight">{t('conversations.title')}</h1>
+      <ConversationsList
+        search={params.get('q') ?? ''}
+        onSearchChange={(search) => setParams(search ? { q: search } : {}, { replace: true })}
+      />
+    </div>
+  )
 }

@@ -1,3 +1,59 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { profilesQuery } from '@/api/profiles'
+import { webClientConfigQuery } from '@/api/web-client-config'
+import { RecentConversations } from '@/features/conversations/recent-conversations'
+import { Composer } from '@/features/new-task/composer'
+import { FirstRun } from '@/features/new-task/first-run'
+import { IsolationWarning } from '@/features/new-task/isolation-warning'
+import { useDocumentTitle } from '@/lib/use-document-title'
+import { ErrorState } from '@/ui/error-state'
+import { LinesDrawing } from '@/ui/lines-drawing'
+import { Skeleton } from '@/ui/skeleton'
+
+const ModelDialog = lazy(() => import('@/features/models/model-dialog').then((m) => ({ default: m.ModelDialog })))
+
 export function HomeRoute() {
-  return null
+  const { t } = useTranslation()
+  useDocumentTitle(t('nav.new_task'))
+  const profiles = useQuery(profilesQuery())
+  const config = useQuery(webClientConfigQuery())
+  const [isAddingModel, setAddingModel] = useState(false)
+  const hasModel = profiles.data?.profiles.some((profile) => !profile.is_recording) ?? true
+
+  return (
+    <div className="relative isolate min-h-full overflow-hidden">
+      <LinesDrawing className="pointer-events-none absolute -top-16 -right-40 -z-10 w-[56rem] text-border-strong opacity-30" />
+      <div className="mx-auto flex max-w-3xl flex-col gap-6 px-4 pt-10 pb-16 sm:px-8 lg:pt-[9vh]">
+        <header className="flex flex-col gap-2">
+          <h1 className="text-3xl font-semibold tracking-tight sm:text-4xl">
+            {hasModel ? t('home.title') : t('first_run.title')}
+          </h1>
+          <p className="max-w-xl text-muted">{hasModel ? t('home.lead') : t('first_run.lead')}</p>
+        </header>
+        {config.data && <IsolationWarning sandbox={config.data.sandbox} />}
+        {profiles.isPending && <Skeleton className="h-72 rounded-xl" />}
+        {profiles.isError && !profiles.data && (
+          <ErrorState
+            error={profiles.error}
+            title={t('error.load_profiles')}
+            onRetry={() => void profiles.refetch()}
+          />
+        )}
+        {profiles.data &&
+          (hasModel ? (
+            <Composer profiles={profiles.data.profiles} activeProfile={profiles.data.active_profile} />
+          ) : (
+            <FirstRun demo={config.data?.demo ?? null} onAddModel={() => setAddingModel(true)} />
+          ))}
+        <RecentConversations />
+      </div>
+      {isAddingModel && (
+        <Suspense>
+          <ModelDialog onClose={() => setAddingModel(false)} />
+        </Suspense>
+      )}
+    </div>
+  )
 }

@@ -1,3 +1,57 @@
+import clsx from 'clsx'
+import { Info, KeyRound, Palette, Sparkles } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { Navigate, NavLink, useParams } from 'react-router'
+import { AboutSection } from '@/features/about/about-section'
+import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
+import { AppearanceSection } from '@/features/appearance/appearance-section'
+import { ModelsSection } from '@/features/models/models-section'
+import { useDocumentTitle } from '@/lib/use-document-title'
+import { NotFoundRoute } from './not-found'
+
+const SECTIONS = [
+  { path: 'models', label: 'settings.models', icon: Sparkles, Section: ModelsSection },
+  { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound, Section: ApiKeysSection },
+  { path: 'appearance', label: 'settings.appearance', icon: Palette, Section: AppearanceSection },
+  { path: 'about', label: 'settings.about', icon: Info, Section: AboutSection },
+] as const
+
 export function SettingsRoute() {
-  return null
+  const { t } = useTranslation()
+  const { section } = useParams()
+  const current = SECTIONS.find(({ path }) => path === section)
+  useDocumentTitle(current ? `${t(current.label)} · ${t('settings.title')}` : t('settings.title'))
+
+  if (!section) return <Navigate to={`/settings/${SECTIONS[0].path}`} replace />
+  if (!current) return <NotFoundRoute />
+  return (
+    <div className="mx-auto max-w-5xl px-4 py-8 sm:px-8 lg:py-12">
+      <h1 className="mb-6 text-2xl font-semibold tracking-tight lg:mb-8">{t('settings.title')}</h1>
+      <div className="flex flex-col gap-6 md:flex-row md:gap-12">
+        <nav aria-label={t('settings.title')} className="-mx-4 overflow-x-auto px-4 md:mx-0 md:w-44 md:shrink-0 md:px-0">
+          <ul className="flex gap-1 md:flex-col">
+            {SECTIONS.map(({ path, label, icon: Icon }) => (
+              <li key={path}>
+                <NavLink
+                  to={`/settings/${path}`}
+                  className={({ isActive }) =>
+                    clsx(
+                      'flex h-9 items-center gap-2 rounded-md px-2.5 text-sm whitespace-nowrap',
+                      isActive ? 'bg-hover font-medium text-text' : 'text-muted hover:bg-hover hover:text-text',
+                    )
+                  }
+                >
+                  <Icon aria-hidden className="size-4" />
+                  {t(label)}
+                </NavLink>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div className="min-w-0 flex-1">
+          <current.Section />
+        </div>
+      </div>
+    </div>
+  )
 }

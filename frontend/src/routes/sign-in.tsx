@@ -1,3 +1,28 @@
+import { useTranslation } from 'react-i18next'
+import { useNavigate } from 'react-router'
+import { SignInCard } from '@/features/sign-in/sign-in-card'
+import { useDocumentTitle } from '@/lib/use-document-title'
+import { Card } from '@/ui/card'
+import { LinesDrawing } from '@/ui/lines-drawing'
+import { Logo } from '@/ui/logo'
+
 export function SignInRoute() {
-  return null
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  useDocumentTitle(t('sign_in.title'))
+  return (
+    <main className="relative grid min-h-full place-items-center overflow-hidden px-4 py-10">
+      <LinesDrawing className="pointer-events-none absolute top-1/2 left-1/2 w-[max(92rem,120vw)] -translate-x-1/2 -translate-y-1/2 text-border-strong opacity-40" />
+      <Card className="relative w-full max-w-md p-8 shadow-overlay">
+        <div className="mb-6 flex items-center gap-3">
+          <Logo className="size-9" />
+          <div>
+            <p className="eyebrow">Slipway</p>
+            <h1 className="text-xl leading-tight font-semibold">{t('sign_in.title')}</h1>
+          </div>
+        </div>
+        <SignInCard onSignedIn={() => void navigate('/', { replace: true })} />
+      </Card>
+    </main>
+  )
 }

@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { currentUserQuery } from '@/api/users'
+import { webClientConfigQuery } from '@/api/web-client-config'
+import { Badge } from '@/ui/badge'
+import { Card } from '@/ui/card'
+import { SectionHeader } from '@/ui/section-header'
+
+export function AboutSection() {
+  const { t } = useTranslation()
+  const config = useQuery(webClientConfigQuery()).data
+  const user = useQuery(currentUserQuery()).data
+  return (
+    <section aria-label={t('about.title')}>
+      <SectionHeader title={t('about.title')} />
+      <Card>
+        <dl className="divide-y divide-border">
+          <Row term={t('about.version')}>
+            <span className="font-mono text-sm">{config?.version}</span>
+          </Row>
+          <Row term={t('about.sandbox')}>
+            {config && t(`about.sandbox_${config.sandbox.backend}`)}
+            {config && (
+              <Badge tone={config.sandbox.is_isolated ? 'success' : 'warning'}>
+                {config.sandbox.is_isolated ? t('about.isolated') : t('about.not_isolated')}
+              </Badge>
+            )}
+          </Row>
+          <Row term={t('about.user')}>
+            {user?.name}
+            {user && <Badge>{user.role}</Badge>}
+          </Row>
+        </dl>
+      </Card>
+    </section>
+  )
+}
+
+function Row({ term, children }: { term: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-4 px-4 py-3">
+      <dt className="text-sm text-muted">{term}</dt>
+      <dd className="flex items-center gap-2">{children}</dd>
+    </div>
+  )
+}

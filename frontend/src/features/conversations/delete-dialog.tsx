@@ -1,0 +1,29 @@
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { useDeleteConversation } from '@/api/conversations'
+import type { AppConversation } from '@/api/types'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+
+export function DeleteDialog({ conversation, onClose }: { conversation: AppConversation; onClose: () => void }) {
+  const { t } = useTranslation()
+  const remove = useDeleteConversation()
+  function handleConfirm() {
+    remove.mutate(conversation.id, {
+      onSuccess: () => {
+        toast.success(t('conversations.deleted'))
+        onClose()
+      },
+    })
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('conversations.delete_title')}
+      description={t('conversations.delete_text', { title: conversation.title || t('conversations.untitled') })}
+      confirmLabel={t('conversations.delete_confirm')}
+      isBusy={remove.isPending}
+      onConfirm={handleConfirm}
+    />
+  )
+}

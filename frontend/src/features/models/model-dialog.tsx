@@ -1,0 +1,32 @@
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import type { LLMProfile } from '@/api/types'
+import { Dialog } from '@/ui/dialog'
+import { ModelForm } from './model-form'
+
+export interface ModelDialogProps {
+  profile?: LLMProfile
+  onClose: () => void
+}
+
+/** Adds a model, or edits `profile`. Mount it to open it. */
+export function ModelDialog({ profile, onClose }: ModelDialogProps) {
+  const { t } = useTranslation()
+  return (
+    <Dialog
+      isOpen
+      onOpenChange={onClose}
+      title={profile ? t('models.edit_title', { name: profile.name }) : t('models.add_title')}
+      description={t('models.form_lead')}
+    >
+      <ModelForm
+        profile={profile}
+        onCancel={onClose}
+        onSaved={(name) => {
+          toast.success(t('models.saved', { name }))
+          onClose()
+        }}
+      />
+    </Dialog>
+  )
+}

@@ -1,0 +1,65 @@
+import { CircleCheck, Clapperboard, Ellipsis, Pencil, Trash2 } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import type { LLMProfile } from '@/api/types'
+import { Badge } from '@/ui/badge'
+import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/dropdown-menu'
+
+export interface ModelRowProps {
+  profile: LLMProfile
+  isActive: boolean
+  onActivate: () => void
+  onEdit: () => void
+  onDelete: () => void
+}
+
+export function ModelRow({ profile, isActive, onActivate, onEdit, onDelete }: ModelRowProps) {
+  const { t } = useTranslation()
+  return (
+    <li className="flex items-center gap-4 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-2 font-medium">
+          {profile.name}
+          {isActive && (
+            <Badge tone="success" icon={<CircleCheck />}>
+              {t('models.active')}
+            </Badge>
+          )}
+          {profile.is_recording && (
+            <span title={t('models.recorded_hint')}>
+              <Badge tone="warning" icon={<Clapperboard />}>
+                {t('models.recorded')}
+              </Badge>
+            </span>
+          )}
+          {!profile.is_recording && !profile.api_key_set && <Badge>{t('models.no_key')}</Badge>}
+        </p>
+        <p className="truncate font-mono text-xs leading-5 text-muted">
+          {profile.model}
+          {profile.base_url && ` · ${profile.base_url}`}
+        </p>
+      </div>
+      <DropdownMenu
+        trigger={
+          <button
+            type="button"
+            aria-label={t('models.actions', { name: profile.name })}
+            className="inline-flex size-9 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-text"
+          >
+            <Ellipsis aria-hidden className="size-4" />
+          </button>
+        }
+      >
+        <MenuItem icon={<CircleCheck />} isDisabled={isActive} onSelect={onActivate}>
+          {t('models.activate')}
+        </MenuItem>
+        <MenuItem icon={<Pencil />} isDisabled={profile.is_recording} onSelect={onEdit}>
+          {t('action.edit')}
+        </MenuItem>
+        <MenuSeparator />
+        <MenuItem icon={<Trash2 />} isDanger isDisabled={profile.is_recording} onSelect={onDelete}>
+          {t('action.delete')}
+        </MenuItem>
+      </DropdownMenu>
+    </li>
+  )
+}

@@ -1,0 +1,13 @@
+import * as z from 'zod/mini'
+
+/** Messages are i18n keys. An empty key means "keep what is stored". */
+export const modelSchema = z.object({
+  name: z
+    .string()
+    .check(z.trim(), z.minLength(1, 'models.name_required'), z.regex(/^[\w.-]*$/, 'models.name_invalid')),
+  model: z.string().check(z.trim(), z.minLength(1, 'models.model_required')),
+  baseUrl: z.string().check(z.trim(), z.regex(/^(https?:\/\/\S+)?$/, 'models.base_url_invalid')),
+  apiKey: z.string().check(z.trim()),
+})
+
+export type ModelFormValues = z.infer<typeof modelSchema>

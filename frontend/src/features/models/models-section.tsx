@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { Plus, Sparkles } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { profilesQuery, useActivateProfile, useDeleteProfile } from '@/api/profiles'
+import type { LLMProfile } from '@/api/types'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { SectionHeader } from '@/ui/section-header'
+import { SkeletonList } from '@/ui/skeleton'
+import { ModelDialog } from './model-dialog'
+import { ModelRow } from './model-row'
+
+export function ModelsSection() {
+  const { t } = useTranslation()
+  const query = useQuery(profilesQuery())
+  const activate = useActivateProfile()
+  const [edited, setEdited] = useState<LLMProfile | 'new' | null>(null)
+  const [doomed, setDoomed] = useState<LLMProfile | null>(null)
+
+  const addButton = (
+    <Button variant="primary" icon={<Plus className="size-4" />} onClick={() => setEdited('new')}>
+      {t('models.add')}
+    </Button>
+  )
+
+  function handleActivate({ name }: LLMProfile) {
+    activate.mutate(name, { onSuccess: () => toast.success(t('models.activated', { name })) })
+  }
+
+  return (
+    <section aria-label={t('models.title')}>
+      <SectionHeader title={t('models.title')} lead={t('models.lead')} action={addButton} />
+      {query.isPending && <SkeletonList rows={3} label={t('models.loading')} className="h-16" />}
+      {query.isError && !query.data && (
+        <ErrorState error={query.error} title={t('error.load_profiles')} onRetry={() => void query.refetch()} />
+      )}
+      {query.data && (
+        <Card>
+          {query.data.profiles.length === 0 ? (
+            <EmptyState icon={<Sparkles />} title={t('models.empty')}>
+              {t('models.empty_hint')}
+            </EmptyState>
+          ) : (
+            <ul className="divide-y divide-border">
+              {query.data.profiles.map((profile) => (
+                <ModelRow
+                  key={profile.name}
+                  profile={profile}
+                  isActive={profile.name === query.data.active_profile}
+                  onActivate={() => handleActivate(profile)}
+                  onEdit={() => setEdited(profile)}
+                  onDelete={() => setDoomed(profile)}
+                />
+              ))}
+            </ul>
+          )}
+        </Card>
+      )}
+      {edited && (
+        <ModelDialog profile={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
+      )}
+      {doomed && <DeleteModelDialog name={doomed.name} onClose={() => setDoomed(null)} />}
+    </section>
+  )
+}
+
+function DeleteModelDialog({ name, onClose }: { name: string; onClose: () => void }) {
+  const { t } = useTranslation()
+  const remove = useDeleteProfile()
+  function handleConfirm() {
+    remove.mutate(name, {
+      onSuccess: () => {
+        toast.success(t('models.deleted', { name }))
+        onClose()
+      },
+    })
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('models.delete_title', { name })}
+      description={t('models.delete_text')}
+      confirmLabel={t('models.delete_confirm')}
+      isBusy={remove.isPending}
+      onConfirm={handleConfirm}
+    />
+  )
+}

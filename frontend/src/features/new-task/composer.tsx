@@ -1,0 +1,156 @@
+import { ArrowRight, FolderGit2, GitBranch, Sparkles } from 'lucide-react'
+import type { KeyboardEvent, ReactNode } from 'react'
+import { useId } from 'react'
+import { useForm } from 'react-hook-form'
+import { useTranslation } from 'react-i18next'
+import { useNavigate } from 'react-router'
+import { isApiError } from '@/api/errors'
+import { useStartConversation } from '@/api/start-tasks'
+import type { LLMProfile } from '@/api/types'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+import { Kbd, MOD_KEY } from '@/ui/kbd'
+import { Select } from '@/ui/select'
+import { recentRepositories, rememberRepository } from './recent-repositories'
+import { startRequest, type TaskInput } from './start-request'
+
+export interface ComposerProps {
+  profiles: LLMProfile[]
+  activeProfile: string | null
+}
+
+/** Describes a task, names where it happens, and starts it. */
+export function Composer({ profiles, activeProfile }: ComposerProps) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const recentsId = useId()
+  const start = useStartConversation()
+  const { register, handleSubmit, formState, watch } = useForm<TaskInput>({
+    defaultValues: { task: '', repository: '', branch: '', profile: defaultProfile(profiles, activeProfile) },
+  })
+  const rejected = rejectedField(start.error)
+
+  const submit = handleSubmit((input) =>
+    start.mutate(startRequest(input), {
+      onSuccess: (task) => {
+        if (input.repository.trim()) rememberRepository(input.repository.trim())
+        void navigate(`/conversations/${task.app_conversation_id}`)
+      },
+    }),
+  )
+
+  function handleKeyDown(event: KeyboardEvent) {
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void submit()
+  }
+
+  const taskError = formState.errors.task && t('home.task_required')
+  return (
+    <Card className="overflow-hidden">
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a shortcut for all fields */}
+      <form onSubmit={(event) => void submit(event)} onKeyDown={handleKeyDown} noValidate>
+        <div className="focus-within:bg-accent-soft/25">
+          <textarea
+            aria-label={t('home.task')}
+            aria-invalid={taskError ? true : undefined}
+            placeholder={t('home.task_placeholder')}
+            rows={4}
+            className="field-sizing-content max-h-[45vh] min-h-32 w-full resize-none bg-transparent px-5 pt-5 pb-3 text-base leading-relaxed outline-none"
+            {...register('task', { validate: (task) => task.trim() !== '' })}
+          />
+          {taskError && (
+            <p role="alert" className="px-5 pb-3 text-sm text-danger">
+              {taskError}
+            </p>
+          )}
+        </div>
+        <div className="grid gap-x-4 gap-y-4 border-t border-border px-5 py-4 sm:grid-cols-[2fr_1fr_1.2fr]">
+          <Field
+            label={<Labelled icon={<FolderGit2 />}>{t('home.repository')}</Labelled>}
+            error={rejected === 'repository' && <RejectedReason error={start.error} />}
+          >
+            {(control) => (
+              <Input
+                {...control}
+                list={recentsId}
+                placeholder={t('home.repository_placeholder')}
+                {...register('repository')}
+              />
+            )}
+          </Field>
+          <Field
+            label={<Labelled icon={<GitBranch />}>{t('home.branch')}</Labelled>}
+            error={rejected === 'branch' && <RejectedReason error={start.error} />}
+          >
+            {(control) => (
+              <Input
+                {...control}
+                placeholder={t('home.branch_placeholder')}
+                disabled={!watch('repository').trim()}
+                {...register('branch')}
+              />
+            )}
+          </Field>
+          <Field label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}>
+            {(control) => (
+              <Select {...control} {...register('profile')}>
+                {profiles.map((profile) => (
+                  <option key={profile.name} value={profile.name}>
+                    {profile.is_recording ? `${profile.name} (${t('home.recorded')})` : profile.name}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <datalist id={recentsId}>
+            {recentRepositories().map((repository) => (
+              <option key={repository} value={repository} />
+            ))}
+          </datalist>
+        </div>
+        {start.isError && !rejected && <ErrorState error={start.error} className="mx-5 mb-4" />}
+        <div className="flex items-center justify-between gap-4 border-t border-border bg-sunken/60 px-5 py-3">
+          <p className="text-xs text-muted">{t('home.repository_hint')}</p>
+          <div className="flex items-center gap-3">
+            <span className="hidden sm:block">
+              <Kbd>{MOD_KEY} ↵</Kbd>
+            </span>
+            <Button type="submit" variant="primary" isBusy={start.isPending} icon={<ArrowRight className="size-4" />}>
+              {t('home.start')}
+            </Button>
+          </div>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+function Labelled({ icon, children }: { icon: ReactNode; children: ReactNode }) {
+  return (
+    <span className="flex items-center gap-1.5 text-xs text-muted *:[svg]:size-3.5">
+      {icon}
+      {children}
+    </span>
+  )
+}
+
+function RejectedReason({ error }: { error: unknown }) {
+  return isApiError(error) ? <span>{[error.detail, error.fix].filter(Boolean).join(' ')}</span> : null
+}
+
+/** Which field the server's refusal is about, so that it stands where it can be mended. */
+function rejectedField(error: unknown): 'repository' | 'branch' | null {
+  if (!isApiError(error)) return null
+  const fields = error.fieldErrors.flatMap((item) => item.loc)
+  if (error.code.startsWith('repository_') || fields.includes('selected_repository')) return 'repository'
+  return error.code === 'branch_not_found' || fields.includes('selected_branch') ? 'branch' : null
+}
+
+/** The active profile; a recording only where there is nothing else. */
+function defaultProfile(profiles: LLMProfile[], active: string | null): string {
+  const usable = profiles.filter((profile) => !profile.is_recording)
+  const candidates = usable.length > 0 ? usable : profiles
+  return (candidates.find((profile) => profile.name === active) ?? candidates[0])?.name ?? ''
+}

@@ -1,0 +1,61 @@
+import { useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useSignIn } from '@/api/users'
+import { ErrorState } from '@/ui/error-state'
+import { Spinner } from '@/ui/spinner'
+import { CommandLine } from './command-line'
+import { forgetLinkToken, takeLinkToken } from './link-token'
+
+const LINK_COMMAND = 'slipway sign-in-link'
+
+/** Trades the link's token for a session; without a (good) token it explains how to get one. */
+export function SignInCard({ onSignedIn }: { onSignedIn: () => void }) {
+  const { t } = useTranslation()
+  const [token] = useState(takeLinkToken)
+  const signIn = useSignIn()
+
+  useEffect(() => {
+    // StrictMode runs effects twice; a one-time token must be sent once.
+    if (!takeLinkToken()) return
+    const taken = takeLinkToken()!
+    forgetLinkToken()
+    signIn.mutate(taken, { onSuccess: onSignedIn })
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- once per page load
+  }, [])
+
+  if (token && !signIn.isError) {
+    return (
+      <p role="status" className="flex items-center gap-3 text-muted">
+        <Spinner />
+        {t('sign_in.checking')}
+      </p>
+    )
+  }
+  if (signIn.isError) {
+    return (
+      <div className="flex flex-col gap-4">
+        <ErrorState error={signIn.error} title={t('sign_in.failed')} />
+        <p className="text-sm text-muted">{t('sign_in.failed_hint')}</p>
+        <CommandLine command={LINK_COMMAND} />
+      </div>
+    )
+  }
+  return <HowToGetALink />
+}
+
+function HowToGetALink() {
+  const { t } = useTranslation()
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-muted">{t('sign_in.lead')}</p>
+      <ol className="flex list-decimal flex-col gap-3 pl-5 text-sm marker:font-mono marker:text-xs marker:text-faint">
+        <li className="pl-1">{t('sign_in.step_start')}</li>
+        <li className="pl-1">
+          <p className="mb-2">{t('sign_in.step_again')}</p>
+          <CommandLine command={LINK_COMMAND} />
+        </li>
+      </ol>
+      <p className="text-xs text-faint">{t('sign_in.step_open')}</p>
+    </div>
+  )
+}
