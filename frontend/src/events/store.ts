@@ -33,6 +33,8 @@ export interface ConversationStore extends StoreApi<ConversationState> {
 }
 
 export interface StoreOptions {
+  /** Messages an earlier visit had not seen in the log. */
+  outgoing?: readonly OutgoingMessage[]
   environment?: Partial<SocketEnvironment>
   /** Runs the callback soon, once; by default with the next animation frame. */
   schedule?: (callback: () => void) => void
@@ -45,7 +47,7 @@ export function createConversationStore(
   const store = createStore<ConversationState>(() => ({
     view: emptyView,
     connection: { state: 'connecting' },
-    outgoing: [],
+    outgoing: options.outgoing ?? [],
   }))
   const schedule = options.schedule ?? nextFrame
   const arrived = new Set<string>()

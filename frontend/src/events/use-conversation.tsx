@@ -1,5 +1,6 @@
 import { createContext, useContext, useEffect, useState, type ReactNode } from 'react'
 import { useStore } from 'zustand'
+import { keepOutgoing, readOutgoing } from './kept-outgoing'
 import { createConversationStore, type ConversationState, type ConversationStore } from './store'
 
 const StoreContext = createContext<ConversationStore | null>(null)
@@ -11,7 +12,10 @@ export interface ConversationProviderProps {
 
 /** Opens the stream of one conversation while it is mounted. Give it `key={conversationId}`. */
 export function ConversationProvider({ conversationId, children }: ConversationProviderProps) {
-  const [store] = useState(() => createConversationStore(conversationId))
+  const [store] = useState(() =>
+    createConversationStore(conversationId, { outgoing: readOutgoing(conversationId) }),
+  )
+  useEffect(() => keepOutgoing(conversationId, store), [conversationId, store])
   useEffect(() => store.connect(), [store])
   return <StoreContext value={store}>{children}</StoreContext>
 }

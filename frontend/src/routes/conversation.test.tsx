@@ -216,6 +216,20 @@ describe('the chat', () => {
     expect(sent['send-message']).toMatchObject([{ id: ids[0] }])
   })
 
+  it('still has a message that was under way when the page was closed', async () => {
+    localStorage.setItem(
+      `slipway.outgoing.${ID}`,
+      JSON.stringify([{ id: 'm1', text: 'do not lose me', state: 'sending', error: null }]),
+    )
+    const { user, stream, sent } = open()
+    expect(await screen.findByText('do not lose me')).toBeVisible()
+    await user.click(screen.getByRole('button', { name: 'Send again' }))
+    await waitFor(() => expect(sent['send-message']).toMatchObject([{ id: 'm1' }]))
+    stream.append(userMessage('m1', 'do not lose me'))
+    await waitFor(() => expect(localStorage.getItem(`slipway.outgoing.${ID}`)).toBe('null'))
+    expect(screen.getAllByText('do not lose me')).toHaveLength(1)
+  })
+
   it('writes a new line with Shift+Enter', async () => {
     const { user, sent } = open()
     await user.type(await composer(), 'one{Shift>}{Enter}{/Shift}two')

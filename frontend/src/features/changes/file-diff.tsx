@@ -50,7 +50,7 @@ function Hunks({ file, viewType }: FileDiffProps) {
         {(all: HunkData[]) =>
           all.flatMap((hunk) => [
             <Decoration key={`head-${hunk.content}`}>
-              <span className="block bg-sunken px-3 py-0.5 font-mono text-2xs text-faint">
+              <span className="block bg-sunken px-3 py-0.5 font-mono text-2xs text-muted">
                 {hunk.content}
               </span>
             </Decoration>,

@@ -98,7 +98,9 @@ export function OutgoingRow({ message, onRetry, onDiscard }: OutgoingRowProps) {
         footer={
           <>
             <CircleAlert aria-hidden className="size-3.5 shrink-0 text-danger" />
-            <span className="text-danger">{t('chat.outgoing.failed', { error: message.error })}</span>
+            <span className="text-danger">
+              {t('chat.outgoing.failed', { error: message.error ?? t('chat.outgoing.uncertain') })}
+            </span>
             <Button
               size="sm"
               variant="ghost"

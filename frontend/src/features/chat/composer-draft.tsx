@@ -30,10 +30,7 @@ export function ComposerDraftProvider({
     },
     [storageKey],
   )
-  const append = useCallback(
-    (added: string) => setPlainText((present) => (present ? `${present}\n${added}` : added)),
-    [],
-  )
+  const append = useCallback((added: string) => setText(text ? `${text}\n${added}` : added), [setText, text])
   const draft = useMemo(
     () => ({ conversationId, text, setText, append }),
     [conversationId, text, setText, append],

@@ -87,7 +87,7 @@ function OtherEventRow({ event }: { event: ConversationEvent }) {
     <details className="text-xs text-muted">
       <summary className="w-fit cursor-pointer rounded-sm font-mono hover:text-text">
         {event.kind}
-        {detail && <span className="ml-2 text-faint">{detail}</span>}
+        {detail && <span className="ml-2">{detail}</span>}
       </summary>
       <RawEvent value={event} />
     </details>

@@ -13,7 +13,7 @@ const LINE_CLASS: Record<Shown['type'], string> = {
   same: '',
   removed: 'bg-danger-soft',
   added: 'bg-success-soft',
-  skipped: 'bg-sunken text-faint',
+  skipped: 'bg-sunken text-muted',
 }
 const SIGN: Record<Shown['type'], string> = { same: ' ', removed: '−', added: '+', skipped: '⋯' }
 
@@ -29,7 +29,7 @@ export function InlineDiff({ lines }: { lines: readonly DiffLine[] }) {
         <code className="block w-max min-w-full">
           {shown.map((line, index) => (
             <span key={index} className={clsx('block px-3', LINE_CLASS[line.type])}>
-              <span className="inline-block w-4 text-faint select-none">{SIGN[line.type]}</span>
+              <span className="inline-block w-4 text-muted select-none">{SIGN[line.type]}</span>
               {line.text || ' '}
             </span>
           ))}

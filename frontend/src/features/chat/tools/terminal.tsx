@@ -34,7 +34,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
       {!isWholeInTitle && <Command action={action} />}
       {output !== '' && <OutputBlock text={output} />}
       {observation !== null && output === '' && (
-        <p className="px-3 py-1.5 text-xs text-faint">{t('tool.no_output')}</p>
+        <p className="px-3 py-1.5 text-xs text-muted">{t('tool.no_output')}</p>
       )}
       <Refusal outcome={outcome} />
     </ToolCard>
