@@ -7,10 +7,12 @@ import os
 import shutil
 import signal
 import tarfile
+import tempfile
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 from agent_runtime import wire
 from app_server.errors import StartFailure
@@ -22,6 +24,7 @@ DOCKERFILE = "containers/sandbox/Dockerfile"
 PULL_TIMEOUT_SECONDS = 600.0
 BUILD_TIMEOUT_SECONDS = 3600.0
 KEPT_LINES = 60
+MAX_LINE_BYTES = 1024**2
 
 _SOURCE = Path(wire.__file__).resolve().parents[1]
 _CONTEXT = ("containers/sandbox", "requirements-sandbox.lock", "agent_runtime")
@@ -124,38 +127,25 @@ async def _run(
 ) -> tuple[int, str]:
     """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
     lines: deque[str] = deque(maxlen=KEPT_LINES)
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        env={**os.environ, **(environment or {})},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-        limit=1024**2,
-    )
-
-    async def feed() -> None:
-        assert process.stdin
-        try:
-            process.stdin.write(stdin)
-            await process.stdin.drain()
-        except ConnectionError:
-            pass  # it ended before it read all: its exit status tells more than we could
-        finally:
-            process.stdin.close()
-
-    async def follow() -> None:
-        assert process.stdout
-        async for raw in process.stdout:
-            if line := raw.decode(errors="replace").rstrip():
-                lines.append(line)
-                report(line)
-
+    # From a file, not through a pipe: a program that ends without reading it is no error of ours.
+    with await asyncio.to_thread(_file_with, stdin) as source:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env={**os.environ, **(environment or {})},
+            stdin=source,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+            limit=MAX_LINE_BYTES,
+        )
     try:
-        async with asyncio.timeout(timeout_seconds), asyncio.TaskGroup() as group:
-            group.create_task(feed())
-            group.create_task(follow())
-        return await process.wait(), "\n".join(lines)
+        async with asyncio.timeout(timeout_seconds):
+            assert process.stdout
+            async for raw in process.stdout:
+                if line := raw.decode(errors="replace").rstrip():
+                    lines.append(line)
+                    report(line)
+            return await process.wait(), "\n".join(lines)
     except TimeoutError:
         lines.append(f"(ended after {timeout_seconds:g} seconds)")
         return 124, "\n".join(lines)
@@ -163,6 +153,13 @@ async def _run(
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+def _file_with(content: bytes) -> IO[bytes]:
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file.write(content)
+    file.seek(0)
+    return file
 
 
 def _build_failed(cause: str, *, fix: str, output: str = "") -> StartFailure:

@@ -228,7 +228,10 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 
 
 def _is_alive(handle: Handle) -> bool:
-    if (child := _children.get(handle.pid)) and child.poll() is not None:
+    if child := _children.get(handle.pid):
+        # It is gone when it can be reaped: a zombie whose threads are still ending holds its port.
+        if child.poll() is None:
+            return True
         del _children[handle.pid]
         return False
     stat = _read_stat(handle.pid)

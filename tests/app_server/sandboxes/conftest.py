@@ -34,12 +34,14 @@ class House:
     async def open_sandboxes(self, *, close: bool = True) -> AsyncIterator[Sandboxes]:
         """`close=False`: the app server is killed instead of ended."""
         sandboxes = Sandboxes(self.config, self.database, load_cipher(self.config))
-        await sandboxes.open()
-        yield sandboxes
-        if close:
-            await sandboxes.close()
-        else:
-            await sandboxes._http.aclose()  # the kernel closes a killed process's connections
+        try:
+            await sandboxes.open()
+            yield sandboxes
+        finally:
+            if close:
+                await sandboxes.close()
+            else:
+                await sandboxes._http.aclose()  # the kernel closes a killed process's connections
 
     async def start(self, sandboxes: Sandboxes) -> RunningSandbox:
         sandbox_id = await self.create(sandboxes)
