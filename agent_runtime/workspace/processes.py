@@ -25,7 +25,8 @@ async def run_program(
     """The program's result. TimeoutError, like cancellation, leaves no process of its group behind."""
     process = await asyncio.create_subprocess_exec(
         *arguments,
-        stdin=asyncio.subprocess.PIPE,
+        # No pipe for nothing: under uvloop writing even b"" to a program that has ended already is an error.
+        stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=cwd,
@@ -34,7 +35,7 @@ async def run_program(
     )
     try:
         async with asyncio.timeout(timeout_seconds):
-            stdout, stderr = await process.communicate(stdin)
+            stdout, stderr = await process.communicate(stdin or None)
     finally:
         if process.returncode is None:
             signal_group(process.pid, signal.SIGKILL)
