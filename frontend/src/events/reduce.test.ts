@@ -11,7 +11,7 @@ import {
   seeded,
   statusChange,
   userMessage,
-} from './sample-log'
+} from '@/test/sample-log'
 import type { ConversationEvent, Frame } from './types'
 
 const durable = (events: ConversationEvent[], firstSeq = 1): Frame[] =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { backOffDelay, openEventSocket, streamUrl, type Connection } from './socket'
-import { sampleLog, sampleStream, seeded } from './sample-log'
+import { sampleLog, sampleStream, seeded } from '@/test/sample-log'
 import type { Frame } from './types'
 
 class FakeSocket {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sampleLog, userMessage } from './sample-log'
+import { sampleLog, userMessage } from '@/test/sample-log'
 import { createConversationStore } from './store'
 
 function open() {

@@ -2,8 +2,8 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { AppConversation, StartTask } from '@/api/types'
-import { action, agentMessage, fileEdited, observation, statusChange, userMessage } from '@/events/sample-log'
-import { streamServer } from '@/events/stream-server'
+import { action, agentMessage, fileEdited, observation, statusChange, userMessage } from '@/test/sample-log'
+import { streamServer } from '@/test/stream-server'
 import type { ConversationEvent } from '@/events/types'
 import { fakeConversation, fakeDemoProfile, fakeStartTask } from '@/test/factories'
 import { problem } from '@/test/handlers'
@@ -311,6 +311,19 @@ describe('the changes', () => {
     open({ patch: () => problem(409, { code: 'sandbox_not_running', detail: 'Send a message to wake it.' }) })
     expect(await screen.findByText('The sandbox is not running')).toBeVisible()
     expect(screen.getByText('Send a message to wake it.')).toBeVisible()
+  })
+})
+
+describe('the sidebar', () => {
+  it('follows the stream', async () => {
+    const { stream } = open()
+    const list = await screen.findByRole('navigation', { name: 'Main' })
+    expect(await within(list).findByText('Fix the failing test')).toBeVisible()
+    stream.send({
+      type: 'conversation',
+      conversation: fakeConversation({ id: ID, title: 'Named by the agent' }),
+    })
+    expect(await within(list).findByText('Named by the agent')).toBeVisible()
   })
 })
 

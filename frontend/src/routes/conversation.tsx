@@ -1,10 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useCallback, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useCallback, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
-import { conversationQuery } from '@/api/conversations'
+import { conversationQuery, setConversation } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
-import type { StartTask } from '@/api/types'
+import type { AppConversation, StartTask } from '@/api/types'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
 import { ConversationHeader } from '@/features/chat/conversation-header'
@@ -40,6 +40,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   const connection = useConversation((state) => state.connection.state)
   const conversation = streamed ?? query.data
   useDocumentTitle(conversation?.title)
+  useListedAs(streamed)
 
   if (connection === 'signed_out') return <Navigate to="/sign-in" replace />
   const isMissing = isApiError(query.error) && query.error.status === 404
@@ -57,6 +58,14 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
       </div>
     </div>
   )
+}
+
+/** Lists elsewhere on the page (the sidebar) show what the stream knows, without waiting for their next poll. */
+function useListedAs(streamed: AppConversation | null) {
+  const queryClient = useQueryClient()
+  useEffect(() => {
+    if (streamed !== null) setConversation(queryClient, streamed)
+  }, [queryClient, streamed])
 }
 
 function Panels({ conversationId }: { conversationId: string }) {
