@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations import pending, start_tasks
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.projection import title_of
@@ -65,7 +66,7 @@ async def search(
         created_at, last_id = page_position(page_id)
         query = query.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
     query = query.order_by(Conversation.created_at.desc(), Conversation.id.desc()).limit(limit + 1)
-    rows = (await session.execute(query)).tuples().all()
+    rows = (await session.execute(query)).all()
     last = rows[limit - 1][0] if len(rows) > limit else None
     next_page_id = encode_page_id(last.created_at.isoformat(), last.id.hex) if last else None
     return Page([viewer.show(row) for row in rows[:limit]], next_page_id)
@@ -80,7 +81,7 @@ async def count(session: AsyncSession, user_id: UUID, criteria: ConversationFilt
 async def batch(
     session: AsyncSession, viewer: Viewer, user_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, AppConversation]:
-    rows = (await session.execute(conversation_rows(user_id).where(Conversation.id.in_(ids)))).tuples()
+    rows = await session.execute(conversation_rows(user_id).where(Conversation.id.in_(ids)))
     return {row[0].id: viewer.show(row) for row in rows}
 
 
@@ -180,7 +181,7 @@ async def send_message(
     Raises NotFound, PayloadTooLarge, TooManyRequests, Conflict `sandbox_not_running`, BadGateway.
     """
     message_id = message.id or uuid4().hex
-    _check_size(message, max_bytes)
+    _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
         task = await _locked_task(session, user_id, conversation_id)
         if task.status != StartStatus.READY:
@@ -202,7 +203,7 @@ async def queue_message(
 ) -> QueuedMessage:
     """Keeps a message for a conversation that starts. Raises Conflict `conversation_ready` when it has."""
     message_id = message.id or uuid4().hex
-    _check_size(message, max_bytes)
+    _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
         task = await _locked_task(session, user_id, conversation_id)
         if task.status == StartStatus.READY:
@@ -298,8 +299,8 @@ async def _locked_task(session: AsyncSession, user_id: UUID, conversation_id: UU
     return await session.get_one(StartTask, conversation_id, with_for_update=True)
 
 
-def _check_size(message: SendMessageRequest, max_bytes: int) -> None:
-    if message.to_agent("").size_bytes > max_bytes:
+def _check_size(message: AgentMessage, max_bytes: int) -> None:
+    if message.size_bytes > max_bytes:
         raise PayloadTooLarge(
             f"The message's text is larger than {max_bytes} bytes.", code="message_too_large"
         )

@@ -128,4 +128,4 @@ def retry(task: StartTask) -> None:
     stage = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
     task.status, task.detail, task.error = stage, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
-    set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json"))
+    set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))

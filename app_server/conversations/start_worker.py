@@ -224,7 +224,7 @@ class StartWorker:
                 .join(User, User.id == StartTask.user_id)
                 .where(StartTask.id == task_id)
             )
-            row = (await session.execute(query)).tuples().one_or_none()
+            row = (await session.execute(query)).one_or_none()
         if row is None:
             raise LeaseLost
         task, llm_profile, role = row

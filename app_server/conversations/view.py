@@ -65,13 +65,13 @@ class Viewer:
         self, session: AsyncSession, conversation_id: UUID, *, user_id: UUID | None = None
     ) -> AppConversation | None:
         query = conversation_rows(user_id).where(Conversation.id == conversation_id)
-        row = (await session.execute(query)).tuples().one_or_none()
+        row = (await session.execute(query)).one_or_none()
         return self.show(row) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
         """How far the start is and how the conversation stands, for those who watch."""
         query = conversation_rows(None).where(Conversation.id == conversation_id)
-        row = (await session.execute(query)).tuples().one_or_none()
+        row = (await session.execute(query)).one_or_none()
         return [start_task_frame(row[1]), conversation_frame(self.show(row))] if row else []
 
     def _sandbox_status(

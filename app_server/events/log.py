@@ -130,7 +130,7 @@ async def batch(session: AsyncSession, conversation_id: UUID, event_ids: Sequenc
     query = select(StoredEvent.event_id, StoredEvent.body).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
     )
-    bodies = dict((await session.execute(query)).tuples().all())
+    bodies = dict((await session.execute(query)).all())
     return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
 
 
@@ -152,7 +152,7 @@ async def _known(
             StoredEvent.event_id.in_([frame.envelope.id for frame in frames]),
         ),
     )
-    return dict((await session.execute(query)).tuples().all())
+    return dict((await session.execute(query)).all())
 
 
 def _seq_conflict(frame: DurableFrame, last: int) -> Conflict:

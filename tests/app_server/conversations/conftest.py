@@ -1,0 +1,196 @@
+"""A served app server with process sandboxes, real repositories, and starts that are waited for."""
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+import uvicorn
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from app_server.config import Config
+from app_server.database import Database
+from app_server.main import WithState, create_app, create_inner_app, lifespan
+from app_server.sandboxes.models import Sandbox
+from app_server.users.models import Role, User
+from app_server.users.service import create_api_key, create_user, find_owner
+
+PATIENCE_SECONDS = 30.0
+ROOT = "/api/v1/app-conversations"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def eventually(check: Callable[[], Awaitable[Any]]) -> Any:
+    """The first true answer of `check`."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (answer := await check()):
+        assert time.monotonic() < deadline, "it did not come true"
+        await asyncio.sleep(0.05)
+    return answer
+
+
+@dataclass
+class Home:
+    """One running app server and its owner's client."""
+
+    config: Config
+    state: dict[str, Any]
+    client: httpx.AsyncClient
+    key: str
+
+    @property
+    def database(self) -> Database:
+        database: Database = self.state["database"]
+        return database
+
+    @property
+    def stream_url(self) -> str:
+        return f"ws://127.0.0.1:{self.config.port}/api/v1/conversation"
+
+    async def start(self, **request: Any) -> dict[str, Any]:
+        reply = await self.client.post(ROOT, json=request)
+        assert reply.status_code == 200, reply.text
+        task: dict[str, Any] = reply.json()
+        return task
+
+    async def ended(self, task_id: str) -> dict[str, Any]:
+        """The start task once it is READY or ERROR."""
+
+        async def check() -> Any:
+            task = await self.task(task_id)
+            return task if task["status"] in {"READY", "ERROR"} else None
+
+        task: dict[str, Any] = await eventually(check)
+        return task
+
+    async def ready(self, **request: Any) -> dict[str, Any]:
+        task = await self.ended((await self.start(**request))["id"])
+        assert task["status"] == "READY", task["error"]
+        return task
+
+    async def task(self, task_id: str) -> dict[str, Any]:
+        (task,) = (await self.client.get(f"{ROOT}/start-tasks", params={"ids": [task_id]})).json()
+        assert task is not None
+        found: dict[str, Any] = task
+        return found
+
+    async def conversation(self, conversation_id: str) -> dict[str, Any]:
+        (found,) = (await self.client.get(ROOT, params={"ids": [conversation_id]})).json()
+        conversation: dict[str, Any] = found
+        return conversation
+
+    async def shell(self, conversation_id: str, command: str) -> str:
+        """What a command prints in the conversation's directory."""
+        async with self.database.read() as session:
+            sandbox = await session.get_one(Sandbox, UUID(conversation_id))
+        client = self.state["sandboxes"].client(UUID(conversation_id))
+        output = await client.execute_command(command, cwd=sandbox.working_dir)
+        return ((output.stdout or "") + (output.stderr or "")).strip()
+
+    async def key_of(self, role: Role) -> str:
+        """The API key of a further user."""
+        async with self.database.session() as session:
+            user = await create_user(session, name="Somebody", role=role)
+            _, key = await create_api_key(session, user, name="tests")
+        return key
+
+
+@pytest.fixture
+def config(tmp_path: Path, database_url: str) -> Config:
+    return Config(
+        home=tmp_path / "home",
+        database_url=SecretStr(database_url),
+        sandbox="process",
+        port=free_port(),
+        inner_port=free_port(),
+    )
+
+
+@pytest.fixture
+async def home(config: Config) -> AsyncIterator[Home]:
+    async with lifespan(config) as state:
+        servers = [
+            _server(WithState(create_app(config), state), config.port),
+            _server(WithState(create_inner_app(config), state), config.inner_port),
+        ]
+        serving = [asyncio.create_task(server.serve()) for server in servers]
+        await eventually(lambda: _started(servers))
+        try:
+            async with await _owner_client(config, state["database"]) as client:
+                yield Home(config, state, client, client.headers["Authorization"].removeprefix("Bearer "))
+        finally:
+            async with state["database"].read() as session:
+                left = list(await session.scalars(select(Sandbox.id)))
+            await state["start_worker"].close()
+            for sandbox_id in left:
+                await state["sandboxes"].delete(sandbox_id)
+            await state["pubsub"].close()
+            for server in servers:
+                server.should_exit = True
+            await asyncio.gather(*serving)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit on main."""
+    path = tmp_path / "harbour"
+    path.mkdir()
+    git(path, "init", "-q", "-b", "main")
+    (path / "README.md").write_text("harbour\n")
+    commit(path, "Begin")
+    return path
+
+
+def git(path: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+    result = subprocess.run(
+        ["git", *identity, *arguments], cwd=path, check=True, capture_output=True, text=True, timeout=30
+    )
+    return result.stdout.strip()
+
+
+def commit(path: Path, message: str) -> str:
+    git(path, "add", "-A")
+    git(path, "commit", "-q", "-m", message)
+    return git(path, "rev-parse", "HEAD")
+
+
+async def _owner_client(config: Config, database: Database) -> httpx.AsyncClient:
+    async with database.session() as session:
+        owner: User | None = await find_owner(session)
+        assert owner is not None
+        _, key = await create_api_key(session, owner, name="tests")
+    return client_of(config, key)
+
+
+def client_of(config: Config, key: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{config.port}", headers={"Authorization": f"Bearer {key}"}, timeout=30
+    )
+
+
+def _server(app: Any, port: int) -> uvicorn.Server:
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app, host="127.0.0.1", port=port, lifespan="off", log_level="warning", ws="websockets-sansio"
+        )
+    )
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    return server
+
+
+async def _started(servers: list[uvicorn.Server]) -> bool:
+    return all(server.started for server in servers)

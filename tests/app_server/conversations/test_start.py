@@ -1,0 +1,270 @@
+"""Bringing a conversation up: real git, a real sandbox process, and every way it may fail."""
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from app_server.users.models import Role
+from tests.app_server.conversations.conftest import ROOT, Home, client_of, commit, eventually, free_port, git
+
+
+def stages_of(task: dict) -> dict[str, str]:
+    return {stage["status"]: stage["state"] for stage in task["stages"]}
+
+
+async def test_a_local_repository_is_brought_up(home: Home, repository: Path) -> None:
+    task = await home.start(
+        selected_repository=str(repository),
+        initial_message={"role": "user", "content": [{"type": "text", "text": "Fix the crane\nplease"}]},
+    )
+
+    assert task["status"] == "WORKING"
+    assert task["id"] == task["app_conversation_id"] == task["sandbox_id"]
+    task = await home.ended(task["id"])
+
+    assert task["error"] is None
+    assert task["status"] == "READY"
+    assert stages_of(task) == {
+        "WORKING": "done",
+        "WAITING_FOR_SANDBOX": "done",
+        "PREPARING_REPOSITORY": "done",
+        "RUNNING_SETUP_SCRIPT": "skipped",
+        "SETTING_UP_GIT_HOOKS": "skipped",
+        "SETTING_UP_SKILLS": "skipped",
+        "STARTING_CONVERSATION": "done",
+    }
+    conversation = await home.conversation(task["id"])
+    assert conversation["title"] == "Fix the crane"
+    assert conversation["sandbox_status"] == "RUNNING"
+    assert conversation["session_api_key"] is None
+    assert await home.shell(task["id"], "git branch --show-current; git remote get-url origin") == (
+        f"main\n{repository}"
+    )
+
+
+async def test_without_a_repository_an_empty_one_is_begun(home: Home) -> None:
+    task = await home.ready()
+
+    assert await home.shell(task["id"], "git branch --show-current; git config user.name") != ""
+    reply = await home.client.get(f"{ROOT}/{task['id']}/git/changes")
+    assert reply.json() == [], reply.text
+
+
+async def test_an_empty_repository_is_brought_up(home: Home, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.git"
+    empty.mkdir()
+    git(empty, "init", "-q", "--bare", "-b", "trunk")
+
+    task = await home.ready(selected_repository=str(empty))
+
+    assert await home.shell(task["id"], "basename $PWD; git branch --show-current") == "empty\ntrunk"
+
+
+async def test_the_chosen_branch_is_checked_out_and_changes_count_from_there(
+    home: Home, repository: Path
+) -> None:
+    git(repository, "switch", "-q", "-c", "feature/new")
+    (repository / "new.txt").write_text("new\n")
+    commit(repository, "Add new")
+    git(repository, "switch", "-q", "main")
+
+    task = await home.ready(selected_repository=str(repository), selected_branch="feature/new")
+    await home.shell(task["id"], "echo more >> new.txt && git commit -qam more && echo x > untracked")
+
+    changes = (await home.client.get(f"{ROOT}/{task['id']}/git/changes")).json()
+    assert changes == [{"status": "UPDATED", "path": "new.txt"}, {"status": "ADDED", "path": "untracked"}]
+    diff = (await home.client.get(f"{ROOT}/{task['id']}/git/diff", params={"path": "new.txt"})).json()
+    assert diff == {"original": "new\n", "modified": "new\nmore\n"}
+    patch = await home.client.get(f"{ROOT}/{task['id']}/git/patch")
+    assert patch.headers["content-type"].startswith("text/x-diff"), patch.text
+    assert "+more" in patch.text
+    assert "+x" in patch.text
+
+
+@pytest.fixture
+def git_daemon(repository: Path) -> Iterator[str]:
+    """A git:// address below which everything beside `repository` is served."""
+    port = free_port()
+    daemon = subprocess.Popen(
+        [
+            "git", "daemon", "--export-all", "--reuseaddr", "--listen=127.0.0.1", f"--port={port}",
+            f"--base-path={repository.parent}", str(repository.parent),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    yield f"git://127.0.0.1:{port}"
+    daemon.terminate()
+    daemon.wait(10)
+
+
+async def test_a_repository_on_a_git_server_is_brought_up(home: Home, git_daemon: str) -> None:
+    task = await home.ready(selected_repository=f"{git_daemon}/harbour")
+
+    assert await home.shell(task["id"], "cat README.md; git remote get-url origin") == (
+        f"harbour\n{git_daemon}/harbour"
+    )
+
+
+async def test_a_missing_repository_on_a_git_server_explains_itself(home: Home, git_daemon: str) -> None:
+    task = await home.ended((await home.start(selected_repository=f"{git_daemon}/nothing"))["id"])
+
+    assert task["status"] == "ERROR"
+    assert task["error"]["code"] == "repository_not_found"
+    assert task["error"]["stage"] == "PREPARING_REPOSITORY"
+    assert task["error"]["fix"]
+    assert "nothing" in task["error"]["output"]
+    assert stages_of(task)["PREPARING_REPOSITORY"] == "failed"
+    assert stages_of(task)["RUNNING_SETUP_SCRIPT"] == "pending"
+    assert (await home.conversation(task["id"]))["start_status"] == "ERROR"
+
+
+async def test_a_missing_branch_names_those_that_exist_and_a_retry_goes_on(
+    home: Home, repository: Path
+) -> None:
+    task = await home.start(selected_repository=str(repository), selected_branch="release")
+    task = await home.ended(task["id"])
+    assert task["error"]["code"] == "branch_not_found"
+    assert "main" in task["error"]["cause"]
+    began = task["stages"][0]["started_at"]
+
+    git(repository, "branch", "release")
+    await home.client.post(f"{ROOT}/start-tasks/{task['id']}/retry")
+    task = await home.ended(task["id"])
+
+    assert task["status"] == "READY", task["error"]
+    assert task["stages"][0]["started_at"] == began
+    assert await home.shell(task["id"], "git branch --show-current") == "release"
+
+
+async def test_a_failing_setup_script_shows_its_output_and_a_retry_runs_it_again(
+    home: Home, repository: Path, tmp_path: Path
+) -> None:
+    flag = tmp_path / "flag"
+    (repository / ".openhands").mkdir()
+    (repository / ".openhands/setup.sh").write_text(f"echo looking\n[ -e {flag} ] || exit 3\ntouch made\n")
+    commit(repository, "Add setup")
+
+    task = await home.ended((await home.start(selected_repository=str(repository)))["id"])
+    assert task["error"]["code"] == "setup_script_failed"
+    assert "exit code 3" in task["error"]["cause"]
+    assert "looking" in task["error"]["output"]
+
+    flag.touch()
+    await home.client.post(f"{ROOT}/start-tasks/{task['id']}/retry")
+    task = await home.ended(task["id"])
+
+    assert task["status"] == "READY", task["error"]
+    assert await home.shell(task["id"], "ls made") == "made"
+
+
+async def test_a_pre_commit_script_becomes_a_hook(home: Home, repository: Path) -> None:
+    (repository / ".openhands").mkdir()
+    (repository / ".openhands/pre-commit.sh").write_text("echo refused >&2\nexit 1\n")
+    commit(repository, "Add hook")
+
+    task = await home.ready(selected_repository=str(repository))
+
+    assert stages_of(task)["SETTING_UP_GIT_HOOKS"] == "done"
+    said = await home.shell(task["id"], "git commit --allow-empty -m no || echo not committed")
+    assert said == "refused\nnot committed" or said == "not committed\nrefused"
+
+
+async def test_a_path_without_a_repository_is_refused_at_once(home: Home, tmp_path: Path) -> None:
+    reply = await home.client.post(ROOT, json={"selected_repository": str(tmp_path / "nothing")})
+
+    assert reply.status_code == 422
+    assert reply.json()["code"] == "repository_not_found"
+
+
+async def test_only_owners_and_admins_may_use_paths_of_the_server(home: Home, repository: Path) -> None:
+    async with client_of(home.config, await home.key_of(Role.MEMBER)) as member:
+        for address in (str(repository), f"file://{repository}"):
+            reply = await member.post(ROOT, json={"selected_repository": address, "llm_profile": None})
+            assert reply.json()["code"] in {"repository_not_allowed", "llm_profile_not_found"}
+            assert reply.is_error
+
+
+async def test_an_unknown_profile_is_refused_at_once(home: Home) -> None:
+    reply = await home.client.post(ROOT, json={"llm_profile": "nobody"})
+
+    assert reply.status_code == 404
+    assert reply.json()["code"] == "llm_profile_not_found"
+
+
+async def test_a_password_in_a_url_is_shown_nowhere(home: Home) -> None:
+    reply = await home.client.post(
+        ROOT, json={"selected_repository": "http://me:canary-secret@127.0.0.1:9/team/project.git"}
+    )
+    task = await home.ended(reply.json()["id"])
+    conversation = await home.conversation(task["id"])
+
+    assert task["error"]["code"] == "repository_clone_failed"
+    assert conversation["selected_repository"] == "http://127.0.0.1:9/team/project.git"
+    assert "canary-secret" not in f"{task}{conversation}{reply.text}"
+
+
+async def test_a_start_with_the_same_id_is_one_start(home: Home) -> None:
+    conversation_id = str(uuid4())
+    replies = await asyncio.gather(*(home.start(conversation_id=conversation_id) for _ in range(1)))
+    again = await home.start(conversation_id=conversation_id)
+
+    assert {task["id"] for task in (*replies, again)} == {conversation_id.replace("-", "")}
+    async with client_of(home.config, await home.key_of(Role.ADMIN)) as stranger:
+        reply = await stranger.post(ROOT, json={"conversation_id": conversation_id})
+        assert reply.status_code == 409
+
+
+async def test_messages_sent_before_ready_are_delivered_once_and_in_order(
+    home: Home, repository: Path
+) -> None:
+    task = await home.start(selected_repository=str(repository))
+    url = f"{ROOT}/{task['id']}/send-message"
+    for text in ("first", "second", "first"):
+        message = {"id": text, "role": "user", "run": False, "content": [{"type": "text", "text": text}]}
+        reply = await home.client.post(url, json=message)
+        assert reply.json()["message"] == "queued"
+    await home.ended(task["id"])
+    reply = await home.client.post(url, json={**message, "id": "third"})
+    assert reply.json() == {"success": True, "sandbox_status": "RUNNING", "message": None}
+
+    async def messages() -> list[str] | None:
+        found = await home.client.get(
+            f"/api/v1/conversation/{task['id']}/events/search", params={"kind__eq": "MessageEvent"}
+        )
+        ids = [event["id"] for event in found.json()["items"]]
+        return ids if "third" in ids else None
+
+    assert await eventually(messages) == ["first", "second", "third"]
+
+
+async def test_a_deleted_conversation_is_gone_at_once_and_its_sandbox_soon(home: Home) -> None:
+    task = await home.ready()
+
+    assert (await home.client.delete(f"{ROOT}/{task['id']}")).json() == {"success": True}
+
+    assert await home.conversation(task["id"]) is None
+    assert (await home.client.get(f"{ROOT}/count")).json() == 0
+
+    async def sandbox_is_gone() -> bool:
+        return (await home.client.get("/api/v1/sandboxes/search")).json()["items"] == []
+
+    await eventually(sandbox_is_gone)
+    assert (await home.client.delete(f"{ROOT}/{task['id']}")).status_code == 404
+
+
+async def test_deleting_during_the_start_leaves_nothing_behind(home: Home, repository: Path) -> None:
+    task = await home.start(selected_repository=str(repository))
+
+    await home.client.delete(f"{ROOT}/{task['id']}")
+
+    async def worker_is_idle() -> bool:
+        return not home.state["start_worker"]._tasks
+
+    await eventually(worker_is_idle)
+    assert (await home.client.get("/api/v1/sandboxes/search")).json()["items"] == []
+    assert (await home.client.get(f"{ROOT}/start-tasks/search")).json()["items"] == []

@@ -1,0 +1,68 @@
+"""Starts survive the app server: whoever comes next goes on where the last one was cut off."""
+
+import asyncio
+from pathlib import Path
+
+from app_server.conversations.start_worker import StartWorker
+from tests.app_server.conversations.conftest import Home, commit, eventually
+
+
+def new_worker(home: Home) -> StartWorker:
+    state = home.state
+    return StartWorker(
+        state["config"], state["database"], state["cipher"], state["sandboxes"], state["pubsub"]
+    )
+
+
+async def test_a_start_that_was_cut_off_goes_on_with_the_next_server(
+    home: Home, repository: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    (repository / ".openhands").mkdir()
+    (repository / ".openhands/setup.sh").write_text(
+        f"echo x >> {tmp_path}/runs\nfor i in $(seq 600); do [ -e {gate} ] && break; sleep 0.05; done\n"
+    )
+    commit(repository, "Add a slow setup")
+    task = await home.start(selected_repository=str(repository))
+
+    async def is_in_setup() -> bool:
+        return (tmp_path / "runs").exists()
+
+    await eventually(is_in_setup)
+    await home.state["start_worker"].close()
+    assert (await home.task(task["id"]))["status"] == "RUNNING_SETUP_SCRIPT"
+
+    gate.touch()
+    successor = new_worker(home)
+    await successor.open()
+    task = await home.ended(task["id"])
+    await successor.close()
+
+    assert task["status"] == "READY", task["error"]
+    assert len((await home.client.get("/api/v1/sandboxes/search")).json()["items"]) == 1
+
+
+async def test_two_workers_bring_up_each_conversation_once(home: Home) -> None:
+    second = new_worker(home)
+    await second.open()
+
+    tasks = await asyncio.gather(*(home.start() for _ in range(3)))
+    ended = [await home.ended(task["id"]) for task in tasks]
+    await second.close()
+
+    assert [task["status"] for task in ended] == ["READY"] * 3
+    sandboxes = (await home.client.get("/api/v1/sandboxes/search")).json()["items"]
+    assert {sandbox["id"] for sandbox in sandboxes} == {task["id"] for task in tasks}
+
+
+async def test_progress_of_a_start_is_seen_while_it_runs(home: Home) -> None:
+    seen: list[str] = []
+    async with home.client.stream("POST", "/api/v1/app-conversations/stream-start", json={}) as reply:
+        text = "".join([piece async for piece in reply.aiter_text()])
+    for part in text.split('"status":"')[1:]:
+        seen.append(part.split('"')[0])
+
+    assert seen[0] == "WORKING"
+    assert '"status":"READY"' in text
+    assert text.startswith("[{")
+    assert text.endswith("}]")
