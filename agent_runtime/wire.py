@@ -3,11 +3,12 @@
 Requests keep fields they do not know: clients of several versions send them, and they come back in the info.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, field_serializer
+from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, field_serializer, field_validator
 
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
@@ -17,6 +18,9 @@ from agent_runtime.events.state import ExecutionStatus
 API_KEY_HEADER = "X-Session-API-Key"
 
 MAX_MESSAGE_BYTES = 1024 * 1024
+
+# JSON can write them, UTF-8 cannot.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Success(BaseModel):
@@ -41,6 +45,14 @@ class SendMessageRequest(BaseModel):
     role: Literal["user", "system", "assistant", "tool"] = "user"
     content: list[Content] = []
     run: bool = False
+
+    @field_validator("content", mode="after")
+    @classmethod
+    def _is_storable(cls, content: list[Content]) -> list[Content]:
+        for part in content:
+            if isinstance(part, TextContent) and _SURROGATE.search(part.text):
+                raise ValueError("text must not hold lone surrogates")
+        return content
 
     @classmethod
     def of(cls, text: str, *, id: str | None = None, run: bool = False) -> "SendMessageRequest":  # noqa: A002

@@ -177,8 +177,9 @@ class Conversation:
         if task is None or task.done():
             return
         await self._cancel_run()
-        # A run that came to its own end in this moment has nothing left to interrupt.
-        if task.cancelled() or not task.done():
+        # A run that came to its own end in this moment, or that somebody else stopped, is over already.
+        if self._run_task is task:
+            self._run_task = task if not task.done() else None
             self.emit(InterruptEvent(), *self._give_up("by the user"), status_update(ExecutionStatus.PAUSED))
             self.publish_full_state()
 

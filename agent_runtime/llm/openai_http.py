@@ -128,7 +128,10 @@ async def _read_stream(response: httpx.Response, on_piece: OnPiece) -> Reply:
     async for data in _server_sent_data(response):
         if data == "[DONE]":
             return reply.build()
-        reply.add(_decode(data), on_piece)
+        try:
+            reply.add(_decode(data), on_piece)
+        except (AttributeError, TypeError, KeyError) as error:
+            raise LLMMalformedReplyError("The model's server sent a chunk in no known shape.") from error
     if not reply.is_finished:
         raise LLMConnectionError("The model's reply broke off.")
     return reply.build()

@@ -78,6 +78,11 @@ class Registry:
             raise ServerProblem(
                 422, "workspace_unusable", f"The working directory cannot be made: {error.strerror}."
             ) from error
+        except ValueError as error:
+            # Null bytes in a path, lone surrogates in a text: nothing that can be stored.
+            raise ServerProblem(
+                422, "validation_failed", "The request holds text that cannot be stored."
+            ) from error
         self._add(conversation)
         return conversation, True
 

@@ -134,12 +134,10 @@ class Outbox:
             acknowledged = await self._post(b'{"frames":[' + b",".join(f.wire for f in batch) + b"]}")
         except _UnavailableError as error:
             self._note_away(error)
-            await asyncio.sleep(self._pause_seconds)
-            self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+            await self._pause()
         else:
             self._is_away = False
-            self._pause_seconds = FIRST_PAUSE_SECONDS
-            self._settle(acknowledged)
+            await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     def _next_batch(self) -> list[Frame]:
         """Events from the last confirmed position on, with the pieces that belong between them."""
@@ -175,11 +173,20 @@ class Outbox:
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             raise _UnavailableError(f"HTTP {reply.status_code} without an acknowledged_seq") from error
 
-    def _settle(self, acknowledged: int) -> None:
+    async def _settle(self, acknowledged: int, *, expected: int) -> None:
         # A receiver that knows less than it once confirmed, say from a restored backup, is told again.
         self._sent_seq = min(acknowledged, self._log.last_seq)
         if self._sent_seq != self._log.acknowledged_seq:
             self._log.acknowledged_seq = self._sent_seq
+        if acknowledged < expected:
+            # Going back is rare; one that never comes further must not be asked without end at full speed.
+            await self._pause()
+        else:
+            self._pause_seconds = FIRST_PAUSE_SECONDS
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(self._pause_seconds)
+        self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)
 
     def _note_away(self, error: Exception) -> None:
         if not self._is_away:

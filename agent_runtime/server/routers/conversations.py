@@ -35,8 +35,9 @@ async def create(
     conversation, is_new = registry.create(request)
     if not is_new:
         response.status_code = status.HTTP_200_OK
-    elif request.initial_message is not None:
-        deliver(conversation, request.initial_message)
+    first = request.initial_message
+    if first is not None and (is_new or _is_cut_off(conversation, first)):
+        deliver(conversation, first)
     return conversation.info()
 
 
@@ -119,9 +120,17 @@ def check_size(message: SendMessageRequest) -> None:
 
 def deliver(conversation: Conversation, message: SendMessageRequest) -> None:
     """Adds the message; with `run`, a run answers it: the one going on, or a new one."""
-    conversation.send(message.to_message(), message_id=message.id)
-    if message.run and not conversation.is_running:
+    is_new = conversation.send(message.to_message(), message_id=message.id)
+    # A repeated message starts nothing, unless the first time ended between the message and its run.
+    is_waiting = conversation.status is ExecutionStatus.IDLE and conversation.state.has_work
+    if message.run and not conversation.is_running and (is_new or is_waiting):
         conversation.start()
+
+
+def _is_cut_off(conversation: Conversation, first: SendMessageRequest) -> bool:
+    """Whether creating it ended before, or just after, its first message was added."""
+    log = conversation.log
+    return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)
 
 
 def _with_status(registry: Registry, wanted: ExecutionStatus | None) -> list[ConversationInfo]:

@@ -1,5 +1,6 @@
 """The agent server's routes, as its clients call them."""
 
+import json
 from pathlib import Path
 from uuid import uuid4
 
@@ -91,6 +92,23 @@ def test_a_repeated_message_id_is_accepted_and_changes_nothing(
     assert server.call("GET", f"{events}/count", params={"kind": "MessageEvent"}) == 1
 
 
+def test_a_creation_that_is_repeated_neither_loses_nor_doubles_its_first_message(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    scripted_llm.script(say("Hello."))
+    body = start_request(scripted_llm, tmp_path, conversation_id=uuid4().hex)
+    first = message("Hi.", id=uuid4().hex, run=True)
+    path = f"/api/conversations/{body['conversation_id']}"
+    server.call("POST", "/api/conversations", json=body)
+
+    for _ in range(3):
+        server.call("POST", "/api/conversations", json={**body, "initial_message": first})
+        wait_until(lambda: status_of(server, body["conversation_id"]) == "finished")
+
+    assert server.call("GET", f"{path}/events/count", params={"kind": "MessageEvent", "source": "user"}) == 1
+    assert len(scripted_llm.requests) == 1
+
+
 def test_running_twice_is_refused_and_interrupting_stops_at_once(
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
@@ -171,6 +189,48 @@ def test_bad_input_is_a_problem_document(
     assert reply.status_code == status
     assert reply.headers["content-type"] == PROBLEM
     assert reply.json()["code"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"workspace": {"working_dir": "/tmp/\0"}},  # noqa: S108
+        {"workspace": {"working_dir": "/proc/nowhere"}},
+        {"workspace": {"working_dir": "x" * 5000}},
+        {"tags": {"a": "\ud800"}},
+        {"agent": {"llm": {"model": "m"}, "extra": "\ud800"}},
+        {"max_iterations": 10**30},
+        {"max_iterations": float("nan")},
+    ],
+)
+def test_what_cannot_be_stored_is_refused(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, change: dict[str, object]
+):
+    body = start_request(scripted_llm, tmp_path, conversation_id=uuid4().hex, **change)
+    with server.http as http:
+        reply = http.post(
+            "/api/conversations", content=json.dumps(body), headers={"Content-Type": "application/json"}
+        )
+        afterwards = http.get(f"/api/conversations/{body['conversation_id']}")
+
+    assert reply.status_code == 422
+    assert reply.headers["content-type"] == PROBLEM
+    assert afterwards.status_code == 404
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\0", "", "🧡" * 10])
+def test_odd_texts_are_taken_or_refused_and_never_break(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, text: str
+):
+    info = server.call("POST", "/api/conversations", json=start_request(scripted_llm, tmp_path))
+    events = f"/api/conversations/{info['id']}/events"
+
+    with server.http as http:
+        body = json.dumps(message(text))
+        reply = http.post(events, content=body, headers={"Content-Type": "application/json"})
+
+    assert reply.status_code in {200, 422}
+    assert len(server.events(info["id"])) == (2 if reply.status_code == 200 else 0)
 
 
 @pytest.mark.parametrize(
