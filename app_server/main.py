@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app_server import demo, status, web_client
 from app_server.background import Background
 from app_server.config import Config
-from app_server.conversations import event_routes, git_routes, start_task_routes
+from app_server.conversations import command_routes, event_routes, git_routes, start_task_routes
 from app_server.conversations import router as conversations
 from app_server.conversations.start_worker import StartWorker
 from app_server.database import Database
@@ -59,6 +59,7 @@ _PUBLIC_ROUTERS = (
     conversations.router,
     conversations.pending_router,
     git_routes.router,
+    command_routes.router,
     event_routes.router,
 )
 _INNER_ROUTERS: tuple[APIRouter, ...] = (status.inner_router, llm_gateway.router, webhooks.router)

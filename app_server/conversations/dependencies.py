@@ -3,10 +3,11 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends
+from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from app_server.conversations import service
+from app_server.conversations.service import Workplace
 from app_server.conversations.view import Viewer as _Viewer
 from app_server.database import ReadSession
 from app_server.users.auth import CurrentUser
@@ -16,11 +17,21 @@ def _viewer(connection: HTTPConnection) -> _Viewer:
     return _Viewer(connection.state.sandboxes)
 
 
+Viewer = Annotated[_Viewer, Depends(_viewer)]
+
+
+async def _workplace(request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID) -> Workplace:
+    # A session of its own: none is held while the sandbox is asked.
+    async with request.state.database.read() as session:
+        return await service.workplace(session, viewer, user.id, conversation_id)
+
+
 async def _owned_id(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> UUID:
     return (await service.require(session, user.id, conversation_id)).id
 
 
-Viewer = Annotated[_Viewer, Depends(_viewer)]
+OwnedWorkplace = Annotated[Workplace, Depends(_workplace)]
+"""Where the conversation named in the path works, if it is the current user's and its sandbox runs."""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
 """The id of a conversation of the current user; anything else has been answered with 404."""

@@ -1,30 +1,17 @@
 """What the agent changed, since its conversation began."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from app_server.conversations import service
-from app_server.conversations.dependencies import Viewer
+from app_server.conversations.dependencies import OwnedWorkplace
 from app_server.conversations.schemas import PlainText
-from app_server.conversations.service import Workplace
 from app_server.sandboxes.agent_client import GitChange, GitDiff
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/git", tags=["Conversations"])
 
 Ref = Annotated[PlainText | None, Query(max_length=255)]
-
-
-async def _workplace(request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID) -> Workplace:
-    # A session of its own: none is held while the sandbox is asked.
-    async with request.state.database.read() as session:
-        return await service.workplace(session, viewer, user.id, conversation_id)
-
-
-OwnedWorkplace = Annotated[Workplace, Depends(_workplace)]
 
 
 @router.get("/changes")

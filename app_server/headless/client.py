@@ -40,7 +40,7 @@ class Client:
     def patch(self, conversation_id: str) -> str:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
-    def execute(self, conversation_id: str, command: str, *, timeout_seconds: float) -> Json:
+    def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
         """Runs a command in the conversation's directory: `{exit_code, stdout, stderr, …}`."""
         return self._json(
             "POST",

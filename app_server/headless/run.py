@@ -19,7 +19,7 @@ from app_server.headless.server_process import server_of
 from app_server.users.models import ApiKey, Role, User
 from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
 
-VERIFY_TIMEOUT_SECONDS = 300.0
+VERIFY_TIMEOUT_SECONDS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
