@@ -18,6 +18,9 @@ app = typer.Typer(help="A self-hosted home for coding agents.", no_args_is_help=
 
 _NO_SERVER_YET = "No server of this version has been started in this home yet. Start one: slipway serve"
 
+images = typer.Typer(help="The sandbox image.", no_args_is_help=True)
+app.add_typer(images, name="images")
+
 Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
@@ -134,6 +137,27 @@ async def _new_sign_in_link(config: Config) -> str:
         return await new_sign_in_link(config, database)
     finally:
         await database.close()
+
+
+@images.command("build")
+def build_image() -> None:
+    """Build the image that Docker sandboxes start from, if this version has none yet."""
+    from app_server.errors import StartFailure
+    from app_server.sandboxes.docker import DockerBackend
+
+    async def build() -> None:
+        backend = DockerBackend(_config())
+        try:
+            await backend.open()
+            await backend.prepare(typer.echo)
+        finally:
+            await backend.close()
+
+    try:
+        asyncio.run(build())
+    except StartFailure as failure:
+        _exit(f"{failure.cause}\n{failure.output}\nFix: {failure.fix}")
+    typer.echo("The sandbox image is ready.")
 
 
 def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:

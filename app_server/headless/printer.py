@@ -114,7 +114,7 @@ class TerminalPrinter:
 
     def _action(self, seq: int, event: dict[str, Any]) -> None:
         thought = "\n".join(part.get("text", "") for part in event.get("thought", []))
-        self._heading(f"{seq:>3}  {event['tool_name']}  {event.get('summary') or ''}")
+        self._heading(f"{seq:>3}  {event['tool_name']}  {_summary(event)}")
         if thought:
             self._console.print(Markdown(thought))
         match event.get("action"):
@@ -153,6 +153,12 @@ class TerminalPrinter:
     def _heading(self, text: str) -> None:
         self._console.print()
         self._console.print(Text(text, style="bold blue"))
+
+
+def _summary(event: dict[str, Any]) -> str:
+    """What the model says the action is for; nothing when it said nothing and the arguments stand in."""
+    summary = event.get("summary") or ""
+    return "" if summary.startswith(f"{event['tool_name']}: {{") else summary
 
 
 def _seconds_between(start: str | None, end: str | None) -> float | None:
