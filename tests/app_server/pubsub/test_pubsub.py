@@ -1,0 +1,63 @@
+"""Live frames reach every watcher of their conversation, whole or not at all."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from app_server.pubsub import End, Ended, Frame, LocalPubSub, PubSub, RedisPubSub, Subscription
+
+REDIS_URL = os.environ.get("SLIPWAY_TEST_REDIS_URL")
+
+
+@pytest.fixture(params=["local", pytest.param("redis", marks=pytest.mark.redis)])
+async def pair(request: pytest.FixtureRequest) -> AsyncIterator[tuple[PubSub, PubSub]]:
+    """Where is published, and where is watched."""
+    if request.param == "local":
+        local = LocalPubSub(queue_frames=10)
+        yield local, local
+        return
+    if REDIS_URL is None:
+        pytest.skip("SLIPWAY_TEST_REDIS_URL is not set")
+    here, there = RedisPubSub(REDIS_URL, queue_frames=10), RedisPubSub(REDIS_URL, queue_frames=10)
+    yield here, there
+    await here.close()
+    await there.close()
+
+
+async def test_frames_arrive_in_order_at_each_watcher_of_the_channel(pair: tuple[PubSub, PubSub]) -> None:
+    here, there = pair
+    channel, frames = uuid4(), [Frame("a", 1), Frame("b", None, "item"), Frame("c", 2)]
+    async with there.subscribe(channel) as first, there.subscribe(channel) as second:
+        here.publish(uuid4(), [Frame("foreign")])
+        here.publish(channel, frames[:1])
+        here.publish(channel, frames[1:])
+        for subscription in (first, second):
+            async with asyncio.timeout(10):
+                assert [await subscription.next() for _ in frames] == frames
+
+
+async def test_a_slow_watcher_is_ended_not_served_with_a_hole(pair: tuple[PubSub, PubSub]) -> None:
+    here, there = pair
+    channel = uuid4()
+    async with there.subscribe(channel) as slow:
+        here.publish(channel, [Frame(str(number)) for number in range(11)])
+        with pytest.raises(Ended) as ended:
+            await _read_all(slow)
+        assert ended.value.reason is End.OVERRUN
+
+
+async def test_closing_ends_all_watchers(pair: tuple[PubSub, PubSub]) -> None:
+    _, there = pair
+    async with there.subscribe(uuid4()) as subscription:
+        await there.close()
+        with pytest.raises(Ended):
+            await subscription.next()
+
+
+async def _read_all(subscription: Subscription) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            await subscription.next()
