@@ -47,13 +47,16 @@ async def save_profile(
 ) -> LLMProfile:
     """The profile of that name, made or changed. The first real model becomes the active one.
 
-    An `api_key` that is left out keeps the stored one; an empty one clears it.
+    An `api_key` that is left out keeps the stored one; an empty one clears it. Raises Conflict
+    `api_key_needed` when the stored key would go to another address than the one it was given for.
     """
     _refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
         raise BadRequest("There is no such recording.", code="recording_not_found")
     profiles = await list_profiles(session, user_id)
     known = next((each for each in profiles if each.name == name), None)
+    if known:
+        _refuse_redirecting_key(known, llm)
     profile = known or _add(session, user_id, name, profiles)
     profile.model, profile.base_url = llm.model, llm.base_url
     if llm.api_key is not None:
@@ -103,6 +106,21 @@ def _add(session: AsyncSession, user_id: UUID, name: str, profiles: Sequence[LLM
     profile = LLMProfile(user_id=user_id, name=name, is_active=False)
     session.add(profile)
     return profile
+
+
+def _refuse_redirecting_key(known: LLMProfile, llm: LLMSettings) -> None:
+    # Else whoever may edit a profile, but not read its key, could have the key sent to a server of theirs.
+    stays = (known.base_url, _vendor(known.model)) == (llm.base_url, _vendor(llm.model))
+    if llm.api_key is None and known.api_key_encrypted is not None and not stays:
+        raise Conflict(
+            "The stored key was given for another address and is not sent to a new one.",
+            code="api_key_needed",
+            fix="Enter the key again.",
+        )
+
+
+def _vendor(model: str) -> str:
+    return model.partition("/")[0]
 
 
 async def _activate(session: AsyncSession, profile: LLMProfile) -> None:

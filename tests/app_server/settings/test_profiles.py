@@ -63,6 +63,17 @@ async def test_a_key_left_out_is_kept_and_an_empty_one_clears_it(client: httpx.A
     assert (await save(client, "mine", api_key="")).json()["api_key_set"] is False
 
 
+@pytest.mark.parametrize(
+    "elsewhere", [{"base_url": "https://elsewhere.example/v1"}, {"model": "anthropic/claude-x"}]
+)
+async def test_a_stored_key_is_never_sent_to_another_address(
+    client: httpx.AsyncClient, elsewhere: dict[str, str]
+) -> None:
+    await save(client, "mine", api_key=CANARY)
+    assert_problem(await save(client, "mine", **elsewhere), 409, "api_key_needed")
+    assert (await save(client, "mine", api_key="another", **elsewhere)).is_success
+
+
 async def test_a_profile_can_be_renamed_activated_and_deleted(client: httpx.AsyncClient) -> None:
     await save(client, "a")
     await save(client, "b")
