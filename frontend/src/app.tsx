@@ -19,7 +19,8 @@ export function createApp() {
     onSignedOut: () => {
       if (router.state.location.pathname !== SIGN_IN_PATH) void router.navigate(SIGN_IN_PATH)
     },
-    onMutationError: (error) => toast.error(errorDetail(error), { description: isApiError(error) && error.fix }),
+    onMutationError: (error) =>
+      toast.error(errorDetail(error), { description: isApiError(error) && error.fix }),
   })
 
   function App() {

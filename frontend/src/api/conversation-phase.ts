@@ -2,14 +2,7 @@ import type { AppConversation } from './types'
 
 /** What a conversation is doing, in one word for people: the three wire statuses folded into one. */
 export type ConversationPhase =
-  | 'starting'
-  | 'failed'
-  | 'working'
-  | 'waiting'
-  | 'paused'
-  | 'ready'
-  | 'finished'
-  | 'asleep'
+  'starting' | 'failed' | 'working' | 'waiting' | 'paused' | 'ready' | 'finished' | 'asleep'
 
 export function conversationPhase(conversation: AppConversation): ConversationPhase {
   if (conversation.start_status === 'ERROR' || conversation.sandbox_status === 'ERROR') return 'failed'

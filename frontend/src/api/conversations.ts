@@ -1,5 +1,6 @@
 import {
   infiniteQueryOptions,
+  keepPreviousData,
   queryOptions,
   useMutation,
   useQueryClient,
@@ -33,6 +34,8 @@ export function conversationsQuery(title = '') {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
     refetchInterval: LIST_POLL_MS,
+    // While a search is on its way, what was found before stays on the page.
+    placeholderData: keepPreviousData,
   })
 }
 

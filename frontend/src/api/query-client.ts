@@ -30,7 +30,10 @@ export function createQueryClient({ onSignedOut, onMutationError }: QueryClientE
       },
     }),
     defaultOptions: {
-      queries: { staleTime: 10_000, retry: (failures, error) => failures < MAX_RETRIES && isTemporary(error) },
+      queries: {
+        staleTime: 10_000,
+        retry: (failures, error) => failures < MAX_RETRIES && isTemporary(error),
+      },
     },
   })
 }

@@ -13,7 +13,10 @@ export function startTaskQuery(id: string) {
   return queryOptions({
     queryKey: startTaskKeys.detail(id),
     queryFn: async ({ signal }) => {
-      const [task] = await request<(StartTask | null)[]>(`${ROOT}/start-tasks`, { query: { ids: [id] }, signal })
+      const [task] = await request<(StartTask | null)[]>(`${ROOT}/start-tasks`, {
+        query: { ids: [id] },
+        signal,
+      })
       if (task) return task
       throw new ApiError(404, { code: 'not_found', detail: 'There is no such conversation.' })
     },

@@ -86,14 +86,7 @@ export interface StartRequest {
 export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR' | 'MISSING'
 
 export type ExecutionStatus =
-  | 'idle'
-  | 'running'
-  | 'paused'
-  | 'waiting_for_confirmation'
-  | 'finished'
-  | 'error'
-  | 'stuck'
-  | 'deleting'
+  'idle' | 'running' | 'paused' | 'waiting_for_confirmation' | 'finished' | 'error' | 'stuck' | 'deleting'
 
 export const START_STAGES = [
   'WORKING',

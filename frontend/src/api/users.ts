@@ -17,8 +17,7 @@ export function currentUserQuery() {
 export function useSignIn() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (token: string) =>
-      request<User>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
+    mutationFn: (token: string) => request<User>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
     onSuccess: (user) => queryClient.setQueryData(userKeys.me, user),
     meta: { errorShownInline: true },
   })

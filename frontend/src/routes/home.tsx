@@ -12,7 +12,9 @@ import { ErrorState } from '@/ui/error-state'
 import { LinesDrawing } from '@/ui/lines-drawing'
 import { Skeleton } from '@/ui/skeleton'
 
-const ModelDialog = lazy(() => import('@/features/models/model-dialog').then((m) => ({ default: m.ModelDialog })))
+const ModelDialog = lazy(() =>
+  import('@/features/models/model-dialog').then((m) => ({ default: m.ModelDialog })),
+)
 
 export function HomeRoute() {
   const { t } = useTranslation()
@@ -24,7 +26,7 @@ export function HomeRoute() {
 
   return (
     <div className="relative isolate min-h-full overflow-hidden">
-      <LinesDrawing className="pointer-events-none absolute -top-16 -right-40 -z-10 w-[56rem] text-border-strong opacity-30" />
+      <LinesDrawing className="pointer-events-none absolute -top-24 -right-80 -z-10 hidden w-[60rem] text-border-strong opacity-30 lg:block" />
       <div className="mx-auto flex max-w-3xl flex-col gap-6 px-4 pt-10 pb-16 sm:px-8 lg:pt-[9vh]">
         <header className="flex flex-col gap-2">
           <h1 className="text-3xl font-semibold tracking-tight sm:text-4xl">

@@ -28,7 +28,10 @@ export function SettingsRoute() {
     <div className="mx-auto max-w-5xl px-4 py-8 sm:px-8 lg:py-12">
       <h1 className="mb-6 text-2xl font-semibold tracking-tight lg:mb-8">{t('settings.title')}</h1>
       <div className="flex flex-col gap-6 md:flex-row md:gap-12">
-        <nav aria-label={t('settings.title')} className="-mx-4 overflow-x-auto px-4 md:mx-0 md:w-44 md:shrink-0 md:px-0">
+        <nav
+          aria-label={t('settings.title')}
+          className="-mx-4 overflow-x-auto px-4 md:mx-0 md:w-44 md:shrink-0 md:px-0"
+        >
           <ul className="flex gap-1 md:flex-col">
             {SECTIONS.map(({ path, label, icon: Icon }) => (
               <li key={path}>
@@ -37,7 +40,9 @@ export function SettingsRoute() {
                   className={({ isActive }) =>
                     clsx(
                       'flex h-9 items-center gap-2 rounded-md px-2.5 text-sm whitespace-nowrap',
-                      isActive ? 'bg-hover font-medium text-text' : 'text-muted hover:bg-hover hover:text-text',
+                      isActive
+                        ? 'bg-hover font-medium text-text'
+                        : 'text-muted hover:bg-hover hover:text-text',
                     )
                   }
                 >

@@ -74,7 +74,11 @@ function Frame({ userName }: { userName: string }) {
       <Drawer isOpen={isDrawerOpen} onOpenChange={setDrawerOpen}>
         {sidebar(() => setDrawerOpen(false))}
       </Drawer>
-      <main id="content" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+      <main
+        id="content"
+        tabIndex={-1}
+        className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none"
+      >
         <Outlet />
       </main>
       {isPaletteOpen && (

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { useNavigate } from 'react-router'
+import { useLocation, useNavigate } from 'react-router'
 import { SignInCard } from '@/features/sign-in/sign-in-card'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { Card } from '@/ui/card'
@@ -9,6 +9,7 @@ import { Logo } from '@/ui/logo'
 export function SignInRoute() {
   const { t } = useTranslation()
   const navigate = useNavigate()
+  const { hash } = useLocation()
   useDocumentTitle(t('sign_in.title'))
   return (
     <main className="relative grid min-h-full place-items-center overflow-hidden px-4 py-10">
@@ -21,7 +22,8 @@ export function SignInRoute() {
             <h1 className="text-xl leading-tight font-semibold">{t('sign_in.title')}</h1>
           </div>
         </div>
-        <SignInCard onSignedIn={() => void navigate('/', { replace: true })} />
+        {/* Another link pasted into this tab changes only the fragment: it gets a fresh card. */}
+        <SignInCard key={hash} onSignedIn={() => void navigate('/', { replace: true })} />
       </Card>
     </main>
   )

@@ -32,6 +32,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/profiles', () =>
       HttpResponse.json({ profiles, active_profile: world.activeProfile ?? profiles[0]?.name ?? null }),
     ),
+    http.get('*/api/v1/api-keys', () => HttpResponse.json([])),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
       const title = new URL(request.url).searchParams.get('title__contains')?.toLowerCase() ?? ''
       const items = conversations.filter((item) => item.title?.toLowerCase().includes(title))

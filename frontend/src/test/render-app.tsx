@@ -1,6 +1,6 @@
 import { render } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import type { RequestHandler } from 'msw'
+import type { RequestHandler, WebSocketHandler } from 'msw'
 import { createApp } from '@/app'
 import { handlers, type World } from './handlers'
 import { server } from './server'
@@ -8,7 +8,7 @@ import { server } from './server'
 export interface RenderAppOptions extends World {
   url?: string
   /** Routes beside, or in place of, those of the world. */
-  extra?: RequestHandler[]
+  extra?: (RequestHandler | WebSocketHandler)[]
 }
 
 /** Mounts the real app at `url` against a small server; returns the user's hands and the router. */

@@ -7,7 +7,8 @@ export type ButtonSize = 'sm' | 'md'
 
 const VARIANTS: Record<ButtonVariant, string> = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong shadow-raised',
-  secondary: 'border border-border bg-raised text-text hover:bg-hover hover:border-border-strong shadow-raised',
+  secondary:
+    'border border-border bg-raised text-text hover:bg-hover hover:border-border-strong shadow-raised',
   ghost: 'text-muted hover:bg-hover hover:text-text',
   danger: 'bg-danger text-on-danger hover:brightness-110 shadow-raised',
 }
@@ -17,7 +18,11 @@ const SIZES: Record<ButtonSize, string> = {
 }
 
 /** The look of a button for things that are links: `<Link className={buttonClass()}>`. */
-export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 'md', className?: string) {
+export function buttonClass(
+  variant: ButtonVariant = 'secondary',
+  size: ButtonSize = 'md',
+  className?: string,
+) {
   return clsx(
     'inline-flex shrink-0 items-center justify-center rounded-md font-medium whitespace-nowrap select-none',
     'transition-colors duration-100 disabled:pointer-events-none disabled:opacity-50',
@@ -35,7 +40,16 @@ export interface ButtonProps extends ComponentProps<'button'> {
   isBusy?: boolean
 }
 
-export function Button({ variant, size, icon, isBusy, className, children, disabled, ...props }: ButtonProps) {
+export function Button({
+  variant,
+  size,
+  icon,
+  isBusy,
+  className,
+  children,
+  disabled,
+  ...props
+}: ButtonProps) {
   return (
     <button
       type="button"

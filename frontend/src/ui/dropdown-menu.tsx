@@ -30,7 +30,8 @@ export function DropdownMenu({ trigger, children, align = 'end', side }: Dropdow
   )
 }
 
-const ITEM = 'flex min-h-8 items-center gap-2 rounded-md px-2 py-1 text-sm outline-none data-highlighted:bg-hover'
+const ITEM =
+  'flex min-h-8 items-center gap-2 rounded-md px-2 py-1 text-sm outline-none data-highlighted:bg-hover'
 
 export interface MenuItemProps {
   icon?: ReactNode
@@ -61,7 +62,12 @@ export interface MenuRadioGroupProps<T extends string> {
 }
 
 /** One choice out of few, with a tick at the present one. */
-export function MenuRadioGroup<T extends string>({ label, value, options, onValueChange }: MenuRadioGroupProps<T>) {
+export function MenuRadioGroup<T extends string>({
+  label,
+  value,
+  options,
+  onValueChange,
+}: MenuRadioGroupProps<T>) {
   return (
     <Primitive.RadioGroup value={value} onValueChange={(next) => onValueChange(next as T)}>
       <Primitive.Label className="eyebrow px-2 pt-1.5 pb-1">{label}</Primitive.Label>

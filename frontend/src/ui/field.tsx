@@ -29,7 +29,11 @@ export function Field({ label, hint, error, note, children }: FieldProps) {
         </label>
         {note && <span className="text-xs text-faint">{note}</span>}
       </div>
-      {children({ id, 'aria-describedby': describedBy || undefined, 'aria-invalid': error ? true : undefined })}
+      {children({
+        id,
+        'aria-describedby': describedBy || undefined,
+        'aria-invalid': error ? true : undefined,
+      })}
       {hint && (
         <p id={`${id}-hint`} className="text-xs text-muted">
           {hint}

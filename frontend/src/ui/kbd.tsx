@@ -2,7 +2,9 @@ import type { ReactNode } from 'react'
 
 export function Kbd({ children }: { children: ReactNode }) {
   return (
-    <kbd className="rounded-sm border border-border bg-sunken px-1.5 font-mono text-2xs text-muted">{children}</kbd>
+    <kbd className="rounded-sm border border-border bg-sunken px-1.5 font-mono text-2xs text-muted">
+      {children}
+    </kbd>
   )
 }
 

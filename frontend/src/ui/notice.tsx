@@ -10,7 +10,13 @@ const TONES: Record<Tone, string> = {
   warning: 'border-warning/30 bg-warning-soft [&>svg]:text-warning',
   danger: 'border-danger/30 bg-danger-soft [&>svg]:text-danger',
 }
-const ICONS = { neutral: Info, accent: Info, success: CircleCheck, warning: TriangleAlert, danger: CircleAlert }
+const ICONS = {
+  neutral: Info,
+  accent: Info,
+  success: CircleCheck,
+  warning: TriangleAlert,
+  danger: CircleAlert,
+}
 
 export interface NoticeProps {
   tone: Tone

@@ -7,7 +7,10 @@ import { CONTROL_CLASS } from './input'
 export function Select({ className, children, ...props }: ComponentProps<'select'>) {
   return (
     <span className={clsx('relative block', className)}>
-      <select {...props} className={clsx(CONTROL_CLASS, 'h-10 appearance-none truncate pr-8 pl-3 text-base sm:text-sm')}>
+      <select
+        {...props}
+        className={clsx(CONTROL_CLASS, 'h-10 appearance-none truncate pr-8 pl-3 text-base sm:text-sm')}
+      >
         {children}
       </select>
       <ChevronDown

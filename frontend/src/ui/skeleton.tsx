@@ -6,7 +6,15 @@ export function Skeleton({ className }: { className?: string }) {
 }
 
 /** Several lines of it, announced once. */
-export function SkeletonList({ rows, label, className }: { rows: number; label: string; className?: string }) {
+export function SkeletonList({
+  rows,
+  label,
+  className,
+}: {
+  rows: number
+  label: string
+  className?: string
+}) {
   return (
     <div role="status" aria-label={label} className="flex flex-col gap-2">
       {Array.from({ length: rows }, (_, row) => (

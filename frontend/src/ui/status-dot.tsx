@@ -3,8 +3,8 @@ import type { Tone } from './badge'
 
 const TONES: Record<Tone, string> = {
   neutral: 'bg-border-strong text-border-strong',
-  accent: 'bg-accent text-accent',
-  success: 'bg-success text-success',
+  accent: 'bg-accent-mark text-accent-mark',
+  success: 'bg-success-mark text-success-mark',
   warning: 'bg-signal text-signal',
   danger: 'bg-danger text-danger',
 }

@@ -14,7 +14,14 @@ export interface TabsProps<T extends string> {
 }
 
 /** Underlined tabs above their panel, which fills the rest of the height and scrolls itself. */
-export function Tabs<T extends string>({ label, value, onValueChange, tabs, actions, className }: TabsProps<T>) {
+export function Tabs<T extends string>({
+  label,
+  value,
+  onValueChange,
+  tabs,
+  actions,
+  className,
+}: TabsProps<T>) {
   return (
     <Primitive.Root
       value={value}
@@ -39,7 +46,11 @@ export function Tabs<T extends string>({ label, value, onValueChange, tabs, acti
         {actions && <div className="flex items-center gap-1">{actions}</div>}
       </div>
       {tabs.map((tab) => (
-        <Primitive.Content key={tab.value} value={tab.value} className="min-h-0 flex-1 overflow-auto focus-visible:-outline-offset-2">
+        <Primitive.Content
+          key={tab.value}
+          value={tab.value}
+          className="min-h-0 flex-1 overflow-auto focus-visible:-outline-offset-2"
+        >
           {tab.content}
         </Primitive.Content>
       ))}

@@ -8,7 +8,11 @@ export function Textarea({ className, ...props }: ComponentProps<'textarea'>) {
     <textarea
       rows={3}
       {...props}
-      className={clsx(CONTROL_CLASS, 'field-sizing-content resize-none px-3 py-2 text-base sm:text-sm', className)}
+      className={clsx(
+        CONTROL_CLASS,
+        'field-sizing-content resize-none px-3 py-2 text-base sm:text-sm',
+        className,
+      )}
     />
   )
 }

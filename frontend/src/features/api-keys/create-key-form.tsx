@@ -31,7 +31,12 @@ export function CreateKeyForm({ onCreated }: { onCreated: (created: CreatedApiKe
               className="max-w-xs"
               {...register('name', { validate: (name) => name.trim() !== '' })}
             />
-            <Button type="submit" variant="primary" icon={<Plus className="size-4" />} isBusy={create.isPending}>
+            <Button
+              type="submit"
+              variant="primary"
+              icon={<Plus className="size-4" />}
+              isBusy={create.isPending}
+            >
               {t('api_keys.create')}
             </Button>
           </div>

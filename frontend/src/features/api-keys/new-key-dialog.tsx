@@ -20,7 +20,12 @@ export function NewKeyDialog({ created, onClose }: { created: CreatedApiKey; onC
   }
 
   return (
-    <Dialog isOpen onOpenChange={onClose} title={t('api_keys.show_title')} description={t('api_keys.show_text')}>
+    <Dialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('api_keys.show_title')}
+      description={t('api_keys.show_text')}
+    >
       <Input
         readOnly
         aria-label={created.name}

@@ -2,7 +2,10 @@ import { Monitor, Moon, Sun } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { ThemeChoice } from '@/lib/theme'
 
-const ICONS = { system: <Monitor />, light: <Sun />, dark: <Moon /> } satisfies Record<ThemeChoice, React.ReactNode>
+const ICONS = { system: <Monitor />, light: <Sun />, dark: <Moon /> } satisfies Record<
+  ThemeChoice,
+  React.ReactNode
+>
 
 /** The three themes with their names and icons, for menus and switches. */
 export function useThemeOptions() {

@@ -41,7 +41,9 @@ export function ConversationRow({ conversation, onRename, onDelete }: Conversati
               <span className="truncate">{conversation.selected_branch}</span>
             </span>
           )}
-          {conversation.llm_profile && <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>}
+          {conversation.llm_profile && (
+            <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>
+          )}
         </p>
       </div>
       <div className="hidden shrink-0 text-right text-xs leading-5 text-muted tabular-nums sm:block">

@@ -4,7 +4,13 @@ import { useDeleteConversation } from '@/api/conversations'
 import type { AppConversation } from '@/api/types'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
 
-export function DeleteDialog({ conversation, onClose }: { conversation: AppConversation; onClose: () => void }) {
+export function DeleteDialog({
+  conversation,
+  onClose,
+}: {
+  conversation: AppConversation
+  onClose: () => void
+}) {
   const { t } = useTranslation()
   const remove = useDeleteConversation()
   function handleConfirm() {
@@ -20,7 +26,9 @@ export function DeleteDialog({ conversation, onClose }: { conversation: AppConve
       isOpen
       onOpenChange={onClose}
       title={t('conversations.delete_title')}
-      description={t('conversations.delete_text', { title: conversation.title || t('conversations.untitled') })}
+      description={t('conversations.delete_text', {
+        title: conversation.title || t('conversations.untitled'),
+      })}
       confirmLabel={t('conversations.delete_confirm')}
       isBusy={remove.isPending}
       onConfirm={handleConfirm}

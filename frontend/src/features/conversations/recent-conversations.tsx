@@ -22,7 +22,10 @@ export function RecentConversations() {
           {t('home.recent')}
         </h2>
         {items.length > 0 && (
-          <Link to="/conversations" className="flex items-center gap-1 rounded-sm text-sm text-accent hover:underline">
+          <Link
+            to="/conversations"
+            className="flex items-center gap-1 rounded-sm text-sm text-accent hover:underline"
+          >
             {t('nav.all_conversations')}
             <ArrowRight aria-hidden className="size-3.5" />
           </Link>

@@ -7,7 +7,13 @@ import { Dialog, DialogActions } from '@/ui/dialog'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
 
-export function RenameDialog({ conversation, onClose }: { conversation: AppConversation; onClose: () => void }) {
+export function RenameDialog({
+  conversation,
+  onClose,
+}: {
+  conversation: AppConversation
+  onClose: () => void
+}) {
   const { t } = useTranslation()
   const rename = useRenameConversation()
   const { register, handleSubmit } = useForm({ defaultValues: { title: conversation.title ?? '' } })

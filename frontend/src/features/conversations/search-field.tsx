@@ -12,7 +12,10 @@ export function SearchField({ value, onValueChange, className }: SearchFieldProp
   const { t } = useTranslation()
   return (
     <div className="relative">
-      <Search aria-hidden className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-faint" />
+      <Search
+        aria-hidden
+        className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-faint"
+      />
       <Input
         type="search"
         aria-label={t('conversations.search')}

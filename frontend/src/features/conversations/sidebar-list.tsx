@@ -21,7 +21,11 @@ export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
   return (
     <section aria-label={t('nav.conversations')} className="flex min-h-0 flex-1 flex-col gap-2">
       <div className="px-3">
-        <SearchField value={search} onValueChange={setSearch} className="h-9 bg-transparent pl-8" />
+        <SearchField
+          value={search}
+          onValueChange={setSearch}
+          className="h-9 border-border bg-transparent pl-8"
+        />
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
         {query.isPending && <SkeletonList rows={5} label={t('conversations.loading')} className="h-11" />}
@@ -35,7 +39,9 @@ export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
         )}
         {query.isSuccess && items.length === 0 && (
           <p className="px-2.5 py-2 text-sm text-muted">
-            {search.trim() ? t('conversations.no_match', { query: search.trim() }) : t('home.recent_empty_hint')}
+            {search.trim()
+              ? t('conversations.no_match', { query: search.trim() })
+              : t('home.recent_empty_hint')}
           </p>
         )}
         <ul className="flex flex-col gap-px">

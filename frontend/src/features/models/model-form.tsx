@@ -82,7 +82,9 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
         hint={t('models.base_url_hint')}
         error={errorOf('baseUrl', 'base_url')}
       >
-        {(control) => <Input {...control} className="font-mono" inputMode="url" {...form.register('baseUrl')} />}
+        {(control) => (
+          <Input {...control} className="font-mono" inputMode="url" {...form.register('baseUrl')} />
+        )}
       </Field>
       <Field
         label={t('models.api_key')}

@@ -37,7 +37,11 @@ export function ModelsSection() {
       <SectionHeader title={t('models.title')} lead={t('models.lead')} action={addButton} />
       {query.isPending && <SkeletonList rows={3} label={t('models.loading')} className="h-16" />}
       {query.isError && !query.data && (
-        <ErrorState error={query.error} title={t('error.load_profiles')} onRetry={() => void query.refetch()} />
+        <ErrorState
+          error={query.error}
+          title={t('error.load_profiles')}
+          onRetry={() => void query.refetch()}
+        />
       )}
       {query.data && (
         <Card>

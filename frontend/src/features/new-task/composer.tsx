@@ -1,7 +1,7 @@
 import { ArrowRight, FolderGit2, GitBranch, Sparkles } from 'lucide-react'
 import type { KeyboardEvent, ReactNode } from 'react'
 import { useId } from 'react'
-import { useForm } from 'react-hook-form'
+import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
 import { isApiError } from '@/api/errors'
@@ -28,9 +28,15 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
   const navigate = useNavigate()
   const recentsId = useId()
   const start = useStartConversation()
-  const { register, handleSubmit, formState, watch } = useForm<TaskInput>({
+  const {
+    register,
+    handleSubmit,
+    formState,
+    control: form,
+  } = useForm<TaskInput>({
     defaultValues: { task: '', repository: '', branch: '', profile: defaultProfile(profiles, activeProfile) },
   })
+  const repository = useWatch({ control: form, name: 'repository' })
   const rejected = rejectedField(start.error)
 
   const submit = handleSubmit((input) =>
@@ -88,7 +94,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
               <Input
                 {...control}
                 placeholder={t('home.branch_placeholder')}
-                disabled={!watch('repository').trim()}
+                disabled={!repository.trim()}
                 {...register('branch')}
               />
             )}
@@ -117,7 +123,12 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
             <span className="hidden sm:block">
               <Kbd>{MOD_KEY} ↵</Kbd>
             </span>
-            <Button type="submit" variant="primary" isBusy={start.isPending} icon={<ArrowRight className="size-4" />}>
+            <Button
+              type="submit"
+              variant="primary"
+              isBusy={start.isPending}
+              icon={<ArrowRight className="size-4" />}
+            >
               {t('home.start')}
             </Button>
           </div>

@@ -48,7 +48,12 @@ function DemoCard({ demo }: { demo: NonNullable<WebClientConfig['demo']> }) {
       }
       text={t('first_run.demo_text')}
       action={
-        <Button variant="primary" icon={<Play className="size-4" />} isBusy={start.isPending} onClick={handleStart}>
+        <Button
+          variant="primary"
+          icon={<Play className="size-4" />}
+          isBusy={start.isPending}
+          onClick={handleStart}
+        >
           {t('first_run.demo_start')}
         </Button>
       }

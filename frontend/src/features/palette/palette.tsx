@@ -11,7 +11,8 @@ import { useDebounced } from '@/lib/use-debounced'
 
 const SEARCH_DELAY_MS = 150
 const THEMES: ThemeChoice[] = ['system', 'light', 'dark']
-const GROUP = '[&_[cmdk-group-heading]]:eyebrow [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1'
+const GROUP =
+  '[&_[cmdk-group-heading]]:eyebrow [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1'
 
 /** Everything reachable by typing: pages, conversations, themes. Loaded when first opened. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -43,12 +44,26 @@ export function Palette({ onClose }: { onClose: () => void }) {
               className="h-12 w-full border-b border-border bg-transparent px-4 text-base outline-none"
             />
             <Command.List className="max-h-[min(24rem,60vh)] overflow-y-auto p-2">
-              <Command.Empty className="p-6 text-center text-sm text-muted">{t('palette.empty')}</Command.Empty>
+              <Command.Empty className="p-6 text-center text-sm text-muted">
+                {t('palette.empty')}
+              </Command.Empty>
               <Command.Group heading={t('palette.go_to')} className={GROUP}>
                 <Item icon={<Plus />} label={t('nav.new_task')} onSelect={() => go('/')} />
-                <Item icon={<LayoutList />} label={t('nav.all_conversations')} onSelect={() => go('/conversations')} />
-                <Item icon={<SlidersHorizontal />} label={t('settings.models')} onSelect={() => go('/settings/models')} />
-                <Item icon={<KeyRound />} label={t('settings.api_keys')} onSelect={() => go('/settings/api-keys')} />
+                <Item
+                  icon={<LayoutList />}
+                  label={t('nav.all_conversations')}
+                  onSelect={() => go('/conversations')}
+                />
+                <Item
+                  icon={<SlidersHorizontal />}
+                  label={t('settings.models')}
+                  onSelect={() => go('/settings/models')}
+                />
+                <Item
+                  icon={<KeyRound />}
+                  label={t('settings.api_keys')}
+                  onSelect={() => go('/settings/api-keys')}
+                />
                 <Item
                   icon={<SlidersHorizontal />}
                   label={t('settings.appearance')}
@@ -102,7 +117,7 @@ function Item({ icon, label, value, onSelect }: ItemProps) {
     <Command.Item
       value={value ? `${label} ${value}` : label}
       onSelect={onSelect}
-      className="flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm data-[selected=true]:bg-hover *:[svg]:size-4 *:[svg]:text-muted"
+      className="flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm data-[selected=true]:bg-hover *:[svg]:size-4 *:[svg]:shrink-0 *:[svg]:text-muted"
     >
       {icon}
       <span className="truncate">{label}</span>

@@ -23,7 +23,12 @@ export function Sidebar({ list, themeMenu, userName, onOpenPalette, onNavigate }
   return (
     <div className="flex h-full flex-col gap-3 bg-sunken">
       <div className="flex h-14 shrink-0 items-center px-4">
-        <Link to="/" onClick={onNavigate} aria-label={t('nav.home')} className="flex items-center gap-2.5 rounded-md">
+        <Link
+          to="/"
+          onClick={onNavigate}
+          aria-label={t('nav.home')}
+          className="flex items-center gap-2.5 rounded-md"
+        >
           <Logo />
           <span className="text-[1.0625rem] font-semibold tracking-tight">Slipway</span>
         </Link>
@@ -42,7 +47,12 @@ export function Sidebar({ list, themeMenu, userName, onOpenPalette, onNavigate }
           <span className="flex-1 truncate text-left">{t('nav.search')}</span>
           <Kbd>{MOD_KEY} K</Kbd>
         </button>
-        <SidebarLink to="/conversations" icon={<LayoutList />} label={t('nav.all_conversations')} onClick={onNavigate} />
+        <SidebarLink
+          to="/conversations"
+          icon={<LayoutList />}
+          label={t('nav.all_conversations')}
+          onClick={onNavigate}
+        />
         <SidebarLink to="/settings" icon={<Settings />} label={t('nav.settings')} onClick={onNavigate} />
       </div>
       <div className="mx-3 border-t border-border" />

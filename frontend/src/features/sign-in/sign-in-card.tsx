@@ -16,10 +16,10 @@ export function SignInCard({ onSignedIn }: { onSignedIn: () => void }) {
 
   useEffect(() => {
     // StrictMode runs effects twice; a one-time token must be sent once.
-    if (!takeLinkToken()) return
-    const taken = takeLinkToken()!
+    const unsent = takeLinkToken()
+    if (!unsent) return
     forgetLinkToken()
-    signIn.mutate(taken, { onSuccess: onSignedIn })
+    signIn.mutate(unsent, { onSuccess: onSignedIn })
     // eslint-disable-next-line react-hooks/exhaustive-deps -- once per page load
   }, [])
 

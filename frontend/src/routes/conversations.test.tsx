@@ -1,0 +1,83 @@
+import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import { fakeConversation } from '@/test/factories'
+import { problem } from '@/test/handlers'
+import { renderApp } from '@/test/render-app'
+
+const main = () => within(screen.getByRole('main'))
+
+test('typing into the search keeps only matching titles and goes into the address', async () => {
+  const conversations = [
+    fakeConversation({ title: 'Round invoices' }),
+    fakeConversation({ title: 'Move to dates' }),
+  ]
+  const { user, router } = renderApp({ url: '/conversations', conversations })
+  await waitFor(() => expect(main().getByText('Round invoices')).toBeVisible())
+
+  await user.type(main().getByLabelText('Search conversations'), 'dates')
+  await waitFor(() => expect(main().queryByText('Round invoices')).not.toBeInTheDocument())
+  expect(main().getByText('Move to dates')).toBeVisible()
+  expect(router.state.location.search).toBe('?q=dates')
+})
+
+test('a search without a match can be cleared', async () => {
+  const { user } = renderApp({ url: '/conversations?q=zebra', conversations: [fakeConversation()] })
+  await user.click(await screen.findByRole('button', { name: 'Clear the search' }))
+  await waitFor(() => expect(main().getByText('Fix the failing test')).toBeVisible())
+})
+
+test('a conversation is renamed', async () => {
+  const conversation = fakeConversation({ title: 'Old' })
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations: [conversation],
+    extra: [
+      http.patch(`*/api/v1/app-conversations/${conversation.id}`, async ({ request }) =>
+        HttpResponse.json({ ...conversation, ...((await request.json()) as object) }),
+      ),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Rename' }))
+  await user.clear(await screen.findByLabelText('Title'))
+  await user.type(screen.getByLabelText('Title'), 'New{Enter}')
+  await waitFor(() => expect(main().getByText('New')).toBeVisible())
+})
+
+test('a conversation is deleted only after it was confirmed', async () => {
+  const conversation = fakeConversation({ title: 'Doomed' })
+  const conversations = [conversation]
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations,
+    extra: [
+      http.delete(`*/api/v1/app-conversations/${conversation.id}`, () => {
+        conversations.length = 0
+        return HttpResponse.json({ success: true })
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Doomed' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete' }))
+  expect(conversations).toHaveLength(1)
+  await user.click(await screen.findByRole('button', { name: 'Delete conversation' }))
+  expect(await screen.findByText('No conversations yet')).toBeVisible()
+})
+
+test('a list that cannot be loaded says why and can be tried again', async () => {
+  let failing = true
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations: [fakeConversation()],
+    extra: [
+      http.get('*/api/v1/app-conversations/search', () =>
+        failing ? problem(403, { code: 'forbidden', detail: 'Your role may not see this.' }) : undefined,
+      ),
+    ],
+  })
+  await waitFor(() => expect(main().getByText('Your role may not see this.')).toBeVisible())
+  failing = false
+  await user.click(main().getByRole('button', { name: 'Try again' }))
+  await waitFor(() => expect(main().getByText('Fix the failing test')).toBeVisible())
+})

@@ -1,0 +1,124 @@
+import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse, ws } from 'msw'
+import { expect, test } from 'vitest'
+import { fakeConfig, fakeConversation, fakeDemoProfile, fakeProfile, fakeStartTask } from '@/test/factories'
+import { problem } from '@/test/handlers'
+import { renderApp } from '@/test/render-app'
+
+const START = '*/api/v1/app-conversations'
+
+function acceptStart(bodies: unknown[], id = 'a'.repeat(32)) {
+  return [
+    http.post(START, async ({ request }) => {
+      bodies.push(await request.json())
+      return HttpResponse.json(fakeStartTask({ id }))
+    }),
+    ws.link('*/events/stream*').addEventListener('connection', () => {}),
+  ]
+}
+
+test('a task with a repository and a branch starts a conversation and opens it at once', async () => {
+  const bodies: unknown[] = []
+  const { user, router } = renderApp({ extra: acceptStart(bodies) })
+
+  await user.type(await screen.findByLabelText('Task'), '  Fix the failing test ')
+  await user.type(screen.getByLabelText('Repository'), '/srv/app')
+  await user.type(screen.getByLabelText('Branch'), 'next')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+
+  await waitFor(() => expect(router.state.location.pathname).toBe(`/conversations/${'a'.repeat(32)}`))
+  expect(bodies).toEqual([
+    {
+      initial_message: { role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }], run: true },
+      selected_repository: '/srv/app',
+      selected_branch: 'next',
+      llm_profile: 'sonnet',
+    },
+  ])
+})
+
+test('the keyboard alone starts a task in an empty workspace', async () => {
+  const bodies: unknown[] = []
+  const { user, router } = renderApp({ extra: acceptStart(bodies) })
+  await user.type(await screen.findByLabelText('Task'), 'Write a haiku{Control>}{Enter}{/Control}')
+  await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/conversations\//))
+  expect(bodies[0]).toMatchObject({ selected_repository: null, selected_branch: null })
+})
+
+test('a task must say something before it starts', async () => {
+  const { user } = renderApp()
+  await user.click(await screen.findByRole('button', { name: 'Start' }))
+  expect(await screen.findByText('Say what should be done.')).toBeVisible()
+})
+
+test('a repository the server refuses is marked where it can be mended', async () => {
+  const refusal = problem(422, {
+    code: 'repository_not_allowed',
+    detail: 'This folder is outside the allowed roots.',
+    fix: 'Use a folder below /srv.',
+  })
+  const { user } = renderApp({ extra: [http.post(START, () => refusal)] })
+  await user.type(await screen.findByLabelText('Task'), 'Fix it')
+  await user.type(screen.getByLabelText('Repository'), '/etc')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+  await waitFor(() => expect(screen.getByLabelText('Repository')).toBeInvalid())
+  expect(screen.getByLabelText('Repository')).toHaveAccessibleDescription(
+    'This folder is outside the allowed roots. Use a folder below /srv.',
+  )
+})
+
+test('a refused start keeps the text and says what to do', async () => {
+  const refusal = problem(503, {
+    code: 'docker_unavailable',
+    detail: 'Docker is down.',
+    fix: 'Start Docker.',
+  })
+  const { user } = renderApp({ extra: [http.post(START, () => refusal)] })
+  await user.type(await screen.findByLabelText('Task'), 'Fix it')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+  expect(await screen.findByRole('alert')).toHaveTextContent('Docker is down.Start Docker.')
+  expect(screen.getByLabelText('Task')).toHaveValue('Fix it')
+})
+
+test('a real model is preferred to the recording, even when the recording is active', async () => {
+  renderApp({ profiles: [fakeDemoProfile(), fakeProfile({ name: 'local' })], activeProfile: 'demo' })
+  expect(await screen.findByLabelText('Model')).toHaveValue('local')
+})
+
+test('without a model the demo is offered, marked as recorded, and starts with its own task', async () => {
+  const bodies: unknown[] = []
+  const { user, router } = renderApp({ profiles: [fakeDemoProfile()], extra: acceptStart(bodies) })
+  expect(await screen.findByText('Recorded model')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Start the demo' }))
+  await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/conversations\//))
+  expect(bodies[0]).toMatchObject({
+    initial_message: { content: [{ text: 'Fix the failing test.' }] },
+    selected_repository: '/srv/demo',
+    llm_profile: 'demo',
+  })
+})
+
+test('without a model one can be added in place', async () => {
+  const { user } = renderApp({ profiles: [fakeDemoProfile()] })
+  await user.click(await screen.findByRole('button', { name: 'Add a model' }))
+  expect(await screen.findByRole('dialog', { name: 'Add a model' })).toBeVisible()
+})
+
+test('sandboxes that isolate nothing are announced in the words of the server', async () => {
+  renderApp({
+    config: fakeConfig({
+      sandbox: { backend: 'process', is_isolated: false, warning: 'Agents can read this machine.' },
+    }),
+  })
+  expect(await screen.findByText('Agents can read this machine.')).toBeVisible()
+})
+
+test('recent conversations lead back to their pages', async () => {
+  const conversation = fakeConversation({ title: 'Trim the build' })
+  renderApp({ conversations: [conversation] })
+  const recent = await screen.findByRole('region', { name: 'Recent conversations' })
+  expect(await within(recent).findByRole('link', { name: /Trim the build/ })).toHaveAttribute(
+    'href',
+    `/conversations/${conversation.id}`,
+  )
+})

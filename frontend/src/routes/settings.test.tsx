@@ -1,0 +1,130 @@
+import { screen, waitFor } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { ApiKey } from '@/api/types'
+import { fakeDemoProfile, fakeProfile } from '@/test/factories'
+import { problem } from '@/test/handlers'
+import { renderApp } from '@/test/render-app'
+
+test('a new model is sent to the server with its key', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/models',
+    extra: [
+      http.post('*/api/v1/settings/profiles/:name', async ({ request, params }) => {
+        sent.push([params.name, await request.json()])
+        return HttpResponse.json(fakeProfile(), { status: 201 })
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Add a model' }))
+  await user.selectOptions(await screen.findByLabelText('Start from'), 'Ollama')
+  await user.type(screen.getByLabelText('API key'), 'sk-1')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
+  expect(sent).toEqual([
+    [
+      'local',
+      { llm: { model: 'openai/qwen3-coder', base_url: 'http://localhost:11434/v1', api_key: 'sk-1' } },
+    ],
+  ])
+})
+
+test('editing a model leaves its stored key alone unless a new one is typed', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/models',
+    extra: [
+      http.post('*/api/v1/settings/profiles/:name', async ({ request }) => {
+        sent.push(await request.json())
+        return HttpResponse.json(fakeProfile(), { status: 201 })
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Actions for sonnet' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
+  await user.click(await screen.findByRole('button', { name: 'Save' }))
+  await waitFor(() =>
+    expect(sent).toEqual([{ llm: { model: 'anthropic/claude-sonnet-4-5', base_url: null } }]),
+  )
+})
+
+test('a refused model keeps the form open and shows cause and fix', async () => {
+  const refusal = problem(422, {
+    code: 'model_unknown',
+    detail: 'No such model.',
+    fix: 'Check its spelling.',
+  })
+  const { user } = renderApp({
+    url: '/settings/models',
+    extra: [http.post('*/api/v1/settings/profiles/:name', () => refusal)],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Add a model' }))
+  await user.selectOptions(await screen.findByLabelText('Start from'), 'OpenAI')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  const alert = await screen.findByRole('alert')
+  expect(alert).toHaveTextContent('No such model.')
+  expect(alert).toHaveTextContent('Check its spelling.')
+  expect(screen.getByLabelText('Model')).toHaveValue('openai/gpt-5')
+})
+
+test('fields are checked before anything is sent', async () => {
+  const { user } = renderApp({ url: '/settings/models' })
+  await user.click(await screen.findByRole('button', { name: 'Add a model' }))
+  await user.type(await screen.findByLabelText('Name'), 'a b')
+  await user.type(screen.getByLabelText('Base URL'), 'localhost')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  expect(await screen.findByText(/dots, dashes and underscores only/)).toBeVisible()
+  expect(screen.getByText('Name the model.')).toBeVisible()
+  expect(screen.getByText(/begins with http/)).toBeVisible()
+})
+
+test('a recorded model is marked and can be neither edited nor deleted', async () => {
+  const { user } = renderApp({ url: '/settings/models', profiles: [fakeDemoProfile()] })
+  expect(await screen.findByText('Recorded')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Actions for demo' }))
+  expect(await screen.findByRole('menuitem', { name: 'Delete' })).toHaveAttribute('aria-disabled', 'true')
+})
+
+test('an API key is shown once when it is created, and can be revoked', async () => {
+  const key: ApiKey = {
+    id: '1',
+    name: 'ci',
+    prefix: 'slw_ab',
+    created_at: '2026-01-01T00:00:00Z',
+    last_used_at: null,
+  }
+  const stored: ApiKey[] = []
+  const { user } = renderApp({
+    url: '/settings/api-keys',
+    extra: [
+      http.get('*/api/v1/api-keys', () => HttpResponse.json(stored)),
+      http.post('*/api/v1/api-keys', () => {
+        stored.push(key)
+        return HttpResponse.json({ ...key, key: 'slw_ab_secret' }, { status: 201 })
+      }),
+      http.delete('*/api/v1/api-keys/1', () => {
+        stored.length = 0
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  await user.type(await screen.findByLabelText('Name'), 'ci')
+  await user.click(screen.getByRole('button', { name: 'Create a key' }))
+  expect(await screen.findByDisplayValue('slw_ab_secret')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Done' }))
+  expect(screen.queryByDisplayValue('slw_ab_secret')).not.toBeInTheDocument()
+
+  await user.click(await screen.findByRole('button', { name: 'Revoke ci' }))
+  await user.click(await screen.findByRole('button', { name: 'Revoke key' }))
+  expect(await screen.findByText('No API keys')).toBeVisible()
+})
+
+test('the chosen theme applies at once and is remembered', async () => {
+  const { user } = renderApp({ url: '/settings/appearance' })
+  await user.click(await screen.findByRole('radio', { name: 'Dark' }))
+  expect(document.documentElement.dataset.theme).toBe('dark')
+  expect(localStorage.getItem('slipway.theme')).toBe('dark')
+  await user.click(screen.getByRole('radio', { name: 'System' }))
+  expect(document.documentElement.dataset.theme).toBeUndefined()
+})
