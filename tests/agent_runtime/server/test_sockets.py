@@ -15,7 +15,8 @@ from tests.support.scripted_llm import ScriptedLLM, calls, hold, say
 
 def watch(server: AgentServer, path: str, key: str | None = KEY) -> ClientConnection:
     headers = {"X-Session-API-Key": key} if key else {}
-    return connect(f"{server.ws_url}/sockets/{path}", additional_headers=headers)
+    # Without a bound on what waits to be read: with one, closing early would wait for it to be read.
+    return connect(f"{server.ws_url}/sockets/{path}", additional_headers=headers, max_queue=None)
 
 
 def receive(socket: ClientConnection) -> dict[str, Any]:
