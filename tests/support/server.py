@@ -1,0 +1,206 @@
+"""A real app server process with a home of its own, started and killed as an operator would.
+
+with AppServerProcess(tmp_path, sandbox="process") as server:
+    client = server.client()                # signed in, `httpx.Client` on /api/v1
+    conversation = start_conversation(client, task="…", repository=path)
+    server.kill()                           # kill -9
+    server.start()                          # same home, same ports
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from websockets.sync.client import ClientConnection, connect
+
+START_TIMEOUT_SECONDS = 60.0
+SIGN_IN_LINK = re.compile(r"http://\S+/sign-in#token=\S+")
+
+Json = dict[str, Any]
+
+
+class AppServerProcess:
+    """Ports stay the same over restarts, so that sandboxes and browsers find the server again."""
+
+    def __init__(self, home: Path, *, sandbox: str, environment: dict[str, str] | None = None) -> None:
+        self.home = home
+        self.port, self.inner_port = free_ports(2)
+        self.url = f"http://localhost:{self.port}"
+        self.log = home.with_name(f"{home.name}.log")
+        self._environment = {
+            **os.environ,
+            "SLIPWAY_HOME": str(home),
+            "SLIPWAY_PORT": str(self.port),
+            "SLIPWAY_INNER_PORT": str(self.inner_port),
+            "SLIPWAY_SANDBOX": sandbox,
+            **(environment or {}),
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self._api_key: str | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._delete_conversations()
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "app_server", "serve"],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        wait_until(self._is_healthy, START_TIMEOUT_SECONDS, lambda: f"the server to start:\n{self.output()}")
+
+    def stop(self) -> None:
+        """As Ctrl-C does."""
+        if self._process and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(timeout=30)
+
+    def kill(self) -> None:
+        """kill -9."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def sign_in_link(self) -> str:
+        """The link the terminal shows."""
+        links = SIGN_IN_LINK.findall(self.output())
+        assert links, self.output()
+        return str(links[-1])
+
+    def api_key(self) -> str:
+        """A key made as a signed-in user would make it."""
+        if self._api_key is None:
+            with httpx.Client(base_url=self.url, timeout=30, headers={"Origin": self.url}) as browser:
+                token = self.sign_in_link().partition("#token=")[2]
+                browser.post("/api/v1/sign-in/link", json={"token": token}).raise_for_status()
+                reply = browser.post("/api/v1/api-keys", json={"name": "tests"}).raise_for_status()
+                self._api_key = reply.json()["key"]
+        return str(self._api_key)
+
+    def client(self) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.api_key()}"}
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60)
+
+    def stream(self, conversation_id: str, after_seq: int = 0) -> ClientConnection:
+        """The live stream as a browser sees it."""
+        url = f"ws://localhost:{self.port}/api/v1/conversation/{conversation_id}/events/stream"
+        headers = {"Authorization": f"Bearer {self.api_key()}"}
+        return connect(f"{url}?after_seq={after_seq}", additional_headers=headers, max_size=16 * 1024**2)
+
+    def _is_healthy(self) -> bool:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            raise AssertionError(f"the server ended with {self._process.returncode}:\n{self.output()}")
+        try:
+            return httpx.get(f"{self.url}/health", timeout=5).is_success
+        except httpx.TransportError:
+            return False
+
+    def _delete_conversations(self) -> None:
+        # Whatever a test left running must not outlive it.
+        if self._process is None or self._process.poll() is not None:
+            return
+        with self.client() as client:
+            for item in client.get("/app-conversations/search").raise_for_status().json()["items"]:
+                client.delete(f"/app-conversations/{item['id']}").raise_for_status()
+
+
+def add_model(client: httpx.Client, base_url: str, api_key: str, name: str = "scripted") -> None:
+    body = {"llm": {"model": "openai/scripted", "base_url": base_url, "api_key": api_key}}
+    client.post(f"/settings/profiles/{name}", json=body).raise_for_status()
+
+
+def start_conversation(client: httpx.Client, task: str, **request: Any) -> str:
+    """The id of a new conversation whose start goes on in the background."""
+    message = {"role": "user", "content": [{"type": "text", "text": task}], "run": True}
+    reply = client.post("/app-conversations", json={"initial_message": message, **request})
+    assert reply.is_success, reply.text
+    return str(reply.json()["id"])
+
+
+def start_task(client: httpx.Client, conversation_id: str) -> Json:
+    task: Json = client.get("/app-conversations/start-tasks", params={"ids": conversation_id}).json()[0]
+    return task
+
+
+def conversation(client: httpx.Client, conversation_id: str) -> Json:
+    found: Json = client.get("/app-conversations", params={"ids": conversation_id}).json()[0]
+    return found
+
+
+def events(client: httpx.Client, conversation_id: str) -> list[Json]:
+    """The whole log as the app server holds it, oldest first."""
+    return list(_pages(client, f"/conversation/{conversation_id}/events/search"))
+
+
+def wait_for_status(client: httpx.Client, conversation_id: str, status: str, *, timeout: float = 60) -> Json:
+    """The conversation once its execution status is `status`."""
+
+    def reached() -> bool:
+        return bool(conversation(client, conversation_id)["execution_status"] == status)
+
+    def story() -> str:
+        task, found = start_task(client, conversation_id), conversation(client, conversation_id)
+        return f"status {status}; start: {json.dumps(task, indent=1)}\n{json.dumps(found, indent=1)}"
+
+    wait_until(reached, timeout, story)
+    return conversation(client, conversation_id)
+
+
+def wait_until(is_true: Callable[[], bool], timeout: float, what: Callable[[], str]) -> None:
+    """Returns once `is_true`; asks again every 50 ms."""
+    deadline = time.monotonic() + timeout
+    while not is_true():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {timeout:.0f} s for {what()}")
+        time.sleep(0.05)
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _pages(client: httpx.Client, path: str) -> Iterator[Json]:
+    page_id: str | None = None
+    while True:
+        params = {"sort_order": "TIMESTAMP", **({"page_id": page_id} if page_id else {})}
+        page = client.get(path, params=params).raise_for_status().json()
+        yield from page["items"]
+        page_id = page["next_page_id"]
+        if page_id is None:
+            return
