@@ -95,6 +95,11 @@ class Database:
         async with self._read() as session:
             yield session
 
+    @property
+    def sqlite_file(self) -> str | None:
+        """The path of the database file; None on PostgreSQL."""
+        return self.engine.url.database if self.engine.dialect.name == "sqlite" else None
+
     async def close(self) -> None:
         await self.engine.dispose()
 
@@ -127,7 +132,8 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     # We begin transactions ourselves (below); the driver must not.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+    # The write-ahead log is a property of the file: migrate() switches it on once.
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -2,11 +2,14 @@
 
 import asyncio
 import importlib
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random
 
 from app_server.database import Database
 
@@ -18,6 +21,8 @@ _POSTGRES_LOCK = 7_164_301
 
 async def migrate(database: Database) -> None:
     """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it."""
+    if database.sqlite_file:
+        await asyncio.to_thread(_use_write_ahead_log, database.sqlite_file)
     if not await is_current(database):
         await asyncio.to_thread(importlib.import_module, "alembic.command")
         async with database.engine.begin() as connection:
@@ -41,6 +46,18 @@ def _current_revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+# Unlike every other statement, this switch does not wait for a lock but fails at once.
+@retry(
+    retry=retry_if_exception_type(sqlite3.OperationalError),
+    stop=stop_after_delay(30),
+    wait=wait_random(0.01, 0.1),
+    reraise=True,
+)
+def _use_write_ahead_log(file: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
 
 
 async def _wait_for_other_servers(connection: AsyncConnection) -> None:
