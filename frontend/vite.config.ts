@@ -1,8 +1,9 @@
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { fileURLToPath, URL } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig } from 'vite'
 
+// What this file imports stands under "dependencies": the product is built without the development tools.
 export default defineConfig({
   plugins: [react(), tailwindcss()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
@@ -14,12 +15,5 @@ export default defineConfig({
     // The colour tokens rest on CSS light-dark(), which these versions know.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     sourcemap: false,
-  },
-  test: {
-    environment: 'jsdom',
-    setupFiles: ['src/test/setup.ts'],
-    include: ['src/**/*.test.{ts,tsx}'],
-    restoreMocks: true,
-    testTimeout: 15_000,
   },
 })

@@ -40,6 +40,25 @@ test('a used link explains itself and names the command that makes a new one', a
   expect(screen.getByText('slipway sign-in-link')).toBeVisible()
 })
 
+test('a link is kept and can be tried again when the server could not be reached', async () => {
+  let reachable = false
+  const { user } = renderApp({
+    url: '/sign-in#token=once-only',
+    user: null,
+    extra: [
+      http.post(ENDPOINT, () => {
+        if (!reachable) return HttpResponse.error()
+        server.use(...handlers())
+        return HttpResponse.json(fakeUser())
+      }),
+    ],
+  })
+  expect(await screen.findByRole('alert')).toHaveTextContent('The server cannot be reached.')
+  reachable = true
+  await user.click(screen.getByRole('button', { name: 'Try again' }))
+  expect(await screen.findByRole('heading', { name: 'What should be done?' })).toBeVisible()
+})
+
 test('somebody who is not signed in is led to the explanation of how to', async () => {
   const { router } = renderApp({ url: '/settings', user: null })
   expect(await screen.findByText(/terminal prints a link/)).toBeVisible()

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { isApiError } from '@/api/errors'
 import { useSignIn } from '@/api/users'
 import { ErrorState } from '@/ui/error-state'
 import { Spinner } from '@/ui/spinner'
@@ -31,6 +32,15 @@ export function SignInCard({ onSignedIn }: { onSignedIn: () => void }) {
       </p>
     )
   }
+  if (token && isUnanswered(signIn.error)) {
+    return (
+      <ErrorState
+        error={signIn.error}
+        title={t('sign_in.unreachable')}
+        onRetry={() => signIn.mutate(token, { onSuccess: onSignedIn })}
+      />
+    )
+  }
   if (signIn.isError) {
     return (
       <div className="flex flex-col gap-4">
@@ -41,6 +51,11 @@ export function SignInCard({ onSignedIn }: { onSignedIn: () => void }) {
     )
   }
   return <HowToGetALink />
+}
+
+/** The server never judged the token, so it may still be good. */
+function isUnanswered(error: unknown): boolean {
+  return isApiError(error) && (error.isNetworkFailure || error.status >= 500)
 }
 
 function HowToGetALink() {
