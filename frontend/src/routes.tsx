@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react'
 import type { RouteObject } from 'react-router'
+import { Launching } from './routes/launching'
 import { RouteError } from './routes/route-error'
 import { Shell } from './routes/shell'
 
@@ -9,6 +10,7 @@ export const SIGN_IN_PATH = '/sign-in'
 export const routes: RouteObject[] = [
   {
     errorElement: <RouteError />,
+    hydrateFallbackElement: <Launching />,
     children: [
       { path: SIGN_IN_PATH, lazy: page(() => import('./routes/sign-in').then((m) => m.SignInRoute)) },
       {

@@ -10,7 +10,7 @@ import { Drawer } from '@/features/shell/drawer'
 import { Sidebar } from '@/features/shell/sidebar'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { ErrorState } from '@/ui/error-state'
-import { Logo } from '@/ui/logo'
+import { Launching } from './launching'
 
 const Palette = lazy(() => import('@/features/palette/palette').then((m) => ({ default: m.Palette })))
 
@@ -26,14 +26,6 @@ export function Shell() {
     <main className="mx-auto grid min-h-full max-w-xl place-content-center p-6">
       <ErrorState error={user.error} title={t('error.load_user')} onRetry={() => void user.refetch()} />
     </main>
-  )
-}
-
-function Launching() {
-  return (
-    <div role="status" aria-label="Slipway" className="grid h-full place-items-center">
-      <Logo className="size-10 animate-pulse" />
-    </div>
   )
 }
 
