@@ -23,11 +23,15 @@ def test_a_captured_event_survives_parsing_and_encoding_unchanged(name: str):
     assert json.loads(encoded) == example
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+# Kinds that only pass through keep the order they came in.
+OWN_KINDS = [
+    name for name, each in EXAMPLES.items() if not isinstance(parse_event(json.dumps(each)), OtherEvent)
+]
+
+
+@pytest.mark.parametrize("name", OWN_KINDS)
 def test_the_fields_stand_in_the_protocols_order(name: str):
     example = EXAMPLES[name]
-    if isinstance(parse_event(json.dumps(example)), OtherEvent):
-        pytest.skip("kept as it came")
 
     assert list(json.loads(encode(parse_event(json.dumps(example))))) == list(example)
 

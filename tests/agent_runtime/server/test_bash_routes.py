@@ -63,7 +63,7 @@ async def test_a_command_gives_one_output_as_on_the_wire(client: httpx.AsyncClie
         (r"printf '\xff'", 0, "\ufffd", None),
     ],
 )
-async def test_output_streams_and_exit_codes_are_kept_apart(  # noqa: PLR0917
+async def test_output_streams_and_exit_codes_are_kept_apart(
     client, tmp_path, command, exit_code, stdout, stderr
 ):
     output = await execute(client, command)

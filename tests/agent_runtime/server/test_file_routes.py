@@ -92,9 +92,7 @@ async def test_nothing_outside_the_roots_is_reached(client, root: Path):
         ("POST", "upload", "{root}/x", 422, "validation_failed"),
     ],
 )
-async def test_bad_requests_are_problems(  # noqa: PLR0917
-    client, root: Path, method, route, path, status, code
-):
+async def test_bad_requests_are_problems(client, root: Path, method, route, path, status, code):
     (root / "file").touch()
     reply = await client.request(method, f"/api/file/{route}", params={"path": path.format(root=root)})
     assert (reply.status_code, reply.json()["code"]) == (status, code)

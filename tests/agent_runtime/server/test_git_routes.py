@@ -68,9 +68,7 @@ async def test_the_whole_change_is_a_patch(client: httpx.AsyncClient, root: Path
         ("file/archive", {"path": "{root}", "base_ref": "missing"}, 404, "unknown_ref"),
     ],
 )
-async def test_what_is_not_there_is_a_problem(  # noqa: PLR0917
-    client, root: Path, route, params, status, code
-):
+async def test_what_is_not_there_is_a_problem(client, root: Path, route, params, status, code):
     filled = {name: value.format(root=root) for name, value in params.items()}
     reply = await client.get(f"/api/{route}", params=filled)
     assert (reply.status_code, reply.json()["code"]) == (status, code)
