@@ -12,6 +12,4 @@ try:
     import ensurepip  # noqa: F401
     import venv  # noqa: F401
 except ModuleNotFoundError:
-    sys.exit(
-        "Python cannot make virtual environments here. On Debian and Ubuntu: sudo apt-get install python3-venv"
-    )
+    sys.exit("Python cannot make virtual environments here. On Debian: sudo apt-get install python3-venv")
