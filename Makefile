@@ -38,6 +38,7 @@ lint: $(VENV)/.dev frontend/node_modules/.dev ## Formatting, lint, types, layers
 	$(BIN)/lint-imports
 	$(NPM) run lint
 	$(NPM) run typecheck
+	$(NPM) run generate:check
 
 format: $(VENV)/.dev ## Format the Python code
 	$(BIN)/ruff format .
@@ -87,6 +88,6 @@ frontend/node_modules/.dev: frontend/package-lock.json
 	cd frontend && { npm ci 2>/dev/null || npm install --no-save; }
 	@touch $@ frontend/node_modules/.product
 
-frontend/dist/index.html: frontend/node_modules/.product $(FRONTEND_SOURCES)
+frontend/dist/index.html: frontend/node_modules/.product frontend/package.json $(FRONTEND_SOURCES)
 	$(NPM) run build
 	@touch $@

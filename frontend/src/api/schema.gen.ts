@@ -232,6 +232,28 @@ export interface paths {
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/execute-bash-command": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Execute Bash Command
+         * @description Runs a command in the conversation's directory, in a shell of its own; the agent does not see it.
+         *
+         *     `exit_code` is -1 when it was ended at its timeout.
+         */
+        post: operations["execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/git/changes": {
         parameters: {
             query?: never;
@@ -771,6 +793,38 @@ export interface components {
             /** Updated At */
             updated_at: string;
         };
+        /**
+         * BashOutput
+         * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
+         */
+        BashOutput: {
+            /** Command Id */
+            command_id: string;
+            /** Exit Code */
+            exit_code?: number | null;
+            /** Id */
+            id?: string;
+            /**
+             * Kind
+             * @default BashOutput
+             * @constant
+             */
+            kind: "BashOutput";
+            /**
+             * Order
+             * @default 0
+             */
+            order: number;
+            /** Stderr */
+            stderr?: string | null;
+            /** Stdout */
+            stdout?: string | null;
+            /**
+             * Timestamp
+             * Format: date-time
+             */
+            timestamp?: string;
+        };
         /** CreateApiKey */
         CreateApiKey: {
             /** Name */
@@ -825,6 +879,16 @@ export interface components {
          * @enum {string}
          */
         EventSortOrder: "TIMESTAMP" | "TIMESTAMP_DESC";
+        /** ExecuteCommandRequest */
+        ExecuteCommandRequest: {
+            /** Command */
+            command: string;
+            /**
+             * Timeout
+             * @default 300
+             */
+            timeout: number;
+        };
         /**
          * GitChange
          * @description One changed path of a repository, relative to its root.
@@ -1736,6 +1800,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AppConversation"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExecuteCommandRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BashOutput"];
                 };
             };
             /** @description A problem (RFC 9457) */
