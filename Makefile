@@ -10,7 +10,7 @@ NPM := cd frontend && npm
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-python test-frontend check lint format images base-image api locks clean
+.PHONY: help run demo frontend test test-python test-frontend check lint format images base-image api locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,8 @@ run: $(VENV)/.product frontend/dist/index.html ## Set up what the product needs 
 
 demo: $(VENV)/.product ## Do the main job headless with the recorded model (ARGS="--sandbox docker|process")
 	@exec $(BIN)/slipway demo $(ARGS)
+
+frontend: frontend/dist/index.html ## Build the front end
 
 test: test-python test-frontend ## Run every test: Python, front end, real browser
 
