@@ -1,0 +1,121 @@
+"""The whole path as a person walks it, in a real Chromium."""
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import Visitor, visitor
+from tests.support.scripted_llm import ScriptedLLM, call
+from tests.support.server import AppServerProcess, start_conversation, wait_for_status
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+AGENT_TIMEOUT_MS = 60_000
+RECONNECTS = 100
+STEPS = 40
+
+
+def open_conversation(someone: Visitor, server: AppServerProcess, conversation_id: str) -> Page:
+    someone.sign_in(server)
+    someone.page.goto(f"{server.url}/conversations/{conversation_id}")
+    return someone.page
+
+
+def reconnect(page: Page) -> None:
+    """What a laptop that wakes up does: drops its connection and resumes the stream over a new one."""
+    with page.expect_websocket() as opening:
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+    opening.value.wait_for_event("framereceived")
+
+
+def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppServerProcess) -> None:
+    with visitor() as someone:
+        page = someone.page
+        page.goto(server.sign_in_link())
+        expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()
+        expect(page.get_by_text("not isolated").first).to_be_visible()
+        expect(page.get_by_role("button", name="Add a model").first).to_be_visible()
+        someone.photograph("home")
+
+        page.get_by_role("button", name="Start the demo").click()
+        expect(page).to_have_url(re.compile(r"/conversations/[0-9a-f]{32}$"))
+        expect(page.get_by_text("Start the sandbox")).to_be_visible()
+        someone.photograph("start")
+        expect(page.get_by_text("Recording").first).to_be_visible()
+
+        expect(page.get_by_text("all seven tests pass").first).to_be_visible(timeout=AGENT_TIMEOUT_MS)
+        changes = page.get_by_role("tabpanel", name="Changes")
+        expect(changes.get_by_text("voyage/duration.py")).to_be_visible()
+        expect(changes.get_by_text("divmod(round(seconds), 60)")).to_be_visible()
+        someone.photograph("chat")
+
+        page.reload()
+        expect(page.get_by_text("all seven tests pass").first).to_be_visible()
+        assert someone.complaints == []
+
+
+def test_without_a_session_there_is_only_the_way_to_sign_in(server: AppServerProcess) -> None:
+    with visitor() as someone:
+        someone.page.goto(server.url)
+        expect(someone.page.get_by_role("heading", name="Sign in")).to_be_visible()
+        someone.photograph("sign-in")
+
+
+def test_a_link_works_once(server: AppServerProcess) -> None:
+    link = server.new_sign_in_link()
+    with visitor() as first:
+        first.page.goto(link)
+        expect(first.page.get_by_role("link", name="New task")).to_be_visible()
+    with visitor() as second:
+        second.page.goto(link)
+        expect(second.page.get_by_text("does not work any more")).to_be_visible()
+
+
+def test_a_failed_start_shows_its_stage_cause_and_fix_and_can_be_retried(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, repository: Path
+) -> None:
+    scripted_llm.script(call("finish", message="Up at last."))
+    with scripted_server.client() as client, visitor() as someone:
+        task = start_conversation(
+            client, "hello", selected_repository=str(repository), selected_branch="no-such-branch"
+        )
+        page = open_conversation(someone, scripted_server, task)
+        failure = page.get_by_role("alert").filter(has_text="no-such-branch")
+        expect(failure).to_be_visible()
+        expect(failure.get_by_text("main", exact=False).first).to_be_visible()
+        someone.photograph("start-failed")
+
+        subprocess.run(["git", "-C", str(repository), "branch", "no-such-branch"], check=True)
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_text("Up at last.").first).to_be_visible(timeout=AGENT_TIMEOUT_MS)
+
+
+def test_a_browser_that_reconnects_a_hundred_times_ends_with_exactly_the_log(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(
+        # Slow enough that the run goes on while the browser comes and goes.
+        *[
+            replace(
+                call("terminal", command=f"echo {step}", thought=f"Thought {step}. {'And so on. ' * 10}"),
+                piece_delay_seconds=0.01,
+            )
+            for step in range(STEPS)
+        ],
+        call("finish", message="The end."),
+    )
+    # So tall that no row is left out of the document.
+    with scripted_server.client() as client, visitor({"width": 1440, "height": 40_000}) as someone:
+        conversation_id = start_conversation(client, "forty steps")
+        page = open_conversation(someone, scripted_server, conversation_id)
+        for _ in range(RECONNECTS):
+            reconnect(page)
+        wait_for_status(client, conversation_id, "finished")
+        expect(page.get_by_text("The end.").first).to_be_visible(timeout=AGENT_TIMEOUT_MS)
+
+        shown = re.findall(r"Thought (\d+)\.", page.get_by_role("main").inner_text())
+        assert [int(step) for step in shown] == list(range(STEPS))

@@ -1,0 +1,66 @@
+"""A real headless Chromium, the system's own, as a fresh visitor for each test."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect, sync_playwright
+
+from tests.support.requirements import CHROMIUM
+from tests.support.server import AppServerProcess
+
+Theme = Literal["light", "dark"]
+
+DESKTOP = ViewportSize(width=1440, height=900)
+PHONE = ViewportSize(width=390, height=844)
+SCREENSHOTS = Path(__file__).parents[2] / "test-results"
+
+# Without them Chromium tries to reach its vendor at every start.
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Visitor:
+    """A page, and everything that went wrong in it."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.page: Page = context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on(
+            "console", lambda message: message.type == "error" and self.complaints.append(message.text)
+        )
+
+    def sign_in(self, server: AppServerProcess) -> None:
+        self.page.goto(server.new_sign_in_link())
+        expect(self.page).to_have_url(re.compile(r"://[^/]+/$"))
+
+    def photograph(self, name: str) -> None:
+        """Pictures of the page in both themes and both widths; none may scroll sideways."""
+        SCREENSHOTS.mkdir(exist_ok=True)
+        for theme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=theme)
+            for size in (PHONE, DESKTOP):
+                self.page.set_viewport_size(size)
+                self.page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{size['width']}.png")
+                overflow = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+                assert overflow <= 0, f"{name} is {overflow} px too wide at {size['width']} px"
+
+
+@contextmanager
+def visitor(viewport: ViewportSize = DESKTOP) -> Iterator[Visitor]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        try:
+            yield Visitor(browser.new_context(viewport=viewport))
+        finally:
+            browser.close()
