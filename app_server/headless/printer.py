@@ -17,11 +17,11 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
 STAGE_NAMES = {
     "WORKING": "Prepare",
     "WAITING_FOR_SANDBOX": "Start the sandbox",
-    "PREPARING_REPOSITORY": "Bring in the repository",
-    "RUNNING_SETUP_SCRIPT": "Run the set-up script",
-    "SETTING_UP_GIT_HOOKS": "Set up git hooks",
-    "SETTING_UP_SKILLS": "Set up skills",
-    "STARTING_CONVERSATION": "Start the conversation",
+    "PREPARING_REPOSITORY": "Fetch the repository",
+    "RUNNING_SETUP_SCRIPT": "Run the setup script",
+    "SETTING_UP_GIT_HOOKS": "Install the Git hooks",
+    "SETTING_UP_SKILLS": "Load the skills",
+    "STARTING_CONVERSATION": "Start the agent",
 }
 
 
