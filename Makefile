@@ -91,5 +91,5 @@ frontend/node_modules/.dev: frontend/package-lock.json
 	@touch $@ frontend/node_modules/.product
 
 frontend/dist/index.html: frontend/node_modules/.product frontend/package.json $(FRONTEND_SOURCES)
-	$(NPM) run build
+	$(NPM) run build --silent -- --logLevel warn
 	@touch $@
