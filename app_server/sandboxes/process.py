@@ -25,6 +25,7 @@ from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
 
+SPEC_ID = "process"
 LOOPBACK = "127.0.0.1"
 STOP_SECONDS = 5.0
 POLL_SECONDS = 0.02
@@ -90,7 +91,7 @@ class ProcessBackend:
             ) from error
         self._handles[sandbox_id] = handle
         return Machine(
-            spec_id="process",
+            spec_id=SPEC_ID,
             url=f"http://{LOOPBACK}:{handle.port}",
             working_root=str(folder / "workspace" / "project"),
             inner_url=self._inner_url,

@@ -1,17 +1,17 @@
-"""Reading sandboxes. They come and go with their conversations."""
+"""The user's sandboxes. They come and go with their conversations."""
 
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from sqlalchemy import select, tuple_
 
 from app_server.database import ReadSession
-from app_server.errors import BadRequest
+from app_server.errors import BadRequest, NotFound
 from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.schemas import SandboxInfo, SandboxPage
+from app_server.sandboxes.schemas import SandboxInfo, SandboxPage, SandboxResumed
 from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
@@ -46,6 +46,17 @@ async def get_sandboxes(
     query = select(Sandbox).where(Sandbox.user_id == user.id, Sandbox.id.in_(ids))
     found = {sandbox.id: SandboxInfo.of(sandbox) for sandbox in (await session.execute(query)).scalars()}
     return [found.get(sandbox_id) for sandbox_id in ids]
+
+
+@router.post("/{sandbox_id}/resume")
+async def resume_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxResumed:
+    """Brings a sandbox up again that was given up after too many crashes. Answers at once."""
+    async with request.state.database.read() as session:
+        sandbox = await session.get(Sandbox, sandbox_id)
+    if sandbox is None or sandbox.user_id != user.id:
+        raise NotFound("No such sandbox.", code="sandbox_not_found")
+    await request.state.sandboxes.resume(sandbox_id)
+    return SandboxResumed()
 
 
 def _position(page_id: str) -> tuple[datetime, UUID]:

@@ -29,4 +29,8 @@ class SandboxInfo(BaseModel):
         )
 
 
+class SandboxResumed(BaseModel):
+    success: bool = True
+
+
 SandboxPage = Page[SandboxInfo]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import httpx
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.background import Background
@@ -21,6 +21,7 @@ from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.backend import Backend, Machine, Report, SandboxKind
 from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.sandboxes.process import ProcessBackend
 from app_server.users.tokens import new_token, token_hash
 
@@ -141,7 +142,7 @@ class Sandboxes:
     async def check(self) -> None:
         """One round of the monitor: what ought to run and does not is brought up again, in the background."""
         async with self._database.read() as session:
-            query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.RUNNING)
+            query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.RUNNING, self._is_of_this_kind())
             wanted = set((await session.execute(query)).scalars())
         quiet = wanted - self._reviving - self._deleting
         known = {sandbox_id for sandbox_id in quiet if sandbox_id in self._running}
@@ -154,6 +155,19 @@ class Sandboxes:
         for sandbox_id in dead | (quiet - known):
             self._reviving.add(sandbox_id)
             self._background.start(self._revive(sandbox_id, died=sandbox_id in dead), name="revive sandbox")
+
+    async def resume(self, sandbox_id: UUID) -> None:
+        """Lets a sandbox that was given up run again: the monitor's next round brings it up.
+
+        Raises NotFound when there is none.
+        """
+        async with self._database.session() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+            if sandbox is None:
+                raise NotFound("No such sandbox.")
+            if sandbox.status == SandboxStatus.ERROR:
+                sandbox.status, sandbox.error = SandboxStatus.RUNNING, None
+        self._crashes.pop(sandbox_id, None)
 
     async def close(self) -> None:
         """Ends the machines that need this process. Their rows stay RUNNING: the next start revives them."""
@@ -168,7 +182,15 @@ class Sandboxes:
             return await self._start_machine(sandbox_id, report)
 
     async def _start_machine(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
-        session_key = await self._session_key(sandbox_id)
+        sandbox = await self._require(sandbox_id)
+        if (sandbox.spec_id == PROCESS) != (self._backend.kind.backend == PROCESS):
+            # Brought up by the other backend it would be an empty one, and its conversation lost.
+            raise StartFailure(
+                "sandbox_start_failed",
+                f"The workspace of this conversation lies in a sandbox of another kind ({sandbox.spec_id}).",
+                fix="Start Slipway with the SLIPWAY_SANDBOX that it was started with.",
+            )
+        session_key = self._cipher.decrypt(sandbox.encrypted_session_key)
         machine = await self._backend.start(sandbox_id, session_key, report)
         client = AgentClient(self._http, machine.url, session_key)
         running = RunningSandbox(sandbox_id, machine.working_root, machine.inner_url, client)
@@ -236,12 +258,16 @@ class Sandboxes:
         words = await self._backend.last_words(sandbox_id)
         return StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
 
-    async def _session_key(self, sandbox_id: UUID) -> str:
+    async def _require(self, sandbox_id: UUID) -> Sandbox:
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
         if sandbox is None or sandbox_id in self._deleting:
             raise NotFound("No such sandbox.")
-        return self._cipher.decrypt(sandbox.encrypted_session_key)
+        return sandbox
+
+    def _is_of_this_kind(self) -> ColumnElement[bool]:
+        is_process = Sandbox.spec_id == PROCESS
+        return is_process if self._backend.kind.backend == PROCESS else ~is_process
 
     async def _save(
         self,

@@ -502,6 +502,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandboxes/{sandbox_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Sandbox
+         * @description Brings a sandbox up again that was given up after too many crashes. Answers at once.
+         */
+        post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/profiles": {
         parameters: {
             query?: never;
@@ -1076,6 +1096,14 @@ export interface components {
          * @enum {string}
          */
         Role: "owner" | "admin" | "member" | "viewer";
+        /** SandboxResumed */
+        SandboxResumed: {
+            /**
+             * Success
+             * @default true
+             */
+            success: boolean;
+        };
         /**
          * SandboxStatus
          * @enum {string}
@@ -2265,6 +2293,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_SandboxInfo_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxResumed"];
                 };
             };
             /** @description A problem (RFC 9457) */

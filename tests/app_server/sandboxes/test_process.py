@@ -11,9 +11,10 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import update
 
 from app_server.errors import Conflict, NotFound, StartFailure
-from app_server.sandboxes.models import SandboxStatus
+from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import MAX_RESTARTS, Sandboxes
 from tests.app_server.sandboxes.conftest import House, eventually
 
@@ -163,8 +164,27 @@ async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) 
         assert row.error["code"] == "sandbox_start_failed"
         assert f"restarted {MAX_RESTARTS} times" in row.error["cause"]
         assert "Uvicorn running" in row.error["output"]
-        revived = await sandboxes.bring_up(running.id, house.reports.append)
-        assert (await revived.client.execute_command("true")).exit_code == 0
+
+        await sandboxes.resume(running.id)
+        await eventually(lambda: is_up(sandboxes, running.id), step=sandboxes.check)
+        revived = sandboxes.client(running.id)
+        assert (await revived.execute_command("true")).exit_code == 0
+
+
+async def test_a_workspace_of_another_kind_is_never_replaced_by_an_empty_one(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        sandbox_id = await house.create(sandboxes)
+        async with house.database.session() as session:
+            await session.execute(
+                update(Sandbox)
+                .where(Sandbox.id == sandbox_id)
+                .values(spec_id="slipway-sandbox:0123", status=SandboxStatus.RUNNING)
+            )
+        await sandboxes.check()
+        assert not await is_up(sandboxes, sandbox_id)
+        with pytest.raises(StartFailure, match="another kind") as failure:
+            await sandboxes.bring_up(sandbox_id, house.reports.append)
+        assert "SLIPWAY_SANDBOX" in failure.value.fix
 
 
 async def test_a_stranger_with_a_recycled_pid_is_never_killed(house: House) -> None:

@@ -11,6 +11,7 @@ from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from app_server.users.tokens import new_token, token_hash
 from tests.app_server.conftest import App
+from tests.app_server.problems import assert_problem
 
 
 async def make_sandbox(database: Database, user: User) -> tuple[UUID, str]:
@@ -73,6 +74,23 @@ async def test_bad_page_ids_and_ids_are_problems(client: httpx.AsyncClient) -> N
         assert (reply.status_code, reply.json()["code"]) == (400, "bad_page_id")
     assert (await client.get("/api/v1/sandboxes", params={"id": "nonsense"})).status_code == 422
     assert (await client.get("/api/v1/sandboxes")).status_code == 422
+
+
+async def test_a_sandbox_that_was_given_up_can_be_resumed_by_its_owner_alone(
+    app: App, owner: User, client: httpx.AsyncClient
+) -> None:
+    database: Database = app.state["database"]
+    mine, _ = await make_sandbox(database, owner)
+    foreign, _ = await make_sandbox(database, await make_stranger(database))
+    async with database.session() as session:
+        (await session.get_one(Sandbox, mine)).status = SandboxStatus.ERROR
+
+    assert (await client.post(f"/api/v1/sandboxes/{mine.hex}/resume")).json() == {"success": True}
+
+    async with database.read() as session:
+        assert (await session.get_one(Sandbox, mine)).status != SandboxStatus.ERROR
+    for other in (foreign, uuid4()):
+        assert_problem(await client.post(f"/api/v1/sandboxes/{other.hex}/resume"), 404, "sandbox_not_found")
 
 
 async def test_sandboxes_are_for_the_signed_in_only(anonymous: httpx.AsyncClient) -> None:
