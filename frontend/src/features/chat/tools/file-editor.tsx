@@ -6,6 +6,7 @@ import { InlineDiff } from '../inline-diff'
 import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
+import { useShortPath } from '../short-path'
 import { ToolCard } from '../tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
@@ -22,6 +23,7 @@ const ICONS = {
 export function FileEditorTool({ event, outcome, state, action }: ToolProps<FileAction>) {
   const { t } = useTranslation()
   const Icon = ICONS[action.command] ?? FileText
+  const shownPath = useShortPath(action.path)
   const observation = observationOf(outcome)
   const text = contentText(observation?.content ?? [])
   const diff = state === 'failed' ? [] : changedLines(action, observation)
@@ -32,7 +34,7 @@ export function FileEditorTool({ event, outcome, state, action }: ToolProps<File
         <>
           <span className="text-muted">{t(`file.${action.command}`, { defaultValue: action.command })}</span>{' '}
           <span className="font-mono text-xs" title={action.path}>
-            {action.path}
+            {shownPath}
           </span>
         </>
       }

@@ -1,0 +1,24 @@
+import { useConversation } from '@/events/use-conversation'
+import { repositoryName } from '@/lib/repository-name'
+
+/** Where every sandbox keeps the conversation's files, wherever its own root may lie. */
+const PROJECT = /^.*?\/workspace\/project(?=\/|$)\/?/
+
+/**
+ * `path` as people say it: relative to the conversation's directory, which is the repository's where there is one.
+ * Paths outside of it stay whole.
+ */
+export function shortPath(path: string, repository: string | null): string {
+  if (!PROJECT.test(path)) return path
+  const inProject = path.replace(PROJECT, '').replace(/\/$/, '')
+  const directory = repository && repositoryName(repository).split('/').at(-1)
+  if (inProject === '' || inProject === directory) return directory || '.'
+  return directory && inProject.startsWith(`${directory}/`)
+    ? inProject.slice(directory.length + 1)
+    : inProject
+}
+
+export function useShortPath(path: string): string {
+  const repository = useConversation(({ view }) => view.conversation?.selected_repository ?? null)
+  return shortPath(path, repository)
+}
