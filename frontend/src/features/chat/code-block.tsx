@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { copyText } from '@/lib/copy-text'
 import { IconButton } from '@/ui/icon-button'
 import { ScrollPre } from '@/ui/scroll-pre'
+import { Code } from './code'
 
 export interface CodeBlockProps {
   text: string
@@ -12,11 +13,13 @@ export interface CodeBlockProps {
 
 export function CodeBlock({ text, language }: CodeBlockProps) {
   return (
-    <div className="group/code relative my-2">
-      {language && <span className="eyebrow absolute top-2 right-11 opacity-70">{language}</span>}
-      <CopyButton text={text} className="absolute top-0.5 right-0.5" />
-      <ScrollPre className="rounded-lg border border-border bg-sunken p-3 pr-24 font-mono text-[0.8125rem] leading-relaxed">
-        <code>{text}</code>
+    <div className="my-2 overflow-hidden rounded-lg border border-border bg-sunken">
+      <div className="flex h-8 items-center justify-between border-b border-border pr-1 pl-3">
+        <span className="eyebrow truncate">{language}</span>
+        <CopyButton text={text} />
+      </div>
+      <ScrollPre dir="ltr" className="p-3 font-mono text-[0.8125rem] leading-relaxed">
+        <Code text={text} language={language} />
       </ScrollPre>
     </div>
   )

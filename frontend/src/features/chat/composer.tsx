@@ -51,6 +51,7 @@ export function Composer() {
       <textarea
         ref={input}
         rows={1}
+        dir="auto"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={handleKeyDown}

@@ -13,9 +13,21 @@ const COMPONENTS: Components = {
   ),
   pre: ({ children }) => <>{children}</>,
   code: ({ className, children }) => <Code className={className} text={String(children)} />,
-  p: ({ children }) => <p className="my-2 first:mt-0 last:mb-0">{children}</p>,
-  ul: ({ children }) => <ul className="my-2 list-disc space-y-1 pl-5">{children}</ul>,
-  ol: ({ children }) => <ol className="my-2 list-decimal space-y-1 pl-5">{children}</ol>,
+  p: ({ children }) => (
+    <p dir="auto" className="my-2 first:mt-0 last:mb-0">
+      {children}
+    </p>
+  ),
+  ul: ({ children }) => (
+    <ul dir="auto" className="my-2 list-disc space-y-1 ps-5">
+      {children}
+    </ul>
+  ),
+  ol: ({ children }) => (
+    <ol dir="auto" className="my-2 list-decimal space-y-1 ps-5">
+      {children}
+    </ol>
+  ),
   h1: ({ children }) => <h3 className="mt-4 mb-2 text-lg font-semibold first:mt-0">{children}</h3>,
   h2: ({ children }) => <h3 className="mt-4 mb-2 font-semibold first:mt-0">{children}</h3>,
   h3: ({ children }) => <h4 className="mt-3 mb-1 font-semibold first:mt-0">{children}</h4>,
@@ -25,7 +37,7 @@ const COMPONENTS: Components = {
   hr: () => <hr className="my-4" />,
   table: ({ children }) => (
     <div className="my-2 overflow-x-auto">
-      <table className="text-sm">{children}</table>
+      <table className="text-sm wrap-normal">{children}</table>
     </div>
   ),
   th: ({ children }) => (
@@ -36,9 +48,11 @@ const COMPONENTS: Components = {
 
 export const MarkdownContent = memo(function MarkdownContent({ text }: { text: string }) {
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
-      {text}
-    </ReactMarkdown>
+    <div className="wrap-anywhere">
+      <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
+        {text}
+      </ReactMarkdown>
+    </div>
   )
 })
 

@@ -7,7 +7,7 @@ const MarkdownContent = lazy(() =>
 /** Text of the agent. Reads as plain text until the markdown renderer, which is not part of the first load, is there. */
 export function Markdown({ text }: { text: string }) {
   return (
-    <Suspense fallback={<p className="whitespace-pre-wrap">{text}</p>}>
+    <Suspense fallback={<p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}>
       <MarkdownContent text={text} />
     </Suspense>
   )
