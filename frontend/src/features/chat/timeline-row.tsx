@@ -2,6 +2,8 @@ import { Braces } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { TimelineItem } from '@/events/reduce'
+import { agentStatus } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
 import { EventRow } from './event-row'
@@ -19,7 +21,6 @@ export interface TimelineRowProps {
 
 /** One row of the timeline, whatever it is. A renderer that trips over its event takes nothing else down. */
 export const TimelineRow = memo(function TimelineRow({ row, start }: TimelineRowProps) {
-  const { t } = useTranslation()
   switch (row.type) {
     case 'start':
       return start
@@ -30,9 +31,15 @@ export const TimelineRow = memo(function TimelineRow({ row, start }: TimelineRow
     case 'outgoing':
       return <OwnOutgoingRow message={row.message} />
     case 'first_message':
-      return <UserBubble text={row.text} footer={t('chat.outgoing.queued')} />
+      return <FirstMessageRow text={row.text} />
   }
 })
+
+function FirstMessageRow({ text }: { text: string }) {
+  const { t } = useTranslation()
+  const hasFailed = useConversation((state) => agentStatus(state) === 'start_failed')
+  return <UserBubble text={text} footer={t(hasFailed ? 'chat.outgoing.held' : 'chat.outgoing.queued')} />
+}
 
 function OwnOutgoingRow({ message }: { message: Extract<Row, { type: 'outgoing' }>['message'] }) {
   const { retry, takeBack } = useOutgoing()

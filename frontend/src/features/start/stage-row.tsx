@@ -10,10 +10,12 @@ import { stageElapsedMs } from './stages'
 export interface StageRowProps {
   stage: StartStage
   now: number
+  /** Its failure is told in full below the list, so the row need not say it too. */
+  isExplained?: boolean
 }
 
 /** One stage: its state, how long it takes, what it says, and the end of its output on demand. */
-export function StageRow({ stage, now }: StageRowProps) {
+export function StageRow({ stage, now, isExplained = false }: StageRowProps) {
   const { t } = useTranslation()
   const elapsed = stageElapsedMs(stage, now)
   const isQuiet = stage.state === 'pending' || stage.state === 'skipped'
@@ -37,8 +39,8 @@ export function StageRow({ stage, now }: StageRowProps) {
               : elapsed !== null && formatDuration(elapsed)}
           </span>
         </p>
-        {stage.detail && <p className="text-xs break-words text-muted">{stage.detail}</p>}
-        {stage.output && <StageOutput output={stage.output} />}
+        {!isExplained && stage.detail && <p className="text-xs break-words text-muted">{stage.detail}</p>}
+        {!isExplained && stage.output && <StageOutput output={stage.output} />}
       </div>
     </li>
   )

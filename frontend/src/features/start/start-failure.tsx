@@ -24,6 +24,8 @@ export function StartFailure({ taskId, error, onRetried }: StartFailureProps) {
       </Notice>
       {error.output && (
         <ScrollPre
+          ref={scrollToEnd}
+          role="region"
           aria-label={t('start.output')}
           className="max-h-72 rounded-md border border-border bg-sunken p-3 font-mono text-xs whitespace-pre-wrap"
         >
@@ -42,4 +44,9 @@ export function StartFailure({ taskId, error, onRetried }: StartFailureProps) {
       </Button>
     </div>
   )
+}
+
+/** What went wrong stands in the last lines. */
+function scrollToEnd(output: HTMLElement | null) {
+  if (output) output.scrollTop = output.scrollHeight
 }

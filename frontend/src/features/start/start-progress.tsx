@@ -25,7 +25,7 @@ export function StartProgress({ task, onRetried }: StartProgressProps) {
     >
       <header className="flex items-baseline justify-between gap-3">
         <h2 className="font-medium">{t(isUnderWay ? 'start.title' : 'start.failed_title')}</h2>
-        <span className="font-mono text-xs text-muted tabular-nums">
+        <span className="shrink-0 font-mono text-xs text-muted tabular-nums">
           {formatDuration(startElapsedMs(task, now))}
         </span>
       </header>
@@ -39,7 +39,12 @@ function StageList({ task, now }: { task: StartTask; now: number }) {
   return (
     <ol className="mt-3">
       {task.stages.map((stage) => (
-        <StageRow key={stage.status} stage={stage} now={now} />
+        <StageRow
+          key={stage.status}
+          stage={stage}
+          now={now}
+          isExplained={stage.status === task.error?.stage}
+        />
       ))}
     </ol>
   )
