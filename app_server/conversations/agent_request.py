@@ -23,6 +23,11 @@ def build(
         "base_url": f"{inner_url.rstrip('/')}/llm/{llm_profile}/v1",
         "usage_id": "agent",
         "stream": True,
+        # Between the two stands the gateway: when the app server restarts, it is back within seconds. After
+        # that the waits grow, two minutes in all, for vendors that are overloaded.
+        "num_retries": 8,
+        "retry_multiplier": 1,
+        "retry_min_wait": 1,
     }
     message = request.initial_message
     return StartConversationRequest(
