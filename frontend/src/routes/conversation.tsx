@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useCallback, useEffect, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
 import { conversationQuery, setConversation } from '@/api/conversations'
@@ -15,9 +15,8 @@ import { buttonClass } from '@/ui/button'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { ErrorState } from '@/ui/error-state'
-import { ResizablePanels } from '@/ui/resizable-panels'
 import { SkeletonList } from '@/ui/skeleton'
-import { Tabs } from '@/ui/tabs'
+import { SplitPanels } from '@/ui/split-panels'
 
 const Changes = lazy(() =>
   import('@/features/changes/changes').then((module) => ({ default: module.Changes })),
@@ -71,7 +70,6 @@ function useListedAs(streamed: AppConversation | null) {
 function Panels({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const isWide = useMediaQuery('(min-width: 1100px)')
-  const [tab, setTab] = useState<'chat' | 'changes'>('chat')
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
       <Chat conversationId={conversationId} start={<Start />} />
@@ -84,33 +82,15 @@ function Panels({ conversationId }: { conversationId: string }) {
       </Suspense>
     </ErrorBoundary>
   )
-  const changesTab = { value: 'changes' as const, label: t('changes.title'), content: changes }
-  if (!isWide) {
-    return (
-      <Tabs
-        className="h-full"
-        label={t('chat.panels')}
-        value={tab}
-        onValueChange={setTab}
-        tabs={[{ value: 'chat', label: t('chat.chat'), content: chat }, changesTab]}
-      />
-    )
-  }
   return (
-    <ResizablePanels
+    <SplitPanels
+      main={{ label: t('chat.chat'), content: chat }}
+      side={{ label: t('changes.title'), content: changes }}
+      isSplit={isWide}
       storageKey="slipway.conversation.split"
-      label={t('chat.resize')}
-      initial={58}
-      start={chat}
-      end={
-        <Tabs
-          className="h-full"
-          label={t('chat.panels')}
-          value="changes"
-          onValueChange={() => {}}
-          tabs={[changesTab]}
-        />
-      }
+      label={t('chat.panels')}
+      dividerLabel={t('chat.resize')}
+      initialShare={58}
     />
   )
 }

@@ -1,14 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
+import { useLayoutEffect, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/ui/button'
 import { KeptRow } from './kept-state'
 import type { Row } from './rows'
 import { TimelineRow } from './timeline-row'
+import { AT_END_PX, useFollowedEnd } from './use-followed-end'
 
 const ESTIMATED_ROW_PX = 90
-const AT_END_PX = 60
 
 export interface TimelineProps {
   rows: readonly Row[]
@@ -19,8 +19,6 @@ export interface TimelineProps {
 export function Timeline({ rows, start }: TimelineProps) {
   const { t } = useTranslation()
   const scroller = useRef<HTMLDivElement>(null)
-  /** How many rows there were when the user left the end; null while at the end. */
-  const [leftAt, setLeftAt] = useState<number | null>(null)
   // eslint-disable-next-line react-hooks/incompatible-library -- the list re-renders through the virtualizer's own state
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -37,16 +35,13 @@ export function Timeline({ rows, start }: TimelineProps) {
     initialRect: { width: 800, height: 900 },
   })
 
+  const { leftAt, handleScroll } = useFollowedEnd(scroller, virtualizer, rows.length)
+
   // Who sends a message wants to see it arrive, wherever they had scrolled to.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
   useLayoutEffect(() => {
     if (lastSent !== undefined) virtualizer.scrollToEnd()
   }, [lastSent, virtualizer])
-
-  function handleScroll() {
-    const isAtEnd = virtualizer.isAtEnd(AT_END_PX)
-    setLeftAt((before) => (isAtEnd ? null : (before ?? rows.length)))
-  }
 
   return (
     <div className="relative min-h-0 flex-1">

@@ -1,0 +1,49 @@
+import type { Virtualizer } from '@tanstack/react-virtual'
+import { useLayoutEffect, useRef, useState, type RefObject } from 'react'
+
+/** So close to the end still counts as being there. */
+export const AT_END_PX = 60
+
+export interface FollowedEnd {
+  /** How many rows there were when the user left the end; null while it is followed. */
+  leftAt: number | null
+  handleScroll: () => void
+}
+
+/**
+ * Keeps a list at its end until the user scrolls up. Only going up is leaving: when the window is resized or rows
+ * are measured anew the end moves away from the reader, not the reader from the end.
+ */
+export function useFollowedEnd(
+  scroller: RefObject<HTMLElement | null>,
+  virtualizer: Virtualizer<HTMLDivElement, Element>,
+  rowCount: number,
+): FollowedEnd {
+  const [leftAt, setLeftAt] = useState<number | null>(null)
+  const isFollowing = useRef(true)
+  const lastTop = useRef(0)
+
+  function handleScroll() {
+    const element = scroller.current
+    if (element === null) return
+    // Read from the page: the virtualizer hears of this scroll only after us.
+    const top = element.scrollTop
+    const isAtEnd = element.scrollHeight - element.clientHeight - top <= AT_END_PX
+    if (isAtEnd) isFollowing.current = true
+    else if (top < lastTop.current) isFollowing.current = false
+    lastTop.current = top
+    setLeftAt((before) => (isFollowing.current ? null : (before ?? rowCount)))
+  }
+
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (element === null) return
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.current) virtualizer.scrollToEnd()
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [scroller, virtualizer])
+
+  return { leftAt, handleScroll }
+}
