@@ -142,6 +142,22 @@ async def test_another_port_is_chosen_when_the_old_one_is_taken(house: House) ->
             assert again.client.url != running.client.url
 
 
+async def test_a_port_that_is_taken_at_the_last_moment_is_explained_and_another_one_chosen(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        sandbox_id = await house.create(sandboxes)
+        with socket.create_server(("127.0.0.1", 0)) as other, monkeypatch.context() as race:
+            # Between choosing a port and listening on it another program may take it.
+            race.setattr("app_server.sandboxes.process._choose_port", lambda _: other.getsockname()[1])
+            with pytest.raises(StartFailure, match="taken by another program") as failure:
+                await sandboxes.bring_up(sandbox_id, house.reports.append)
+        assert failure.value.code == "sandbox_port_taken"
+        assert "address already in use" in failure.value.output
+        await sandboxes.bring_up(sandbox_id, house.reports.append)
+        assert await is_up(sandboxes, sandbox_id)
+
+
 async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         running = await house.start(sandboxes)

@@ -1,0 +1,76 @@
+"""A start that fails says at which stage, why, and what to do; after that it can be retried."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app_server.sandboxes.images import REPOSITORY
+from tests.support.server import AppServerProcess, Json, start_conversation, start_task, wait_until
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+
+MISSING_IMAGE = "slipway-test-image:missing"
+
+
+@pytest.fixture
+def missing_image() -> Iterator[str]:
+    """A name without an image; whatever a test puts behind it is taken away again."""
+    yield MISSING_IMAGE
+    subprocess.run(["docker", "rmi", MISSING_IMAGE], capture_output=True, check=False)
+
+
+def ended(server: AppServerProcess, conversation_id: str) -> Json:
+    """The start task once it is READY or in ERROR."""
+    with server.client() as client:
+        wait_until(
+            lambda: start_task(client, conversation_id)["status"] in {"READY", "ERROR"},
+            120,
+            lambda: str(start_task(client, conversation_id)),
+        )
+        return start_task(client, conversation_id)
+
+
+def failed_stage(task: Json) -> str:
+    (failed,) = [stage for stage in task["stages"] if stage["state"] == "failed"]
+    return str(failed["status"])
+
+
+def test_without_a_docker_engine(tmp_path: Path) -> None:
+    environment = {"DOCKER_HOST": "tcp://127.0.0.1:9"}
+    with AppServerProcess(tmp_path / "home", sandbox="docker", environment=environment) as server:
+        with server.client() as client:
+            task = ended(server, start_conversation(client, "hello", llm_profile="demo"))
+        assert task["error"]["code"] == "docker_unavailable"
+        assert failed_stage(task) == task["error"]["stage"] == "WAITING_FOR_SANDBOX"
+        assert "did not answer" in task["error"]["cause"]
+        assert "SLIPWAY_SANDBOX=process" in task["error"]["fix"]
+
+
+def test_without_the_image_and_again_once_it_is_there(tmp_path: Path, missing_image: str) -> None:
+    environment = {"SLIPWAY_SANDBOX_IMAGE": missing_image}
+    with (
+        AppServerProcess(tmp_path / "home", sandbox="docker", environment=environment) as server,
+        server.client() as client,
+    ):
+        conversation_id = start_conversation(client, "hello", llm_profile="demo")
+        task = ended(server, conversation_id)
+        assert task["error"]["code"] == "sandbox_image_missing"
+        assert failed_stage(task) == "WAITING_FOR_SANDBOX"
+        assert f"docker pull {missing_image}" in task["error"]["fix"]
+
+        subprocess.run(["docker", "tag", _our_image(), missing_image], check=True)
+        client.post(f"/app-conversations/start-tasks/{conversation_id}/retry").raise_for_status()
+        wait_until(
+            lambda: start_task(client, conversation_id)["status"] == "READY",
+            120,
+            lambda: str(start_task(client, conversation_id)),
+        )
+
+
+def _our_image() -> str:
+    subprocess.run([sys.executable, "-m", "app_server", "images", "build"], check=True, capture_output=True)
+    listed = subprocess.check_output(["docker", "images", "--quiet", REPOSITORY], text=True)
+    return listed.split()[0]
