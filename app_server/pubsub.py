@@ -50,6 +50,9 @@ class End(StrEnum):
     CLOSED = "closed"
     """This server shuts down."""
 
+    GONE = "gone"
+    """What was watched exists no more."""
+
 
 class Ended(Exception):
     def __init__(self, reason: End) -> None:

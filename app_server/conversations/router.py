@@ -26,6 +26,7 @@ from app_server.conversations.service import ConversationFilter
 from app_server.conversations.view import conversation_frame, in_order, show_task
 from app_server.database import Database, ReadSession, Session
 from app_server.events.schemas import Moment
+from app_server.events.stream import DELETED
 from app_server.pagination import Limit, Page, PageId
 from app_server.pubsub import Ended, publish_after_commit
 from app_server.users.auth import CurrentUser
@@ -109,6 +110,7 @@ async def update_conversation(
 async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
     async with request.state.database.session() as session:
         await service.delete(session, user.id, conversation_id)
+    request.state.pubsub.publish(conversation_id, [DELETED])
     request.state.start_worker.wake()
     return Success()
 

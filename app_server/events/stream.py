@@ -26,7 +26,14 @@ SERVER_RESTARTS = 1012
 REPLAY_PAGE = 500
 SEND_TIMEOUT_SECONDS = 30.0
 
-_CLOSE_CODES = {End.OVERRUN: SLOW_CONSUMER, End.CLOSED: SERVER_RESTARTS}
+_CLOSE_CODES = {
+    End.OVERRUN: SLOW_CONSUMER,
+    End.CLOSED: SERVER_RESTARTS,
+    End.GONE: NO_SUCH_CONVERSATION,
+}
+
+DELETED = Frame('{"type":"deleted"}')
+"""Published once a conversation is deleted: never shown, it closes the streams of those who watch."""
 
 Greeting = Callable[[], Awaitable[list[Frame]]]
 
@@ -89,6 +96,7 @@ async def _send_all(websocket: WebSocket, pubsub: PubSub, source: "_Source") -> 
 _DETAILS = {
     End.OVERRUN: "This connection fell behind. Connect again after the last seq that arrived.",
     End.CLOSED: "The server restarts. Connect again after the last seq that arrived.",
+    End.GONE: "The conversation was deleted.",
 }
 
 
@@ -115,6 +123,8 @@ class _Source:
         live = _without_stale_pieces(subscription.drain(), reached)
         while True:
             for frame in live:
+                if frame == DELETED:
+                    raise Ended(End.GONE)
                 if frame.seq is None:
                     yield frame
                 elif frame.seq > reached:

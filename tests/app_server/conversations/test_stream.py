@@ -384,3 +384,12 @@ async def test_a_new_title_is_seen_by_who_watches(feed: Feed) -> None:
     assert frames[-1]["conversation"]["title"] == "Harbour"
     found = await feed.home.client.get(f"{ROOT}/search", params={"title__contains": "harb"})
     assert [item["id"] for item in found.json()["items"]] == [feed.id]
+
+
+async def test_deleting_a_conversation_closes_its_watchers_with_4004(feed: Feed) -> None:
+    async with feed.watch() as socket:
+        await read_until(socket, type="conversation")
+        assert (await feed.home.client.delete(f"{ROOT}/{feed.id}")).is_success
+        with pytest.raises(websockets.ConnectionClosed):
+            await read_until(socket, type="never")
+        assert socket.close_code == 4004
