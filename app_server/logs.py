@@ -28,7 +28,7 @@ def configure_logging(*, level: str = "INFO") -> None:
     handler.setFormatter(LineFormatter())
     handler.addFilter(_add_bound_ids)
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for chatty in ("httpx", "httpcore", "alembic", "LiteLLM", "docker", "urllib3"):
+    for chatty in ("httpx", "httpcore", "alembic", "LiteLLM", "docker", "urllib3", "uvicorn.error"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

@@ -46,7 +46,7 @@ def _running_server(home: Path) -> str | None:
 
 @contextmanager
 def _started_server(home: Path, sandbox: str) -> Iterator[str]:
-    port, inner_port = _free_ports(2)
+    port, inner_port = free_ports(2)
     # The environment names the rest, so that `slipway run` honours SLIPWAY_* like `slipway serve` does.
     environment = {
         **os.environ,
@@ -90,7 +90,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Different loopback ports that nobody listened on a moment ago."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

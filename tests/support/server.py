@@ -11,7 +11,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,6 +21,8 @@ from typing import Any, Self
 
 import httpx
 from websockets.sync.client import ClientConnection, connect
+
+from app_server.headless.server_process import free_ports
 
 START_TIMEOUT_SECONDS = 60.0
 SIGN_IN_LINK = re.compile(r"http://\S+/sign-in#token=\S+")
@@ -187,17 +188,6 @@ def wait_until(is_true: Callable[[], bool], timeout: float, what: Callable[[], s
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {timeout:.0f} s for {what()}")
         time.sleep(0.05)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _pages(client: httpx.Client, path: str) -> Iterator[Json]:

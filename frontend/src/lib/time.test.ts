@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatAge, formatDuration } from './time'
+import { formatAge, formatDuration, formatElapsed } from './time'
 
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 
@@ -15,7 +15,16 @@ test.each([
 test.each([
   [640, '640 ms'],
   [4200, '4.2 s'],
+  [59_980, '1 m 00 s'],
   [185_000, '3 m 05 s'],
 ])('%i ms reads %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text)
+})
+
+test.each([
+  [-300, '0 s'],
+  [4900, '4 s'],
+  [185_900, '3 m 05 s'],
+])('%i ms so far read %s', (ms, text) => {
+  expect(formatElapsed(ms)).toBe(text)
 })

@@ -23,7 +23,13 @@ export function formatDateTime(iso: string, locale?: string): string {
 /** "640 ms", "4.2 s", "3 m 05 s" for a length in milliseconds. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, '0')} s`
+}
+
+/** "0 s", "42 s", "3 m 05 s": a length that is still growing, in whole seconds. */
+export function formatElapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  return seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1000)
 }

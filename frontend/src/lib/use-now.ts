@@ -1,12 +1,14 @@
-import { useEffect, useState } from 'react'
+import { useCallback, useSyncExternalStore } from 'react'
 
-/** The present time in milliseconds, renewed every `intervalMs` while `isTicking`. */
+/** The present time in milliseconds, rounded down to whole `intervalMs`, and renewed as often while `isTicking`. */
 export function useNow(isTicking: boolean, intervalMs = 1000): number {
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    if (!isTicking) return
-    const timer = setInterval(() => setNow(Date.now()), intervalMs)
-    return () => clearInterval(timer)
-  }, [isTicking, intervalMs])
-  return now
+  const subscribe = useCallback(
+    (onTick: () => void) => {
+      if (!isTicking) return () => {}
+      const timer = setInterval(onTick, intervalMs)
+      return () => clearInterval(timer)
+    },
+    [isTicking, intervalMs],
+  )
+  return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / intervalMs) * intervalMs)
 }

@@ -43,7 +43,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
 
   if (connection === 'signed_out') return <Navigate to="/sign-in" replace />
   const isMissing = isApiError(query.error) && query.error.status === 404
-  if (connection === 'not_found' || (isMissing && streamed === null)) return <NotFound />
+  if (connection === 'not_found' || isMissing) return <NotFound />
   if (conversation === undefined) {
     if (query.isError)
       return <ErrorState className="m-6" error={query.error} onRetry={() => void query.refetch()} />

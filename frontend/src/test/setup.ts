@@ -1,6 +1,6 @@
 import '@testing-library/jest-dom/vitest'
 import { cleanup } from '@testing-library/react'
-import { afterAll, afterEach, beforeAll } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { server } from './server'
 
 // jsdom has no layout: what Radix, cmdk and the virtual list ask of it must exist.
@@ -23,9 +23,22 @@ window.matchMedia ??= (media) =>
     removeEventListener: () => {},
   }) as unknown as MediaQueryList
 
-beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+// A request nobody expected fails its test, also where the page copes with the refusal.
+let unexpected: string[] = []
+const noteUnexpected = ({ request }: { request: Request }) =>
+  unexpected.push(`${request.method} ${request.url}`)
+
+beforeAll(() => {
+  server.listen({ onUnhandledRequest: 'error' })
+  server.events.on('request:unhandled', noteUnexpected)
+})
 afterEach(() => {
   cleanup()
+  const requests = unexpected
+  unexpected = []
+  expect(requests).toEqual([])
+})
+afterEach(() => {
   server.resetHandlers()
   localStorage.clear()
   delete document.documentElement.dataset.theme

@@ -45,14 +45,18 @@ export function UserBubble({ text, images = [], footer }: UserBubbleProps) {
   const { t } = useTranslation()
   return (
     <div className="ml-auto w-fit max-w-[85%]">
-      <div className="rounded-xl rounded-br-sm border border-accent/20 bg-accent-soft px-4 py-2.5">
+      <div className="ml-auto w-fit rounded-xl rounded-br-sm border border-accent/20 bg-accent-soft px-4 py-2.5">
         <span className="sr-only">{t('chat.you_said')}</span>
         <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
           {text}
         </p>
         <Images urls={images} />
       </div>
-      {footer && <div className="mt-1 flex items-center justify-end gap-2 text-xs text-muted">{footer}</div>}
+      {footer && (
+        <div className="mt-1 flex flex-wrap items-center justify-end gap-x-2 text-xs text-muted">
+          {footer}
+        </div>
+      )}
     </div>
   )
 }

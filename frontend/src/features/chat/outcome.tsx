@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { timestampMs } from '@/events/timestamps'
 import { eventIs, type Outcome } from '@/events/types'
-import { formatDuration } from '@/lib/time'
+import { useConversation } from '@/events/use-conversation'
+import { formatElapsed } from '@/lib/time'
 import { useNow } from '@/lib/use-now'
 import { Badge } from '@/ui/badge'
 import { Spinner } from '@/ui/spinner'
@@ -34,10 +35,12 @@ export function ToolStatus({ state, since }: { state: ToolState; since: string }
 
 function RunningFor({ since }: { since: string }) {
   const { t } = useTranslation()
-  const now = useNow(true)
+  const isLive = useConversation((state) => state.connection.state === 'open')
+  const now = useNow(isLive)
+  if (!isLive) return <Badge>{t('tool.last_seen_running')}</Badge>
   return (
     <>
-      {formatDuration(Math.max(0, now - timestampMs(since)))}
+      {formatElapsed(now - timestampMs(since))}
       <Spinner className="size-3.5 text-accent" />
       <span className="sr-only">{t('tool.running')}</span>
     </>

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import { agentStatus, runningSince, type AgentStatus } from '@/events/status'
 import { timestampMs } from '@/events/timestamps'
 import { useConversation } from '@/events/use-conversation'
-import { formatDuration } from '@/lib/time'
+import { formatElapsed } from '@/lib/time'
 import { useNow } from '@/lib/use-now'
 import type { Tone } from '@/ui/badge'
 import { StatusDot } from '@/ui/status-dot'
@@ -62,12 +62,5 @@ function Elapsed() {
   const since = useConversation(runningSince)
   const now = useNow(since !== null)
   if (since === null) return null
-  const seconds = Math.max(0, Math.floor((now - timestampMs(since)) / 1000))
-  return (
-    <span className="font-mono tabular-nums">
-      {formatDuration(seconds * 1000)
-        .replace(/\.0 s$/, ' s')
-        .replace(/^0 ms$/, '0 s')}
-    </span>
-  )
+  return <span className="font-mono tabular-nums">{formatElapsed(now - timestampMs(since))}</span>
 }
