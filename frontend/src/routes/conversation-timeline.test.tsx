@@ -1,0 +1,54 @@
+import { screen, within } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import { openConversation, timeline } from '@/test/open-conversation'
+import { action, agentMessage, observation, statusChange, userMessage } from '@/test/sample-log'
+
+describe('the chat', () => {
+  it('shows a command with its output and exit code in one row', async () => {
+    openConversation({
+      events: [action('a', 'pytest -q'), observation('o', 'a', '\u001b[31m1 failed\u001b[0m', 1)],
+    })
+    const log = await timeline()
+    expect(await within(log).findByText('pytest -q')).toBeVisible()
+    expect(within(log).getByText('1 failed')).toBeVisible()
+    expect(within(log).getByText('exit 1')).toBeVisible()
+  })
+
+  it('streams a reply and then puts the durable one in its place', async () => {
+    const { stream } = openConversation({ events: [userMessage('m', 'hi')] })
+    await within(await timeline()).findByText('hi')
+    stream.send(
+      { type: 'item_started', item_id: 'r', attempt: 0 },
+      { type: 'delta', item_id: 'r', attempt: 0, order: 0, kind: 'text', content: 'I am thin' },
+    )
+    expect(await screen.findByText('I am thin')).toBeVisible()
+    stream.append(agentMessage('r', 'I am thinking of **you**.'))
+    expect(await screen.findByText('you', { selector: 'strong' })).toBeVisible()
+    expect(screen.queryByText('I am thin')).not.toBeInTheDocument()
+  })
+
+  it('never lets the agent bring its own HTML or unsafe links', async () => {
+    openConversation({
+      events: [
+        agentMessage('r', '<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](https://b.example)'),
+      ],
+    })
+    const link = await screen.findByRole('link', { name: 'b' })
+    expect(link).toHaveAttribute('rel', expect.stringContaining('noopener'))
+    expect(document.querySelector('[role=log] img')).toBeNull()
+    expect(document.querySelector('a[href^="javascript"]')).toBeNull()
+  })
+
+  it('shows events of unknown kinds, and technical ones on request', async () => {
+    const unknown = {
+      id: 'x',
+      timestamp: '2026-01-02T03:04:05',
+      source: 'environment',
+      kind: 'FromTheFuture',
+    }
+    const { user } = openConversation({ events: [unknown, statusChange('s', 'running')] })
+    expect(await screen.findByText('FromTheFuture')).toBeVisible()
+    await user.click(screen.getByRole('button', { name: 'Show 1 technical event' }))
+    expect(await screen.findByText('execution_status = running')).toBeVisible()
+  })
+})

@@ -1,0 +1,69 @@
+/** Mounts the page of one conversation against a small server, for the tests of what it composes. */
+import { screen } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { beforeEach } from 'vitest'
+import type { AppConversation, StartTask } from '@/api/types'
+import type { ConversationEvent } from '@/events/types'
+import { fakeConversation, fakeDemoProfile, fakeStartTask } from './factories'
+import { renderApp } from './render-app'
+import { streamServer } from './stream-server'
+
+export const ID = 'c'.repeat(32)
+export interface Given {
+  conversation?: Partial<AppConversation>
+  task?: Partial<StartTask>
+  events?: ConversationEvent[]
+  patch?: () => Response
+}
+
+/** Opens the page of one conversation; `sent` collects the bodies of what the page posts, by the end of the path. */
+export function openConversation({
+  conversation,
+  task,
+  events = [],
+  patch = () => new HttpResponse(''),
+}: Given = {}) {
+  const known = fakeConversation({ id: ID, ...conversation })
+  const stream = streamServer({
+    conversation: known,
+    task: fakeStartTask({ id: ID, status: 'READY', ...task }),
+    events,
+  })
+  const sent: Record<string, unknown[]> = {}
+  const note = async (request: Request) => {
+    const name = new URL(request.url).pathname.split('/').at(-1) ?? ''
+    const text = await request.text()
+    ;(sent[name] ??= []).push(text === '' ? null : JSON.parse(text))
+  }
+  const app = renderApp({
+    url: `/conversations/${ID}`,
+    conversations: [known],
+    profiles: [fakeDemoProfile()],
+    extra: [
+      stream.handler as never,
+      http.get('*/git/patch', () => patch()),
+      http.post('*/app-conversations/:id/:command', async ({ request, params }) => {
+        await note(request)
+        return HttpResponse.json(
+          params.command === 'send-message'
+            ? { success: true, sandbox_status: 'RUNNING', message: null }
+            : { success: true },
+        )
+      }),
+    ],
+  })
+  return { ...app, stream, sent }
+}
+
+export const timeline = () => screen.findByRole('log', { name: 'Conversation' })
+export const composer = () => screen.findByRole('textbox', { name: 'Message to the agent' })
+
+// jsdom has no layout: without a window the list would render no row.
+const LAYOUT = { clientWidth: 800, clientHeight: 4000, offsetHeight: 100 }
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(LAYOUT)) {
+    Object.defineProperty(HTMLElement.prototype, name, { configurable: true, get: () => value })
+  }
+  return () => Object.keys(LAYOUT).forEach((name) => Reflect.deleteProperty(HTMLElement.prototype, name))
+})
