@@ -10,7 +10,7 @@ NPM := cd frontend && npm
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo frontend test test-python test-frontend check lint format images base-image api locks clean
+.PHONY: help run demo frontend test test-python test-frontend check lint format images base-image api bench locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ base-image: ## Make the base image from Debian packages, for machines without an
 api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI document and the front end's types
 	$(BIN)/python -m app_server.openapi > docs/openapi/app_server.json
 	$(NPM) run generate
+
+bench: $(VENV)/.product ## Measure the start of both servers (min / median / max)
+	$(BIN)/python benchmarks/startup.py
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock pyproject.toml
