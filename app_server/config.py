@@ -50,6 +50,9 @@ class Config(BaseSettings):
     sandbox_cpus: float = Field(default=2.0, gt=0)
     sandbox_pids: int = Field(default=1024, ge=64)
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
+    stop_sandboxes_on_exit: bool = False
+    """Whether containers end with the server and come back at its next start. Processes always do."""
+
     clone_timeout_seconds: float = Field(default=600.0, gt=0)
     setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
 

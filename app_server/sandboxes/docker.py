@@ -6,6 +6,7 @@ run in a few threads of our own.
 
 import asyncio
 import io
+import logging
 import socket
 import tarfile
 from collections.abc import Callable, Collection
@@ -21,6 +22,8 @@ from app_server.sandboxes.images import ensure_image
 if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
+
+logger = logging.getLogger(__name__)
 
 NETWORK = "slipway-sandboxes"
 BRIDGE = "slipway0"
@@ -46,6 +49,7 @@ class DockerBackend:
         self._client: DockerClient | None = None
         self._gateway: str | None = None
         self._image: str | None = None
+        self._in_use: set[UUID] = set()
 
     async def open(self) -> None:
         """Connects, and makes the network of the sandboxes. Raises StartFailure `docker_unavailable`."""
@@ -78,6 +82,7 @@ class DockerBackend:
         if container.status != "running":
             report("Starting the container")
             await self._in_thread(_start, container, session_key)
+        self._in_use.add(sandbox_id)
         address = await self._in_thread(_address, container)
         return Machine(
             spec_id=str(container.attrs["Config"]["Image"]),
@@ -94,13 +99,24 @@ class DockerBackend:
         return await self._in_thread(_last_words, self._engine(), sandbox_id)
 
     async def delete(self, sandbox_id: UUID) -> None:
+        self._in_use.discard(sandbox_id)
         await self._in_thread(_delete, self._engine(), sandbox_id)
 
     async def close(self) -> None:
-        """Containers go on without us; only our connections end."""
+        """Containers go on without us, unless they are to end with the server; our connections end."""
         if self._client:
+            if self._config.stop_sandboxes_on_exit:
+                await asyncio.gather(*(self._end(self._client, sandbox_id) for sandbox_id in self._in_use))
             await self._in_thread(self._client.close)
         self._threads.shutdown(wait=False)
+
+    async def _end(self, client: "DockerClient", sandbox_id: UUID) -> None:
+        try:
+            await self._in_thread(_stop, client, sandbox_id)
+        except StartFailure as failure:
+            # The others must end all the same.
+            extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
+            logger.warning("a container could not be stopped", extra=extra)
 
     @property
     def _inner_url(self) -> str:
@@ -283,6 +299,11 @@ def _words_of(container: "Container") -> LastWords:
         return LastWords(cause="The container runs, but its agent server does not answer.", output=output)
     reason = state.get("Error") or f"exit status {state.get('ExitCode')}"
     return LastWords(cause=f"The sandbox's container ended ({reason}).", output=output)
+
+
+def _stop(client: "DockerClient", sandbox_id: UUID) -> None:
+    if container := _find(client, sandbox_id):
+        container.stop(timeout=STOP_SECONDS)
 
 
 def _delete(client: "DockerClient", sandbox_id: UUID) -> None:

@@ -176,6 +176,28 @@ async def test_a_restarted_app_server_adopts_the_running_container(
         assert engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"] == started
 
 
+async def test_containers_that_are_to_end_with_the_server_do_and_come_back_with_it(
+    docker_house: House, engine: DockerClient
+) -> None:
+    docker_house.config = docker_house.config.model_copy(update={"stop_sandboxes_on_exit": True})
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        await shell(running, "echo kept > kept.txt")
+    assert engine.containers.get(name_of(running.id)).status == "exited"
+
+    async with docker_house.open_sandboxes() as sandboxes:
+
+        async def is_back() -> bool:
+            try:
+                return await sandboxes.client(running.id).is_healthy()
+            except Conflict:
+                return False
+
+        await eventually(is_back, step=sandboxes.check)
+        again = await sandboxes.bring_up(running.id, docker_house.reports.append)
+        assert await shell(again, "cat kept.txt") == "kept\n"
+
+
 async def test_deleting_removes_container_and_volume_and_may_be_repeated(
     docker_house: House, engine: DockerClient
 ) -> None:

@@ -1,0 +1,80 @@
+"""`slipway run`: a task of the user's own, without a browser."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.scripted_llm import ScriptedLLM, call, fail
+from tests.support.server import AppServerProcess, Json, conversation
+
+TASK = "write a greeting"
+
+
+def run(server: AppServerProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "app_server", "run", TASK, "--home", str(server.home), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def last_line(ended: subprocess.CompletedProcess[str]) -> Json:
+    summary: Json = json.loads(ended.stdout.splitlines()[-1])
+    return summary
+
+
+def write_a_greeting(scripted_llm: ScriptedLLM) -> None:
+    scripted_llm.script(
+        call("terminal", command="echo hello > greeting.txt"),
+        call("finish", message="Greeted."),
+    )
+
+
+def test_a_run_uses_the_server_of_its_home_and_leaves_the_conversation_there(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, repository: Path
+) -> None:
+    write_a_greeting(scripted_llm)
+    ended = run(scripted_server, "--repo", str(repository), "--profile", "scripted", "--json")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    summary = last_line(ended)
+    assert (summary["status"], summary["final_message"]) == ("finished", "Greeted.")
+    assert "+hello" in summary["diff"]
+    kinds = {json.loads(line)["type"] for line in ended.stdout.splitlines()}
+    assert {"note", "sync", "start_task", "durable", "summary"} <= kinds
+    with scripted_server.client() as client:
+        assert conversation(client, summary["conversation_id"])["title"] == TASK
+
+
+def test_a_run_without_a_server_starts_one_and_ends_it(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, repository: Path
+) -> None:
+    scripted_server.stop()
+    write_a_greeting(scripted_llm)
+    ended = run(scripted_server, "--repo", str(repository), "--verify", "grep hello greeting.txt")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "diff --git a/greeting.txt b/greeting.txt" in ended.stdout
+    assert not (scripted_server.home / "server.json").exists()
+
+
+def test_a_failed_verification_fails_the_run(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    write_a_greeting(scripted_llm)
+    ended = run(scripted_server, "--json", "--verify", "grep goodbye greeting.txt")
+    assert ended.returncode == 1
+    assert last_line(ended)["verification"]["state"] == "failed"
+
+
+def test_a_model_that_refuses_fails_the_run_and_says_why(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(fail(401, error="no such key"))
+    ended = run(scripted_server)
+    assert ended.returncode == 1
+    assert "no such key" in ended.stdout
+
+
+def test_a_repository_that_is_not_there_is_refused_in_one_sentence(
+    scripted_server: AppServerProcess, tmp_path: Path
+) -> None:
+    ended = run(scripted_server, "--repo", str(tmp_path / "nowhere"))
+    assert ended.returncode == 2
+    assert "repository_not_found" in ended.stderr
