@@ -116,7 +116,7 @@ function NotFound() {
   const { t } = useTranslation()
   return (
     <EmptyState
-      title={t('chat.not_found')}
+      title={<h1>{t('chat.not_found')}</h1>}
       action={
         <Link to="/conversations" className={buttonClass()}>
           {t('chat.all_conversations')}

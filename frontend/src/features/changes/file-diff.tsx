@@ -21,7 +21,7 @@ export function FileDiff({ file, viewType }: FileDiffProps) {
   const [showsLarge, setShowsLarge] = useState(false)
   const lines = file.additions + file.deletions
   if (file.isBinary) return <Remark>{t('changes.binary')}</Remark>
-  if (file.diff.hunks.length === 0) return <Remark>{t('changes.no_text_change')}</Remark>
+  if (file.diff.hunks.length === 0) return <Remark>{t(withoutHunks(file.status))}</Remark>
   if (lines > LARGE_LINES && !showsLarge) {
     return (
       <Remark>
@@ -33,6 +33,10 @@ export function FileDiff({ file, viewType }: FileDiffProps) {
     )
   }
   return <Hunks file={file} viewType={viewType} />
+}
+
+function withoutHunks(status: FilePatch['status']) {
+  return status === 'ADDED' || status === 'DELETED' ? 'changes.empty_file' : 'changes.no_text_change'
 }
 
 function Hunks({ file, viewType }: FileDiffProps) {

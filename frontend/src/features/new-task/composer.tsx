@@ -57,7 +57,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
     <Card className="overflow-hidden">
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a shortcut for all fields */}
       <form onSubmit={(event) => void submit(event)} onKeyDown={handleKeyDown} noValidate>
-        <div className="focus-within:bg-accent-soft/25">
+        <div className="rounded-t-xl focus-within:bg-accent-soft/25 focus-within:inset-ring-2 focus-within:inset-ring-accent">
           <textarea
             aria-label={t('home.task')}
             aria-invalid={taskError ? true : undefined}

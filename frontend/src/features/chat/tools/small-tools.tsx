@@ -28,10 +28,10 @@ export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) 
   const { t } = useTranslation()
   return (
     <section className="rounded-xl border border-success/40 bg-raised p-4 shadow-raised">
-      <h3 className="mb-1.5 flex items-center gap-2 text-sm font-medium text-success">
+      <h2 className="mb-1.5 flex items-center gap-2 text-sm font-medium text-success">
         <CircleCheckBig aria-hidden className="size-4" />
         {t('tool.finished')}
-      </h3>
+      </h2>
       <Markdown text={action.message} />
     </section>
   )
