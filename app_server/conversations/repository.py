@@ -97,7 +97,9 @@ async def run_setup_script(client: AgentClient, directory: str, timeout_seconds:
     raise StartFailure(
         "setup_script_failed",
         cause,
-        fix="Read the script's output; mend the script or what it needs, then retry.",
+        # A retry runs the copy that is in the sandbox, not what has been committed since.
+        fix="Read the output. Provide what the script lacks and retry; if you change the script itself, "
+        "start a new conversation.",
         output=result.output,
     )
 
