@@ -53,7 +53,7 @@ export function UserBubble({ text, images = [], footer }: UserBubbleProps) {
         <Images urls={images} />
       </div>
       {footer && (
-        <div className="mt-1 flex flex-wrap items-center justify-end gap-x-2 text-xs text-muted">
+        <div className="mt-1 flex flex-wrap items-center justify-end gap-x-2 text-right text-xs text-muted">
           {footer}
         </div>
       )}
