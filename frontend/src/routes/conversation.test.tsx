@@ -1,9 +1,9 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { fakeConversation } from '@/test/factories'
 import { ID, openConversation, timeline } from '@/test/open-conversation'
-import { statusChange, userMessage } from '@/test/sample-log'
+import { action, observation, statusChange, userMessage } from '@/test/sample-log'
 import { server } from '@/test/server'
 
 describe('the status', () => {
@@ -26,12 +26,15 @@ describe('the status', () => {
       events: [userMessage('m', 'hi'), statusChange('s', 'running')],
     })
     await screen.findByText('Working')
+    stream.append(action('a', 'sleep 60'))
+    expect(await screen.findByText('Running', { selector: '.sr-only' })).toBeInTheDocument()
     stream.drop(1012)
     expect(await screen.findByText(/connection was lost/)).toBeVisible()
     expect(screen.getByText('Not connected. Last known: Working')).toBeVisible()
+    expect(screen.getByText('Was running')).toBeVisible()
     await user.click(screen.getByRole('button', { name: 'Try now' }))
     expect(await screen.findByText('Working')).toBeVisible()
-    expect(stream.positions.at(-1)).toBe(2)
+    expect(stream.positions.at(-1)).toBe(3)
   })
 
   it('tells when there is no such conversation', async () => {
@@ -72,5 +75,27 @@ describe('the header', () => {
     await user.clear(field)
     await user.type(field, 'Mend division{Enter}')
     expect(await screen.findByRole('heading', { name: 'Mend division' })).toBeVisible()
+  })
+})
+
+describe('a narrow window', () => {
+  beforeEach(() => {
+    const before = window.matchMedia
+    window.matchMedia = (media) => ({ ...before(media), media, matches: false })
+    return () => {
+      window.matchMedia = before
+    }
+  })
+
+  it('shows one panel at a time and keeps what was opened in the other', async () => {
+    const output = Array.from({ length: 40 }, (_, line) => `line ${line}`).join('\n')
+    const { user } = openConversation({ events: [action('a', 'seq 40'), observation('o', 'a', output)] })
+    await user.click(await screen.findByRole('button', { name: 'Show all (40 lines)' }))
+    await user.click(screen.getByRole('tab', { name: 'Changes' }))
+    expect(await screen.findByText('No changes')).toBeVisible()
+    expect(screen.queryByRole('button', { name: 'Show less' })).not.toBeInTheDocument()
+    await user.click(screen.getByRole('tab', { name: 'Chat' }))
+    expect(screen.getByRole('button', { name: 'Show less' })).toBeVisible()
+    expect(screen.queryByRole('tabpanel', { name: 'Changes' })).not.toBeInTheDocument()
   })
 })

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Anchor } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
-import { conversationQuery, setConversation } from '@/api/conversations'
+import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import type { AppConversation, StartTask } from '@/api/types'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
@@ -114,16 +115,24 @@ function ChangesPanel({ conversationId }: { conversationId: string }) {
 
 function NotFound() {
   const { t } = useTranslation()
+  const queryClient = useQueryClient()
+  // What was deleted elsewhere must not stay in the lists beside this page.
+  useEffect(() => {
+    void queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
+  }, [queryClient])
   return (
-    <EmptyState
-      title={<h1>{t('chat.not_found')}</h1>}
-      action={
-        <Link to="/conversations" className={buttonClass()}>
-          {t('chat.all_conversations')}
-        </Link>
-      }
-    >
-      {t('chat.not_found_hint')}
-    </EmptyState>
+    <div className="grid min-h-full place-items-center">
+      <EmptyState
+        icon={<Anchor />}
+        title={<h1>{t('chat.not_found')}</h1>}
+        action={
+          <Link to="/conversations" className={buttonClass('secondary')}>
+            {t('chat.all_conversations')}
+          </Link>
+        }
+      >
+        {t('chat.not_found_hint')}
+      </EmptyState>
+    </div>
   )
 }
