@@ -47,7 +47,10 @@ async def start_empty(client: AgentClient, directory: str) -> None:
 
 
 async def check_out(client: AgentClient, packed: PackedRepository, address: Address, directory: str) -> None:
-    """The packed repository in `directory`, all of it or nothing. Its origin is the public address."""
+    """The packed repository in `directory`, all of it or nothing, in place of what stood there.
+
+    Its origin is the public address.
+    """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")
     if packed.bundle:
@@ -71,6 +74,7 @@ async def check_out(client: AgentClient, packed: PackedRepository, address: Addr
         f"{_IDENTITY}"
         # Renamed last, so that what stands there is whole.
         f"cd {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(directory)}\n"
         f"mv {shlex.quote(partial)} {shlex.quote(directory)}\n"
         f"rm -f {shlex.quote(bundle)}",
     )
@@ -97,9 +101,8 @@ async def run_setup_script(client: AgentClient, directory: str, timeout_seconds:
     raise StartFailure(
         "setup_script_failed",
         cause,
-        # A retry runs the copy that is in the sandbox, not what has been committed since.
-        fix="Read the output. Provide what the script lacks and retry; if you change the script itself, "
-        "start a new conversation.",
+        fix="Read the output, mend what the script lacks or the script itself (commit it), and retry: the "
+        "repository is fetched again.",
         output=result.output,
     )
 

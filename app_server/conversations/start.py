@@ -57,6 +57,8 @@ class Start:
     repository_url: str | None
     """As the user gave it, possibly with a password; `request` has it without."""
     llm_profile: str
+    has_worked: bool
+    """Whether the agent may have changed the checkout already, which is then never fetched again."""
     config: Config
     database: Database
     sandboxes: Sandboxes
@@ -111,7 +113,7 @@ async def prepare_repository(start: Start) -> Outcome:
     else:
         address = parse_address(start.repository_url, start.request.git_provider)
         directory, detail = f"{sandbox.working_root}/{address.name}", f"Cloned {address.public_url}"
-        if not await repository.has_checkout(sandbox.client, directory):
+        if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
             await _bring_in(start, address, sandbox.client, directory)
     await _save_workplace(start, directory, await repository.head_commit(sandbox.client, directory))
     return Outcome(detail=detail)

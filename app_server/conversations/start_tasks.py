@@ -124,8 +124,14 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def retry(task: StartTask) -> None:
-    """Makes a failed start go on at the stage that failed."""
-    stage = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
-    task.status, task.detail, task.error = stage, None, None
+    """Makes a failed start go on at the stage that failed.
+
+    A set-up script belongs to the repository: it is fetched again, so that a mended script is the one to run.
+    """
+    failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
+    fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT
+    first = StartStatus.PREPARING_REPOSITORY if fetches_again else failed
+    task.status, task.detail, task.error = first, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
-    set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))
+    for stage in {first, failed}:
+        set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))

@@ -237,6 +237,7 @@ class StartWorker:
             request=request,
             repository_url=self._cipher.decrypt(encrypted) if encrypted else request.selected_repository,
             llm_profile=llm_profile,
+            has_worked=start_tasks.stage_of(task, STAGES[-1]).state == "done",
             config=self._config,
             database=self._database,
             sandboxes=self._sandboxes,

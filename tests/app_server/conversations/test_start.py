@@ -162,6 +162,25 @@ async def test_a_failing_setup_script_shows_its_output_and_a_retry_runs_it_again
     assert await home.shell(task["id"], "ls made") == "made"
 
 
+async def test_a_setup_script_that_was_mended_is_the_one_that_a_retry_runs(
+    home: Home, repository: Path
+) -> None:
+    script = repository / ".openhands/setup.sh"
+    script.parent.mkdir()
+    script.write_text("touch left-over\nexit 3\n")
+    commit(repository, "Add setup")
+    task = await home.ended((await home.start(selected_repository=str(repository)))["id"])
+    assert task["error"]["code"] == "setup_script_failed"
+
+    script.write_text("touch made\n")
+    commit(repository, "Mend setup")
+    await home.client.post(f"{ROOT}/start-tasks/{task['id']}/retry")
+    task = await home.ended(task["id"])
+
+    assert task["status"] == "READY", task["error"]
+    assert await home.shell(task["id"], "ls made left-over 2>/dev/null || true") == "made"
+
+
 async def test_a_pre_commit_script_becomes_a_hook(home: Home, repository: Path) -> None:
     (repository / ".openhands").mkdir()
     (repository / ".openhands/pre-commit.sh").write_text("echo refused >&2\nexit 1\n")
