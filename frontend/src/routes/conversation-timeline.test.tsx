@@ -14,6 +14,23 @@ describe('the chat', () => {
     expect(within(log).getByText('exit 1')).toBeVisible()
   })
 
+  it('says of a command that somebody stopped that it was stopped, not that it failed', async () => {
+    const stopped = {
+      id: 'e',
+      timestamp: '2026-01-02T03:04:06',
+      source: 'agent',
+      kind: 'AgentErrorEvent',
+      tool_name: 'terminal',
+      tool_call_id: 'call-a',
+      error: 'Interrupted by the user; it may have run, wholly or in part.',
+      classification: { kind: 'interrupted', retryable: true, user_action: 'none' },
+    }
+    openConversation({ events: [action('a', 'sleep 600'), stopped] })
+    const log = await timeline()
+    expect(await within(log).findByText('Stopped')).toBeVisible()
+    expect(within(log).queryByText('Failed')).not.toBeInTheDocument()
+  })
+
   it('streams a reply and then puts the durable one in its place', async () => {
     const { stream } = openConversation({ events: [userMessage('m', 'hi')] })
     await within(await timeline()).findByText('hi')

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { timestampMs } from '@/events/timestamps'
-import { eventIs, type Outcome } from '@/events/types'
+import { eventIs, type EventOf, type Outcome } from '@/events/types'
 import { useConversation } from '@/events/use-conversation'
 import { formatElapsed } from '@/lib/time'
 import { useNow } from '@/lib/use-now'
@@ -10,10 +10,15 @@ import type { ToolState } from './tool-card'
 
 /** How a tool call stands. An open call is only running while the agent is; otherwise it was cut off. */
 export function toolState(outcome: Outcome | null, isAgentRunning: boolean): ToolState {
-  if (outcome === null) return isAgentRunning ? 'running' : 'interrupted'
+  if (outcome === null) return isAgentRunning ? 'running' : 'unanswered'
   if (eventIs(outcome, 'UserRejectObservation')) return 'rejected'
-  if (eventIs(outcome, 'AgentErrorEvent')) return 'failed'
+  if (eventIs(outcome, 'AgentErrorEvent')) return wasInterrupted(outcome) ? 'stopped' : 'failed'
   return outcome.observation.is_error ? 'failed' : 'done'
+}
+
+/** Whether somebody's Stop, or a crash, cut the call off: nothing went wrong with the call itself. */
+function wasInterrupted(outcome: EventOf<'AgentErrorEvent'>): boolean {
+  return outcome.classification?.kind === 'interrupted'
 }
 
 /** Elapsed time while it runs, then a word where it did not end well. */
@@ -26,7 +31,9 @@ export function ToolStatus({ state, since }: { state: ToolState; since: string }
       return <Badge tone="danger">{t('tool.failed')}</Badge>
     case 'rejected':
       return <Badge tone="warning">{t('tool.rejected')}</Badge>
-    case 'interrupted':
+    case 'stopped':
+      return <Badge tone="warning">{t('tool.stopped')}</Badge>
+    case 'unanswered':
       return <Badge>{t('tool.no_answer')}</Badge>
     case 'done':
       return null
@@ -51,7 +58,8 @@ function RunningFor({ since }: { since: string }) {
 export function Refusal({ outcome }: { outcome: Outcome | null }) {
   const { t } = useTranslation()
   if (eventIs(outcome, 'AgentErrorEvent')) {
-    return <p className="px-3 py-2 text-sm break-words whitespace-pre-wrap text-danger">{outcome.error}</p>
+    const tone = wasInterrupted(outcome) ? 'text-muted' : 'text-danger'
+    return <p className={`px-3 py-2 text-sm break-words whitespace-pre-wrap ${tone}`}>{outcome.error}</p>
   }
   if (eventIs(outcome, 'UserRejectObservation')) {
     const who = outcome.rejection_source === 'hook' ? 'tool.rejected_by_hook' : 'tool.rejected_by_user'

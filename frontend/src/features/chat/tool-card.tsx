@@ -3,7 +3,7 @@ import { ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 import { useKeptState } from './kept-state'
 
-export type ToolState = 'running' | 'done' | 'failed' | 'rejected' | 'interrupted'
+export type ToolState = 'running' | 'done' | 'failed' | 'rejected' | 'stopped' | 'unanswered'
 
 export interface ToolCardProps {
   icon: ReactNode
