@@ -74,7 +74,7 @@ $(VENV)/.bootstrap: requirements-bootstrap.lock
 	@touch $@
 
 $(VENV)/.product: $(VENV)/.bootstrap requirements.lock pyproject.toml
-	$(UV) pip install --quiet --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
