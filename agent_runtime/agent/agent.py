@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent_runtime.context.system_prompt import render_system_prompt
 from agent_runtime.events.content import TextContent
@@ -22,6 +22,7 @@ class Agent(BaseModel):
     tools: list[ToolSpec] = []
     include_default_tools: list[str] = ["FinishTool", "ThinkTool"]
     system_prompt: str | None = None
+    tool_concurrency_limit: int = Field(default=1, ge=1)
     kind: Literal["Agent"] = "Agent"
 
 

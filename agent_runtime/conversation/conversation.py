@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from agent_runtime.agent.agent import Agent, system_prompt_event
-from agent_runtime.agent.execute import interrupted
+from agent_runtime.agent.execute import interrupted, ready
 from agent_runtime.context.view import View
 from agent_runtime.conversation import frames
 from agent_runtime.conversation.frames import Frame
@@ -60,7 +60,9 @@ class Conversation:
         self.agent = agent
         self.llm_client = client
         context = ToolContext(working_dir=spec.working_dir, state_dir=directory)
-        self.tools: Mapping[str, AnyTool] = create_tools(agent.tools, context)
+        self.tools: Mapping[str, AnyTool] = create_tools(
+            agent.tools, context, spec.request.tool_module_qualnames
+        )
         self.schemas: Sequence[dict[str, Any]] = [model_schema(tool) for tool in self.tools.values()]
         self.state = State()
         self._view = View()
@@ -86,7 +88,8 @@ class Conversation:
         FileExistsError if there is a conversation already.
         """
         agent = Agent.model_validate(request.agent)
-        create_tools(agent.tools, ToolContext(Path(request.workspace.working_dir), directory))
+        context = ToolContext(Path(request.workspace.working_dir), directory)
+        create_tools(agent.tools, context, request.tool_module_qualnames)
         spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
         spec.working_dir.mkdir(parents=True, exist_ok=True)
         log = EventLog(directory, create=True)
@@ -313,18 +316,20 @@ class Conversation:
             logger.warning("a run does not stop", extra={"conversation_id": str(self.id)})
 
     def _lost_calls(self) -> Sequence[ActionEvent]:
-        """Pending calls that cannot simply be run: all, unless the first only reads."""
-        if not self.state.pending:
-            return ()
-        tool = self.tools.get(self.state.pending[0].tool_name)
-        return () if tool is not None and tool.annotations.readOnlyHint else self.state.pending
+        """Pending calls that cannot simply be run: all, unless those that can have begun only read."""
+        begun = [self.tools.get(action.tool_name) for action in self._begun()]
+        is_harmless = all(tool is not None and tool.annotations.readOnlyHint for tool in begun)
+        return () if is_harmless else self.state.pending
+
+    def _begun(self) -> Sequence[ActionEvent]:
+        """The unanswered calls that can have begun."""
+        if self.agent.tool_concurrency_limit == 1:
+            return self.state.pending[:1]
+        return ready(self.state.pending, self.tools)
 
     def _give_up(self, by: str) -> list[AgentErrorEvent]:
-        # Calls run one after another: only the first unanswered one can have begun.
-        return [
-            interrupted(action, by=by, may_have_run=index == 0)
-            for index, action in enumerate(self.state.pending)
-        ]
+        begun = {action.id for action in self._begun()}
+        return [interrupted(action, by=by, may_have_run=action.id in begun) for action in self.state.pending]
 
 
 class ItemStream:

@@ -1,16 +1,18 @@
 """The loop: while something waits for the agent, run its pending calls, else ask the model."""
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_runtime.agent.agent import Agent
-from agent_runtime.agent.execute import execute
+from agent_runtime.agent.execute import execute, ready
 from agent_runtime.agent.step import Turn, step
 from agent_runtime.conversation.state import State
 from agent_runtime.events.base import Event, new_id
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
+from agent_runtime.events.observation import ToolResult
 from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.cost import add_usage
@@ -118,16 +120,41 @@ async def _work(conversation: Running) -> ExecutionStatus:
         if conversation.state.wants_pause:
             return ExecutionStatus.PAUSED
         if conversation.state.pending:
-            await _execute_next(conversation)
+            await _execute_pending(conversation)
         else:
             budget.take_iteration(conversation.max_iterations)
             budget.count(await _ask(conversation))
     return ExecutionStatus.FINISHED
 
 
-async def _execute_next(conversation: Running) -> None:
-    action = conversation.state.pending[0]
-    conversation.emit(await execute(action, conversation.tools))
+async def _execute_pending(conversation: Running) -> None:
+    """Runs the calls of one reply, side by side where they allow it, and logs each result as it comes.
+
+    A pause lets those end that have begun. Leaves nothing running behind, however it ends.
+    """
+    running: dict[str, asyncio.Task[ToolResult]] = {}
+    try:
+        while True:
+            if not conversation.state.wants_pause:
+                _begin(conversation, running)
+            if not running:
+                return
+            done, _ = await asyncio.wait(running.values(), return_when=asyncio.FIRST_COMPLETED)
+            for action_id in [action_id for action_id, task in running.items() if task in done]:
+                conversation.emit(running.pop(action_id).result())
+    finally:
+        for task in running.values():
+            task.cancel()
+        if running:
+            await asyncio.wait(running.values())
+
+
+def _begin(conversation: Running, running: dict[str, asyncio.Task[ToolResult]]) -> None:
+    free = conversation.agent.tool_concurrency_limit - len(running)
+    waiting = [a for a in ready(conversation.state.pending, conversation.tools) if a.id not in running]
+    for action in waiting[:free]:
+        call = execute(action, conversation.tools)
+        running[action.id] = asyncio.create_task(call, name=f"{action.tool_name} {action.id}")
 
 
 async def _ask(conversation: Running) -> Turn:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agent_runtime.tools.custom import ToolLoadError, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
 from agent_runtime.tools.task_tracker import TaskTrackerTool
@@ -28,7 +29,7 @@ BUILT_IN = ("finish", "think")
 
 
 class ToolNotFoundError(Exception):
-    """A tool was asked for by a name that nobody here has. The text lists the names that exist."""
+    """A tool was asked for that does not exist here or cannot be used. The text says what to do about it."""
 
 
 class ToolSpec(BaseModel):
@@ -61,8 +62,8 @@ _FACTORIES: Mapping[str, Factory] = {
 
 
 def tool_names() -> list[str]:
-    """Every name that `create_tools` knows, sorted."""
-    return sorted(_FACTORIES)
+    """The name of every tool that comes with the runtime or is installed, sorted."""
+    return sorted({*_FACTORIES, *installed_names()})
 
 
 def resolve_name(name: str) -> str:
@@ -70,10 +71,32 @@ def resolve_name(name: str) -> str:
     return name if name in _FACTORIES else ALIASES.get(name, name)
 
 
-def create_tools(specs: Iterable[NamedSpec], context: ToolContext) -> dict[str, AnyTool]:
-    """Tools by name, in the order asked for, then the built-in ones. ToolNotFoundError for unknown names."""
-    names = [resolve_name(spec.name) for spec in specs]
-    if unknown := [name for name in names if name not in _FACTORIES]:
-        missing, known = ", ".join(unknown), ", ".join(tool_names())
-        raise ToolNotFoundError(f"There is no tool named {missing}. Tools that exist: {known}.")
-    return {name: _FACTORIES[name](context) for name in dict.fromkeys([*names, *BUILT_IN])}
+def create_tools(
+    specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
+) -> dict[str, AnyTool]:
+    """Tools by name, in the order asked for, then the built-in ones.
+
+    modules: where tools that do not come with the runtime are defined, by name.
+    ToolNotFoundError for a tool that is not there or cannot be loaded.
+    """
+    tools: dict[str, AnyTool] = {}
+    for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:
+        tool = _create(spec, context, modules or {})
+        known = tools.setdefault(tool.name, tool)
+        if type(known) is not type(tool):
+            raise ToolNotFoundError(f"Two different tools are named {tool.name}: leave one of them out.")
+    return tools
+
+
+def _create(spec: NamedSpec, context: ToolContext, modules: Mapping[str, str]) -> AnyTool:
+    name = resolve_name(spec.name)
+    if factory := _FACTORIES.get(name):
+        return factory(context)
+    try:
+        tool = load_tool(name, spec.params, context, modules)
+    except ToolLoadError as error:
+        raise ToolNotFoundError(str(error)) from error
+    if tool is None:
+        known = ", ".join(tool_names())
+        raise ToolNotFoundError(f"There is no tool named {name}. Tools that exist: {known}.")
+    return tool

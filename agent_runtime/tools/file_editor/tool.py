@@ -3,10 +3,12 @@
 import asyncio
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
+from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
 from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
@@ -46,15 +48,16 @@ class FileEditorTool(Tool[FileEditorAction]):
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
         self._history = EditHistory(context.state_dir / "file_history")
-        self._one_at_a_time = asyncio.Lock()
 
     @property
     def description(self) -> str:
         return DESCRIPTION.format(working_dir=self._working_dir, max_chars=MAX_VIEW_CHARS)
 
+    def claims(self, action: FileEditorAction) -> Sequence[Claim]:
+        return (file_claim(Path(action.path), is_shared=action.command == "view"),)
+
     async def run(self, action: FileEditorAction) -> FileEditorObservation:
-        async with self._one_at_a_time:
-            return await asyncio.to_thread(self._answer, action)
+        return await asyncio.to_thread(self._answer, action)
 
     def _answer(self, action: FileEditorAction) -> FileEditorObservation:
         try:
