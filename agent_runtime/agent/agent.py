@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_runtime.context.condense import Condenser
 from agent_runtime.context.system_prompt import render_system_prompt
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import SystemPromptEvent
@@ -22,6 +23,7 @@ class Agent(BaseModel):
     tools: list[ToolSpec] = []
     include_default_tools: list[str] = ["FinishTool", "ThinkTool"]
     system_prompt: str | None = None
+    condenser: Condenser | None = None
     tool_concurrency_limit: int = Field(default=1, ge=1)
     kind: Literal["Agent"] = "Agent"
 
