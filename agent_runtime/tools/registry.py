@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from agent_runtime.tools.custom import ToolLoadError, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
+from agent_runtime.tools.glob import GlobTool
+from agent_runtime.tools.grep import GrepTool
 from agent_runtime.tools.task_tracker import TaskTrackerTool
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
@@ -55,6 +57,8 @@ Factory = Callable[[ToolContext], AnyTool]
 _FACTORIES: Mapping[str, Factory] = {
     "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
+    "glob": GlobTool,
+    "grep": GrepTool,
     "task_tracker": TaskTrackerTool,
     "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),
