@@ -6,10 +6,12 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.llm.capabilities import capabilities
+from agent_runtime.llm.chat_completions import parse
 from agent_runtime.llm.config import LLM, MASK
 from agent_runtime.llm.errors import LLMConnectionError, LLMNotAvailableError, error_for_status
 from agent_runtime.llm.messages import Prompt, Reply
-from agent_runtime.llm.openai_http import parse_reply
+from agent_runtime.llm.outgoing import outgoing
 
 
 async def request(llm: LLM, prompt: Prompt) -> Reply:
@@ -26,9 +28,9 @@ def _request(llm: LLM, prompt: Prompt) -> Reply:
         status = getattr(error, "status_code", None)
         detail = _without_key(llm, f"{type(error).__name__}: {error}")
         if isinstance(status, int):
-            raise error_for_status(status, detail) from error
+            raise error_for_status(status, detail, retry_after_seconds=_retry_after(error)) from error
         raise LLMConnectionError(detail) from error
-    return parse_reply(completion.model_dump())
+    return parse(completion.model_dump())
 
 
 def _import_litellm() -> Any:
@@ -43,27 +45,40 @@ def _import_litellm() -> Any:
         ) from error
     # It would print advice to standard output with every failure.
     litellm.suppress_debug_info = True
+    # After a change of models the history has replies without the new one's signed thinking: not an error.
+    litellm.modify_params = True
     return litellm
 
 
 def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
     optional = {
         "api_key": llm.api_key.get_secret_value() if llm.api_key else None,
+        "base_url": llm.base_url,
         "temperature": llm.temperature,
         "top_p": llm.top_p,
         "max_tokens": llm.max_output_tokens,
         "reasoning_effort": llm.reasoning_effort,
+        "stop": llm.stop,
         "tools": list(prompt.tools) or None,
         "extra_headers": llm.extra_headers,
+        "extra_body": llm.litellm_extra_body or None,
     }
     return {
         "model": llm.model,
-        "messages": [orjson.loads(message) for message in prompt.messages],
+        "messages": [orjson.loads(message) for message in outgoing(prompt.messages, capabilities(llm))],
         "timeout": llm.timeout,
         "num_retries": 0,
         "drop_params": True,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _retry_after(error: Exception) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return float(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
 
 
 def _without_key(llm: LLM, text: str) -> str:
