@@ -68,7 +68,7 @@ class SendMessageRequest(BaseModel):
 
 
 class StuckDetectionThresholds(BaseModel):
-    """After how many repetitions an agent goes round in circles: it is told at these, and stops at the next."""
+    """After how many repetitions an agent goes in circles: at these it is told, at the next it stops."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -175,6 +175,42 @@ class ForkRequest(BaseModel):
     tags: dict[str, str] | None = None
     reset_metrics: bool = True
     from_event_id: str | None = None
+
+
+class SkillsRequest(BaseModel):
+    """Which sources of skills to look at. Those that this server does not have are not looked at."""
+
+    load_project: bool = True
+    load_user: bool = True
+    project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
+
+
+class SkillInfo(BaseModel):
+    """type: `repo` always holds, `knowledge` comes with its triggers, `agentskills` is read on request."""
+
+    name: str
+    type: Literal["repo", "knowledge", "agentskills"]
+    content: str
+    triggers: list[str] = []
+    source: str | None = None
+    description: str | None = None
+    is_agentskills_format: bool = False
+    disable_model_invocation: bool = False
+
+
+class SkillFinding(BaseModel):
+    """A place that was looked at, and why it was loaded or not."""
+
+    path: str
+    name: str | None = None
+    is_loaded: bool
+    reason: str
+
+
+class SkillsResponse(BaseModel):
+    skills: list[SkillInfo]
+    sources: dict[str, int] = {}
+    report: list[SkillFinding] = []
 
 
 class FinalResponse(BaseModel):

@@ -13,6 +13,7 @@ from agent_runtime.agent.agent import Agent, system_prompt_event
 from agent_runtime.agent.execute import interrupted, ready
 from agent_runtime.agent.stuck import Loop, look
 from agent_runtime.context.condense import Plan, plan, summarizer
+from agent_runtime.context.skills import NO_CONTEXT, ProjectContext, render_knowledge, triggered
 from agent_runtime.conversation import frames, title
 from agent_runtime.conversation.fold import fold_branch, fold_log, is_navigation
 from agent_runtime.conversation.frames import Frame
@@ -23,6 +24,7 @@ from agent_runtime.conversation.state import LEAF, State
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event, JsonObject, encode
 from agent_runtime.events.condensation import CondensationRequest
+from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import (
@@ -36,6 +38,7 @@ from agent_runtime.events.state import (
 from agent_runtime.events.union import AnyEvent
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.messages import PieceKind, Retry
+from agent_runtime.tools.invoke_skill import InvokeSkillTool
 from agent_runtime.tools.registry import create_tools
 from agent_runtime.tools.tool import AnyTool, ToolContext, model_schema
 from agent_runtime.wire import ConversationInfo, StartConversationRequest, StuckDetectionThresholds
@@ -78,9 +81,10 @@ class Conversation:
         self.agent = agent
         self.llm_client = client
         context = ToolContext(working_dir=spec.working_dir, state_dir=directory)
-        self.tools: Mapping[str, AnyTool] = create_tools(
-            agent.tools, context, spec.request.tool_module_qualnames
-        )
+        self.tools: Mapping[str, AnyTool] = {
+            **create_tools(agent.tools, context, spec.request.tool_module_qualnames),
+            **_skill_tools(spec.project),
+        }
         self.schemas: Sequence[dict[str, Any]] = [model_schema(tool) for tool in self.tools.values()]
         self._fold = fold_log(log, agent.llm.usage_id, snapshot=log.get_meta("snapshot"))
         self._snapshot_seq = self.state.last_seq
@@ -163,10 +167,11 @@ class Conversation:
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False
         is_first = self.state.last_user_message_id is None
-        given_id = {} if message_id is None else {"id": message_id}
-        events: list[Event] = [MessageEvent(llm_message=message, **given_id)]
+        events: list[Event] = [self._message_event(message, message_id)]
         if not self.state.has_system_prompt:
-            opening = system_prompt_event(self.agent, self.tools, working_dir=str(self.spec.working_dir))
+            opening = system_prompt_event(
+                self.agent, self.tools, self.spec.project, working_dir=str(self.spec.working_dir)
+            )
             events.insert(0, opening)
         if not self.is_running and self.state.status in {ExecutionStatus.FINISHED, ExecutionStatus.STUCK}:
             events.append(status_update(ExecutionStatus.IDLE))
@@ -238,7 +243,7 @@ class Conversation:
             raise EventNotFoundError(event_id)
         self.emit(ConversationStateUpdateEvent(key=LEAF, value=event_id))
         # The event may have been a call: what came of it lies on the branch that was left.
-        self.emit(*self._give_up("by going back to this point"))
+        self.give_up("by going back to this point")
         if self.state.status is not ExecutionStatus.IDLE:
             self.emit(status_update(ExecutionStatus.IDLE))
         self.publish_full_state()
@@ -260,6 +265,10 @@ class Conversation:
         if found is not None and self.state.title is None:
             self.emit(*found.events(self.state.stats))
             self.publish_full_state()
+
+    def give_up(self, by: str) -> None:
+        """Answers the calls whose results will never come. by: what ended them, as in "by the user"."""
+        self.emit(*self._give_up(by))
 
     def recover(self) -> None:
         """After a crash: answers the calls whose results are lost, so that a run can go on."""
@@ -374,6 +383,18 @@ class Conversation:
 
     def stream(self, item_id: str) -> "ItemStream":
         return ItemStream(item_id, self._publish)
+
+    def _message_event(self, message: Message, message_id: str | None) -> MessageEvent:
+        """The message, with what its words bring up."""
+        given_id = {} if message_id is None else {"id": message_id}
+        found = triggered(self.spec.project.skills, message.text, known=self.state.activated_skills)
+        suffix = (self.agent.agent_context or NO_CONTEXT).user_message_suffix
+        return MessageEvent(
+            llm_message=message,
+            activated_skills=[skill.name for skill, _ in found],
+            extended_content=[*render_knowledge(found), *([TextContent(text=suffix)] if suffix else [])],
+            **given_id,
+        )
 
     def _to_records(self, events: Sequence[Event], seen_seq: int | None) -> list[tuple[AnyEvent, Record]]:
         parent, earliest = self.state.leaf_event_id, self.state.last_timestamp
@@ -495,6 +516,12 @@ class ItemStream:
     def drop(self, reason: str) -> None:
         if self._open_attempt is not None:
             self.aborted(self._open_attempt, reason)
+
+
+def _skill_tools(project: ProjectContext) -> dict[str, AnyTool]:
+    """The tool that reads skills, if there are any to read."""
+    skills = {skill.name: skill for skill in project.of_type("agentskills")}
+    return {InvokeSkillTool.name: InvokeSkillTool(skills)} if skills else {}
 
 
 def _read_spec(log: EventLog, directory: Path) -> Spec:

@@ -217,6 +217,16 @@ class EventLog:
         self.set_meta("acknowledged_seq", str(seq))
 
 
+def read_branch(directory: Path, leaf: str | None, *, through_seq: int) -> list[Record]:
+    """`EventLog.branch` for a thread of its own, also while another one writes."""
+    db = sqlite3.connect(f"{(directory / LOG_NAME).as_uri()}?mode=ro", uri=True)
+    try:
+        rows = db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
+        return [Record(*row) for row in rows]
+    finally:
+        db.close()
+
+
 def _take_lock(path: Path) -> BinaryIO:
     # flock belongs to the open file: the kernel gives it back however this process ends.
     handle = path.open("ab")
