@@ -5,6 +5,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agent_runtime.tools.apply_patch import ApplyPatchTool
 from agent_runtime.tools.custom import ToolLoadError, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
@@ -55,6 +56,7 @@ class NamedSpec(Protocol):
 Factory = Callable[[ToolContext], AnyTool]
 
 _FACTORIES: Mapping[str, Factory] = {
+    "apply_patch": ApplyPatchTool,
     "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
     "glob": GlobTool,

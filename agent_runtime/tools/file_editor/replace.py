@@ -33,9 +33,7 @@ def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
                 f"`old_str` occurs {len(positions)} times, at lines {lines}. Nothing was changed. "
                 "Add lines around it until it is unique."
             )
-    raise EditError(
-        f"`old_str` does not occur in the file. Nothing was changed.{_near_miss(file, old_plain)}"
-    )
+    raise EditError(f"`old_str` does not occur in the file. Nothing was changed.{near_miss(file, old_plain)}")
 
 
 def _positions(text: str, wanted: str) -> list[int]:
@@ -46,7 +44,8 @@ def _positions(text: str, wanted: str) -> list[int]:
     return positions
 
 
-def _near_miss(file: TextFile, old: str) -> str:
+def near_miss(file: TextFile, old: str) -> str:
+    """Where something like `old` stands in the file, as a sentence with a space before it."""
     lines, wanted = file.lines, old.removesuffix("\n").split("\n")
     if len(lines) > _MAX_SEARCHED_LINES:
         return " View the place again and copy it exactly."

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -13,7 +12,13 @@ from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
 from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
 from agent_runtime.tools.file_editor.replace import replace_once
-from agent_runtime.tools.file_editor.text_file import TextFile, decode, read_text_file, write_bytes
+from agent_runtime.tools.file_editor.text_file import (
+    TextFile,
+    decode,
+    read_text_file,
+    split_lines,
+    write_bytes,
+)
 from agent_runtime.tools.file_editor.view import (
     MAX_VIEW_CHARS,
     image_url,
@@ -25,8 +30,6 @@ from agent_runtime.tools.tool import Tool, ToolAnnotations, ToolContext
 from agent_runtime.tools.truncate import truncate_middle
 
 _CONTEXT_LINES = 4
-# Only a line feed ends a line, unlike in str.splitlines.
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 RequiredT = TypeVar("RequiredT")
 
@@ -124,7 +127,7 @@ class FileEditorTool(Tool[FileEditorAction]):
         new = _required(action.new_str, "new_str", action)
         after = _required(action.insert_line, "insert_line", action)
         file = _existing(path)
-        lines = _LINE.findall(file.text)
+        lines = split_lines(file.text)
         if after > len(lines):
             raise EditError(f"`insert_line` is {after}, but the file has lines 0 to {len(lines)}.")
         new_lines = new.replace("\r\n", "\n").removesuffix("\n").split("\n")
