@@ -9,8 +9,13 @@ from agent_runtime.tools.apply_patch import ApplyPatchTool
 from agent_runtime.tools.custom import ToolLoadError, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
+from agent_runtime.tools.gemini.edit import EditTool
+from agent_runtime.tools.gemini.list_directory import ListDirectoryTool
+from agent_runtime.tools.gemini.read_file import ReadFileTool
+from agent_runtime.tools.gemini.write_file import WriteFileTool
 from agent_runtime.tools.glob import GlobTool
 from agent_runtime.tools.grep import GrepTool
+from agent_runtime.tools.planning_file_editor import PlanningFileEditorTool
 from agent_runtime.tools.task_tracker import TaskTrackerTool
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
@@ -53,18 +58,27 @@ class NamedSpec(Protocol):
     def params(self) -> dict[str, JsonValue]: ...
 
 
-Factory = Callable[[ToolContext], AnyTool]
+Factory = Callable[..., AnyTool]
 
 _FACTORIES: Mapping[str, Factory] = {
     "apply_patch": ApplyPatchTool,
+    "edit": EditTool,
     "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
     "glob": GlobTool,
     "grep": GrepTool,
+    "list_directory": ListDirectoryTool,
+    "planning_file_editor": PlanningFileEditorTool,
+    "read_file": ReadFileTool,
     "task_tracker": TaskTrackerTool,
     "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),
+    "write_file": WriteFileTool,
 }
+
+
+# Parameters of specs that mean something here, all of them text. Clients send more, which is ignored.
+_PARAMS: Mapping[str, tuple[str, ...]] = {"planning_file_editor": ("plan_path",)}
 
 
 def tool_names() -> list[str]:
@@ -97,12 +111,14 @@ def create_tools(
 def _create(spec: NamedSpec, context: ToolContext, modules: Mapping[str, str]) -> AnyTool:
     name = resolve_name(spec.name)
     if factory := _FACTORIES.get(name):
-        return factory(context)
+        known = _PARAMS.get(name, ())
+        params = {key: value for key, value in spec.params.items() if key in known and isinstance(value, str)}
+        return factory(context, **params)
     try:
         tool = load_tool(name, spec.params, context, modules)
     except ToolLoadError as error:
         raise ToolNotFoundError(str(error)) from error
     if tool is None:
-        known = ", ".join(tool_names())
-        raise ToolNotFoundError(f"There is no tool named {name}. Tools that exist: {known}.")
+        existing = ", ".join(tool_names())
+        raise ToolNotFoundError(f"There is no tool named {name}. Tools that exist: {existing}.")
     return tool
