@@ -11,6 +11,7 @@ from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
 from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
+from agent_runtime.tools.file_editor.notebook import show_notebook
 from agent_runtime.tools.file_editor.replace import replace_once
 from agent_runtime.tools.file_editor.text_file import (
     TextFile,
@@ -100,8 +101,12 @@ class FileEditorTool(Tool[FileEditorAction]):
             return _viewed(action, TextContent(text=show_directory(path)))
         if url := image_url(path):
             return _viewed(action, TextContent(text=f"{path}:"), ImageContent(image_urls=[url]))
-        text = show_file(path, read_text_file(path).lines, action.view_range)
-        return _viewed(action, TextContent(text=text))
+        file = read_text_file(path)
+        if path.suffix == ".ipynb" and action.view_range is None:
+            cells = show_notebook(path, file.text, MAX_VIEW_CHARS)
+            if cells is not None:
+                return _viewed(action, TextContent(text=cells))
+        return _viewed(action, TextContent(text=show_file(path, file.lines, action.view_range)))
 
     def _create(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
         text = _required(action.file_text, "file_text", action)
