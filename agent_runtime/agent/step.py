@@ -159,7 +159,7 @@ def _action(
     name = call.name if call.name in tools else resolve_name(call.name)
     arguments = object_of(call.arguments)
     # What is stored goes back to the vendor with every later request, and must be JSON by then.
-    stored = orjson.dumps(arguments or {}, option=orjson.OPT_NON_STR_KEYS).decode()
+    stored = orjson.dumps(arguments or {}).decode()
     fields = {
         "tool_name": name,
         "tool_call": ToolCall(

@@ -145,6 +145,19 @@ def _check_cost(conversation: Running) -> None:
     )
 
 
+def _check_price(conversation: Running, turn: Turn) -> None:
+    """A budget that cannot be kept is not silently ignored."""
+    if conversation.agent.llm.max_budget_per_task is None or turn.reply.usage.cost is not None:
+        return
+    unpriced = ErrorClassification(kind="budget", retryable=True, user_action="check_settings")
+    raise _RunError(
+        "PriceUnknown",
+        "The run stopped: what this model costs is not known, so its budget cannot be kept. Set "
+        "`input_cost_per_token` and `output_cost_per_token` (0 if it is free), or no `max_budget_per_task`.",
+        unpriced,
+    )
+
+
 async def _work(conversation: Running) -> ExecutionStatus:
     budget = _Budget(conversation.max_iterations)
     while conversation.state.has_work:
@@ -239,4 +252,5 @@ async def _ask(conversation: Running) -> Turn:
     stats = add_usage(conversation.state.stats, conversation.agent.llm, turn.reply)
     update = ConversationStateUpdateEvent(key="stats", value=stats)
     conversation.emit(*turn.events, update, seen_seq=None if turn.was_empty else seen_seq)
+    _check_price(conversation, turn)
     return turn

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
+
+from agent_runtime.llm.foreign import a_dict, whole
 
 MAX_ARGUMENT_CHARS = 1024 * 1024
 MAX_REPAIRED_CHARS = 100_000
@@ -22,7 +25,7 @@ def object_of(text: str) -> dict[str, Any] | None:
         decoded = _decode(decoded)
     if decoded is None:
         decoded = repaired(text)
-    return decoded if isinstance(decoded, dict) else None
+    return _sendable(decoded) if isinstance(decoded, dict) else None
 
 
 def repaired(text: str) -> Any:
@@ -43,6 +46,31 @@ def repaired(text: str) -> Any:
     except (RecursionError, ValueError):
         return None
     return mended if mended and is_faithful else None
+
+
+def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments as JSON can carry them; None when it cannot, as they lie too deep."""
+    try:
+        orjson.dumps(arguments)
+    except TypeError:
+        with suppress(TypeError, RecursionError, OverflowError):
+            return a_dict(orjson.loads(orjson.dumps(_plain(arguments))))
+        return None
+    return arguments
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case str():
+            return whole(value)
+        case int() if not -(2**63) <= value < 2**64:
+            return float(value)
+        case dict():
+            return {whole(str(name)): _plain(item) for name, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case _:
+            return value
 
 
 def _decode(text: str) -> Any:

@@ -51,7 +51,7 @@ class LLMError(Exception):
     user_action: ClassVar[str] = "check_settings"
 
     def __init__(self, detail: str, *, retry_after_seconds: float | None = None) -> None:
-        super().__init__(detail[:MAX_DETAIL_CHARS])
+        super().__init__(detail[: MAX_DETAIL_CHARS + 100])
         self.retry_after_seconds = retry_after_seconds
 
     @property
@@ -114,9 +114,10 @@ class LLMTimeoutError(_TransientError): ...
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
     """The error an HTTP status stands for."""
-    return _class_for(status, detail)(
-        f"The model's server answered HTTP {status}: {detail}", retry_after_seconds=retry_after_seconds
-    )
+    text = f"The model's server answered HTTP {status}: {detail}"
+    if retry_after_seconds is not None:
+        text = f"{text[:MAX_DETAIL_CHARS]} (it asks to wait {retry_after_seconds:.0f} s)"
+    return _class_for(status, detail)(text, retry_after_seconds=retry_after_seconds)
 
 
 def error_of_kind(detail: str) -> LLMError:

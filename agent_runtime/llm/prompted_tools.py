@@ -66,10 +66,9 @@ def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     if not found:
         return reply
     types = {tool["function"]["name"]: _types(tool) for tool in tools}
-    ends = [*(match.start() for match in found[1:]), len(reply.text)]
     calls = [
-        _call(match["name"], reply.text[match.end() : end], types, was_cut=reply.was_cut and end == ends[-1])
-        for match, end in zip(found, ends, strict=True)
+        _call(match["name"], body, types, was_cut=reply.was_cut and match is found[-1])
+        for match, body in _behind_each(found, reply.text)
     ]
     text = reply.text[: found[0].start()].rstrip()
     return replace(reply, text=text, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
@@ -181,13 +180,18 @@ def _call(name: str, body: str, types: Mapping[str, Mapping[str, str]], *, was_c
         return RequestedCall(new_call_id(), name, _BROKEN)
     if not found and body.strip().startswith("{"):
         return RequestedCall(new_call_id(), name, body.strip())
-    ends = [*(match.start() for match in found[1:]), len(body)]
     known = types.get(name, {})
     arguments = {
-        match["name"]: _converted(_value(body[match.end() : end]), known.get(match["name"], "string"))
-        for match, end in zip(found, ends, strict=True)
+        match["name"]: _converted(_value(written), known.get(match["name"], "string"))
+        for match, written in _behind_each(found, body)
     }
     return RequestedCall(new_call_id(), name, orjson.dumps(arguments).decode())
+
+
+def _behind_each(found: Sequence[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
+    """Each match with the text between it and the next."""
+    ends = [*(match.start() for match in found), len(text)][1:]
+    return [(match, text[match.end() : end]) for match, end in zip(found, ends, strict=True)]
 
 
 def _value(written: str) -> str:
