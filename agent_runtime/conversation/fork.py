@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from agent_runtime.conversation.conversation import Conversation, EventNotFoundError
-from agent_runtime.conversation.log import EventLog, Record, read_branch
+from agent_runtime.conversation.log import EventLog, LogInUseError, Record, read_branch
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.wire import ForkRequest
@@ -58,7 +58,10 @@ def _spec_of(source: Conversation, wanted: ForkRequest, leaf: str | None) -> Spe
 def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec) -> None:
     """Writes the copy's log. Runs in a thread: a long log takes a while."""
     records = read_branch(source, leaf, through_seq=last_seq)
-    log = EventLog(directory, create=True)
+    try:
+        log = EventLog(directory, create=True)
+    except LogInUseError as error:
+        raise FileExistsError(str(directory)) from error
     try:
         if log.get_meta("spec") is not None:
             raise FileExistsError(str(directory))

@@ -93,7 +93,7 @@ class Registry:
         assert wanted.id is not None
         try:
             copy = await fork(source, self._directory(wanted.id), wanted)
-        except (FileExistsError, LogInUseError) as error:
+        except FileExistsError as error:
             raise ServerProblem(
                 409, "conversation_exists", f"There is a conversation {wanted.id} already."
             ) from error

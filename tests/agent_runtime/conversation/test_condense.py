@@ -53,7 +53,9 @@ async def test_the_log_keeps_what_the_model_no_longer_sees(
     conversation.send(user("The task."))
     await conversation.run()
 
-    forgotten = {one for event in of_kind(conversation, "Condensation") for one in event["forgotten_event_ids"]}
+    forgotten = {
+        one for event in of_kind(conversation, "Condensation") for one in event["forgotten_event_ids"]
+    }
 
     assert forgotten <= {event["id"] for event in events_of(conversation)}
     assert len(of_kind(conversation, "ActionEvent")) == 13
@@ -68,7 +70,9 @@ async def test_the_calls_of_one_reply_are_forgotten_together(
     conversation.send(user("Think."))
     await conversation.run()
 
-    forgotten = {one for event in of_kind(conversation, "Condensation") for one in event["forgotten_event_ids"]}
+    forgotten = {
+        one for event in of_kind(conversation, "Condensation") for one in event["forgotten_event_ids"]
+    }
 
     assert forgotten
     replies: dict[str, set[bool]] = {}
@@ -186,9 +190,7 @@ async def test_a_run_that_is_going_on_condenses_before_its_next_reply(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     held = hold(think("3"))
-    scripted_llm.script(
-        think("1"), think("2"), held, say("SUMMARY"), say("Done.")
-    )
+    scripted_llm.script(think("1"), think("2"), held, say("SUMMARY"), say("Done."))
     conversation = conversations.create(agent=condensing(conversations))
     conversation.send(user("Go."))
     conversation.start()
