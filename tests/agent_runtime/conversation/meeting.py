@@ -52,6 +52,7 @@ class MeetingAction(Action):
     place: str = Field(description="What this call is called.")
     at: str = Field(description="What it claims.")
     waits_for: str | None = Field(default=None, description="Another call.")
+    leaves_trace: bool = Field(default=False, description="Whether it makes a file of its name first.")
     fails: bool = Field(default=False, description="Whether it goes wrong.")
 
 
@@ -66,6 +67,7 @@ class MeetingTool(Tool[MeetingAction]):
     observation_type = MeetingObservation
 
     def __init__(self, context: ToolContext) -> None:
+        self._working_dir = context.working_dir
         self._meeting = Meeting.of(context.working_dir)
 
     def claims(self, action: MeetingAction) -> Sequence[Claim]:
@@ -74,5 +76,7 @@ class MeetingTool(Tool[MeetingAction]):
     async def run(self, action: MeetingAction) -> MeetingObservation:
         if action.fails:
             raise RuntimeError("nobody came")
+        if action.leaves_trace:
+            await asyncio.to_thread((self._working_dir / action.place).touch)
         await self._meeting.attend(action.place, action.waits_for)
         return MeetingObservation(content=[TextContent(text=f"met at {action.place}")])
