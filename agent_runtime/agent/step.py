@@ -30,6 +30,8 @@ _CUT = (
     "Your reply was cut off at the limit of its length, within the arguments of `{name}`; it was not run. "
     "Do it in smaller parts."
 )
+_GO_ON = "Your reply was cut off at the limit of its length. Go on where it ended, in shorter replies."
+_THOUGHT_TOO_LONG = "You thought up to the limit of a reply's length and said nothing. Think less, then act."
 _NUDGE = "Your last reply was empty. Go on with the task, or call `finish` with your report if it is done."
 
 
@@ -65,11 +67,16 @@ async def step(
     reply = await client.complete(agent.llm, prompt, listener)
     notices = _notices(reply)
     if reply.is_empty:
-        nudge = MessageEvent(source="environment", llm_message=Message.of("user", _NUDGE))
-        return Turn((*notices, nudge), reply, was_empty=True)
+        return Turn((*notices, _nudge(_THOUGHT_TOO_LONG if reply.was_cut else _NUDGE)), reply, was_empty=True)
     if not reply.tool_calls:
-        return Turn((*notices, _message(reply, item_id)), reply)
+        # Half a sentence is not the end of the work.
+        more = [_nudge(_GO_ON)] if reply.was_cut else []
+        return Turn((*notices, _message(reply, item_id), *more), reply)
     return Turn((*notices, *_actions(reply, tools, messages, item_id)), reply)
+
+
+def _nudge(text: str) -> MessageEvent:
+    return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 
 def _notices(reply: Reply) -> list[Event]:

@@ -20,11 +20,16 @@ _REASONING_CONTENT = re.compile(
 )
 
 
+# They refuse a request that asks for an effort. Clients ask for one by default, whatever the model.
+_NO_EFFORT = re.compile(r"^(gpt-3|gpt-4|chatgpt)")
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """sees_images: takes images. marks_cache: wants to be told what to cache.
     keeps_thinking: wants its signed thinking blocks back.
     keeps_reasoning: wants its `reasoning_content` back.
+    takes_effort: may be told how hard to think.
     prefers_responses: is better asked through the Responses protocol, where its server has it.
     """
 
@@ -32,6 +37,7 @@ class Capabilities:
     marks_cache: bool
     keeps_thinking: bool
     keeps_reasoning: bool
+    takes_effort: bool
     prefers_responses: bool
 
 
@@ -44,6 +50,7 @@ def capabilities(llm: LLM) -> Capabilities:
         marks_cache=llm.caching_prompt and _has(llm, "supports_prompt_cache", is_anthropic),
         keeps_thinking=_has(llm, "supports_thinking_blocks", is_anthropic),
         keeps_reasoning=_has(llm, "supports_reasoning_content", bool(_REASONING_CONTENT.search(last_part))),
+        takes_effort=_has(llm, "supports_reasoning_effort", not _NO_EFFORT.search(last_part)),
         prefers_responses=_has(llm, "supports_responses_api", bool(_RESPONSES.search(last_part))),
     )
 

@@ -31,7 +31,7 @@ def _parameters(llm: LLM, prompt: Prompt, model: str) -> dict[str, Any]:
         "temperature": llm.temperature,
         "top_p": llm.top_p,
         "max_completion_tokens": llm.max_output_tokens,
-        "reasoning_effort": llm.reasoning_effort,
+        "reasoning_effort": llm.reasoning_effort if capabilities(llm).takes_effort else None,
         "stop": llm.stop,
         "tools": list(prompt.tools) or None,
         "stream": True if llm.stream else None,

@@ -68,10 +68,10 @@ class LLMClient:
                 if wait is None:
                     raise
                 attempts.failed(error, llm, wait=wait, left=llm.num_retries + 1 - attempt)
-                await asyncio.sleep(wait)
             except asyncio.CancelledError:
                 attempts.cancelled()
                 raise
+            await attempts.wait(wait)
         raise AssertionError("counting does not end")
 
     async def _ask(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
@@ -138,6 +138,14 @@ class _Attempts:
             max_attempts=self._number + left,
         )
         self._listener.aborted(self._number, error.code, retry)
+
+    async def wait(self, seconds: float) -> None:
+        """Whoever watches the countdown is told when it ends early."""
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            self._listener.aborted(self._number, "cancelled")
+            raise
 
     def give_up(self, error: LLMError) -> None:
         self._abort(error.code)

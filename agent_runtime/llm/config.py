@@ -27,7 +27,8 @@ class LLM(BaseModel):
     capability_overrides: dict[str, bool | str] = Field(
         default={},
         description="`supports_vision`, `supports_prompt_cache`, `supports_thinking_blocks`, "
-        "`supports_reasoning_content`, `supports_responses_api`: true or false, against what its name tells",
+        "`supports_reasoning_content`, `supports_reasoning_effort`, `supports_responses_api`: true or false, "
+        "against what its name tells",
     )
     usage_id: str = Field(default="agent", description="Under which name its cost is counted")
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -40,8 +41,12 @@ class LLM(BaseModel):
     caching_prompt: bool = Field(default=True, description="Mark what the vendor may cache, where it asks so")
     disable_vision: bool | None = None
     disable_stop_word: bool | None = None
-    timeout: float = Field(default=300, gt=0, description="Seconds to wait for a reply that is not streamed")
-    stream_idle_timeout: float = Field(default=300, gt=0, description="Seconds without a piece of a stream")
+    timeout: float | None = Field(
+        default=300, gt=0, description="Seconds to wait for a reply that is not streamed; null: for ever"
+    )
+    stream_idle_timeout: float | None = Field(
+        default=300, gt=0, description="Seconds without a piece of a stream; null: any number"
+    )
     num_retries: int = Field(default=5, ge=0, le=20)
     retry_multiplier: float = Field(default=8, ge=0)
     retry_min_wait: float = Field(default=8, ge=0, description="Seconds")

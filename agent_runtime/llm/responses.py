@@ -28,8 +28,12 @@ _REASONING_DELTAS = ("response.reasoning_summary_text.delta", "response.reasonin
 def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
     decoded = [orjson.loads(message) for message in prompt.messages]
     instructions = decoded.pop(0)["content"] if decoded and decoded[0]["role"] == "system" else None
-    items = [item for message in decoded for item in _items(message, llm, capabilities(llm))]
-    reasoning = {"effort": llm.reasoning_effort, "summary": llm.reasoning_summary}
+    can = capabilities(llm)
+    items = [item for message in decoded for item in _items(message, llm, can)]
+    reasoning = {
+        "effort": llm.reasoning_effort if can.takes_effort else None,
+        "summary": llm.reasoning_summary,
+    }
     optional = {
         "instructions": instructions,
         "temperature": llm.temperature,

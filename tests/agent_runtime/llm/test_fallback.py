@@ -84,6 +84,12 @@ async def test_a_wait_can_be_interrupted(conversations: Conversations, scripted_
         await conversation.interrupt()
 
     assert conversation.status == "paused"
+    assert watch.of_type("item_aborted")[-1] == {
+        "type": "item_aborted",
+        "attempt": 1,
+        "reason": "cancelled",
+        "item_id": watch.of_type("item_aborted")[0]["item_id"],
+    }
 
 
 async def test_others_are_asked_in_order_and_the_log_says_so(

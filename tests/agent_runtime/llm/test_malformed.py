@@ -213,6 +213,17 @@ async def test_half_a_character_at_the_end_of_a_piece_waits_for_the_other_half(
     assert conversation.state.final_response == "a\U0001f600b"
 
 
+async def test_half_a_sentence_is_not_the_end(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.script(say("First I", finish_reason="length"), say("All done."))
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert "cut off" in scripted_llm.requests[1].last_text
+    assert conversation.state.final_response == "All done."
+
+
 class Nonsense:
     """Replies of almost the right shape. Quicker than a strategy, since thousands are wanted."""
 
