@@ -32,8 +32,9 @@ class Skill(BaseModel):
     @classmethod
     def of_protocol(cls, given: JsonObject) -> "Skill":
         """A skill as a client sends it. pydantic.ValidationError when it is none."""
-        trigger = given.get("trigger") or {}
-        keywords = tuple(trigger.get("keywords") or trigger.get("triggers") or ())
+        trigger = given.get("trigger")
+        trigger = trigger if isinstance(trigger, dict) else {}
+        keywords = trigger.get("keywords") or trigger.get("triggers") or ()
         is_on_request = bool(given.get("is_agentskills_format"))
         kind: SkillType = "agentskills" if is_on_request else "knowledge" if keywords else "repo"
         return cls.model_validate({**given, "type": kind, "triggers": keywords})

@@ -235,9 +235,9 @@ class Conversation:
     def navigate(self, event_id: str | None) -> None:
         """Goes back to an event, to go on from there, or to the very beginning. The log keeps the rest.
 
-        EventNotFoundError; AlreadyRunningError while a run is going on.
+        EventNotFoundError; AlreadyRunningError while a run or a condensation is going on.
         """
-        if self.is_running:
+        if self.is_running or self._condensing is not None:
             raise AlreadyRunningError
         if event_id is not None and not self._is_on_some_branch(event_id):
             raise EventNotFoundError(event_id)
@@ -370,7 +370,7 @@ class Conversation:
             self._fold.view.passages,
             condenser,
             context_tokens=self._fold.context_tokens,
-            window_tokens=self.agent.llm.max_input_tokens,
+            window_tokens=self.agent.llm.max_input_tokens or self._fold.window_tokens,
             is_requested=is_requested or self.state.wants_condensation,
         )
 

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from agent_runtime.context.view import Passage, View
 from agent_runtime.conversation.log import EventLog, Record
 from agent_runtime.conversation.state import LEAF, State, after
+from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent, parse_event
 
@@ -41,6 +42,11 @@ class Fold:
     def context_tokens(self) -> int:
         """How many tokens the next prompt has: the vendor's last count, corrected by what came and went."""
         return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
+
+    @property
+    def window_tokens(self) -> int | None:
+        """How many tokens the agent's model can take, as far as its last reply has told."""
+        return self._last_usage().get("context_window") or None
 
     def take(self, event: AnyEvent, *, seq: int, seen_seq: int | None) -> None:
         before = self._metrics()
@@ -88,14 +94,19 @@ class Fold:
         fold._measure = _Measure(*body["measure"])
         return fold
 
-    def _metrics(self) -> object:
-        return self.state.stats["usage_to_metrics"].get(self._usage_id)
+    def _metrics(self) -> JsonObject:
+        """What the agent's own calls have used so far."""
+        metrics: JsonObject = self.state.stats["usage_to_metrics"].get(self._usage_id, {})
+        return metrics
 
-    def _calibrate(self, before: object) -> None:
-        metrics = self._metrics()
-        if not isinstance(metrics, dict) or metrics == before:
+    def _last_usage(self) -> JsonObject:
+        usage: JsonObject = self._metrics().get("accumulated_token_usage", {})
+        return usage
+
+    def _calibrate(self, before: JsonObject) -> None:
+        if self._metrics() == before:
             return
-        counted = metrics.get("accumulated_token_usage", {}).get("per_turn_token", 0)
+        counted = self._last_usage().get("per_turn_token", 0)
         if counted:
             self._measure = _Measure(counted, self.view.tokens)
 
