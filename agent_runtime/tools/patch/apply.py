@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_runtime.tools.file_editor.models import EditError
 from agent_runtime.tools.file_editor.replace import near_miss
 from agent_runtime.tools.file_editor.text_file import TextFile, read_text_file, split_lines, write_bytes
 from agent_runtime.tools.patch.parse import AddFile, Chunk, DeleteFile, Operation, PatchError, UpdateFile
@@ -48,7 +49,7 @@ def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Dr
             case AddFile():
                 _add(result, operation, path)
             case DeleteFile():
-                result.changes.append(Change(operation.path, None, _read(result, path).text, None))
+                result.changes.append(Change(operation.path, None, _last_text(result, path), None))
                 result.files[path] = None
             case UpdateFile():
                 _update(result, operation, path, resolve)
@@ -57,28 +58,48 @@ def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Dr
 
 def write(result: Draft) -> None:
     """Puts the draft on disk; when that fails half way, what was there before comes back."""
-    contents = {path: None if file is None else file.to_bytes() for path, file in result.files.items()}
-    before = {path: path.read_bytes() if path.exists() else None for path in contents}
-    modes = {path: origin.stat().st_mode & 0o7777 for path, origin in result.moved.items() if origin.exists()}
+    before = {path: _stored(path) for path in result.files}
+    wanted = {path: _wanted(result, path) for path in result.files}
     done: list[Path] = []
     try:
         # New content first: deleting is what cannot fail for want of space.
-        for path in sorted(contents, key=lambda path: contents[path] is None):
+        for path in sorted(wanted, key=lambda path: wanted[path] is None):
+            _put(path, wanted[path])
             done.append(path)
-            _put(path, contents[path])
-            if path in modes:
-                path.chmod(modes[path])
     except OSError:
         for path in done:
             _put(path, before[path])
         raise
 
 
-def _put(path: Path, content: bytes | None) -> None:
-    if content is None:
+@dataclass(frozen=True)
+class _Stored:
+    """A file as bytes; `mode` None: that of the file that is there, or of any new one."""
+
+    content: bytes
+    mode: int | None = None
+
+
+def _stored(path: Path) -> _Stored | None:
+    return _Stored(path.read_bytes(), path.stat().st_mode & 0o7777) if path.exists() else None
+
+
+def _wanted(result: Draft, path: Path) -> _Stored | None:
+    file = result.files[path]
+    if file is None:
+        return None
+    origin = result.moved.get(path)
+    mode = origin.stat().st_mode & 0o7777 if origin is not None and origin.exists() else None
+    return _Stored(file.to_bytes(), mode)
+
+
+def _put(path: Path, file: _Stored | None) -> None:
+    if file is None:
         path.unlink(missing_ok=True)
-    else:
-        write_bytes(path, content)
+        return
+    write_bytes(path, file.content)
+    if file.mode is not None:
+        path.chmod(file.mode)
 
 
 def _add(result: Draft, operation: AddFile, path: Path) -> None:
@@ -115,6 +136,13 @@ def _read(result: Draft, path: Path) -> TextFile:
     if known is None and path.is_dir():
         raise PatchError(f"{path} is a directory. Nothing was changed.")
     return known or read_text_file(path)
+
+
+def _last_text(result: Draft, path: Path) -> str:
+    try:
+        return _read(result, path).text
+    except EditError:  # what is no text can be deleted all the same
+        return ""
 
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:

@@ -180,7 +180,7 @@ async def test_lines_that_match_loosely_are_counted(patch: Patcher):
         (["*** Update File: a.py", "def go():"], ["begin with a space", "Line 5"]),
         (["*** Add File: a.py", "+x"], ["exists already"]),
         (["*** Add File: new.py", "x"], ["begins with `+`"]),
-        (["*** Add File: a.py/below", "+x"], ["Not a directory"]),
+        (["*** Add File: a.py/below", "+x"], ["a.py", "exists"]),
         (["*** Delete File: nowhere.py"], ["no file"]),
         (["*** Delete File: folder"], ["is a directory"]),
         (["*** Update File: a.py", "*** Move to: folder", "-end"], ["exists already"]),
@@ -232,11 +232,22 @@ async def test_sections_of_one_file_build_on_one_another(patch: Patcher):
 
 async def test_a_write_that_fails_half_way_puts_everything_back(patch: Patcher):
     (patch.root / "a").write_text("1\n")
+    (patch.root / "a").chmod(0o750)
+    (patch.root / "file").write_text("in the way\n")
+    before = patch.files()
     observation = await patch(
-        "*** Update File: a", "-1", "+one", "*** Add File: /proc/no/such", "+x", "*** Delete File: a"
-    )
+        "*** Update File: a", "*** Move to: b", "-1", "+one", "*** Add File: c", "+x",
+        "*** Add File: file/below", "+x", "*** Delete File: file",
+    )  # fmt: skip
     assert observation.is_error
-    assert patch.files() == {"a": "1\n"}
+    assert patch.files() == before
+    assert (patch.root / "a").stat().st_mode & 0o777 == 0o750
+
+
+async def test_what_is_no_text_can_be_deleted(patch: Patcher):
+    (patch.root / "a.png").write_bytes(b"\x89PNG\0")
+    assert not (await patch("*** Delete File: a.png")).is_error
+    assert patch.files() == {}
 
 
 async def test_absolute_paths_and_links_reach_their_file(patch: Patcher):
