@@ -1,5 +1,6 @@
 """A patch as text becomes a list of operations."""
 
+import re
 from dataclasses import dataclass
 
 BEGIN = "*** Begin Patch"
@@ -7,6 +8,8 @@ END = "*** End Patch"
 _ADD, _DELETE, _UPDATE = "*** Add File: ", "*** Delete File: ", "*** Update File: "
 _MOVE = "*** Move to: "
 _END_OF_FILE = "*** End of File"
+# From unified diffs; the lines themselves tell the place better.
+_LINE_NUMBERS = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)?($| @@)")
 
 
 class PatchError(Exception):
@@ -86,9 +89,10 @@ class _Reader:
     @property
     def is_section_over(self) -> bool:
         """Nothing but empty lines follow before the next section."""
-        rest = (line for line in self.lines[self.position :] if line != "")
-        following = next(rest, None)
-        return following is None or following.startswith((_ADD, _DELETE, _UPDATE))
+        following = self.position
+        while following < len(self.lines) and self.lines[following] == "":
+            following += 1
+        return following == len(self.lines) or self.lines[following].startswith((_ADD, _DELETE, _UPDATE))
 
     def peek(self) -> str:
         return self.lines[self.position]
@@ -149,7 +153,8 @@ def _update(reader: _Reader, path: str) -> UpdateFile:
 def _chunk(reader: _Reader) -> Chunk:
     headers = []
     while not reader.is_section_over and reader.peek().startswith("@@"):
-        if header := reader.take()[2:].removeprefix(" ").removesuffix(" @@"):
+        header = reader.take()[2:].removeprefix(" ").removesuffix(" @@")
+        if header and not _LINE_NUMBERS.match(header):
             headers.append(header)
     edits: list[tuple[str, str]] = []
     is_at_end = False

@@ -1,6 +1,7 @@
 """Patches as models write them, on real files."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,8 @@ async def test_files_are_added_updated_moved_and_deleted_by_one_patch(patch: Pat
         (CODE, ["@@ class B: @@", "     def go(self):", "-        x = 1", "+        x = 2"], None),
         ("x\ny\nx\n", ["-x", "+z", "*** End of File"], "x\ny\nz\n"),
         ("x\ny\nx\n", ["@@", "-x", "+z"], "z\ny\nx\n"),
+        ("a\nb\nc\n", ["@@ -2,1 +2,1 @@", "-b", "+x"], "a\nx\nc\n"),
+        ("a\nb\nc\n", ["@@ -2 +2 @@ def f", "-b", "+x"], "a\nx\nc\n"),
         ("a\nb", ["-b", "+c"], "a\nc"),
         ("a\nb", ["@@", " b", "+c"], "a\nb\nc"),
         ("a\nb", ["-a"], "b"),
@@ -209,6 +212,17 @@ async def test_a_patch_that_does_not_fit_changes_nothing_and_says_why(patch: Pat
 async def test_what_is_no_whole_patch_is_explained(patch: Patcher):
     assert "must begin" in (await patch.raw("--- a\n+++ b\n")).text
     assert "cut off" in (await patch.raw("*** Begin Patch\n*** Add File: a\n+x")).text
+
+
+async def test_a_very_long_patch_is_applied_at_once(patch: Patcher):
+    lines = [f"line {number}" for number in range(40_000)]
+    (patch.root / "a").write_text("".join(f"{line}\n" for line in lines))
+    started = time.monotonic()
+    changes = [text for line in lines[::100] for text in ("@@", f"-{line}", f"+{line}!")]
+    added = [f"+{line}" for line in lines]
+    assert not (await patch("*** Update File: a", *changes, "*** Add File: b", *added)).is_error
+    assert time.monotonic() - started < 10
+    assert (patch.root / "a").read_text().count("!") == 400
 
 
 async def test_a_patch_in_a_shells_clothes_is_understood(patch: Patcher):
