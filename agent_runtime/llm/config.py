@@ -18,6 +18,15 @@ class LLM(BaseModel):
     )
     api_key: SecretStr | None = None
     base_url: str | None = None
+    api_version: str | None = Field(default=None, description="Azure's")
+    aws_access_key_id: SecretStr | None = None
+    aws_secret_access_key: SecretStr | None = None
+    aws_session_token: SecretStr | None = None
+    aws_region_name: str | None = None
+    aws_profile_name: str | None = None
+    aws_role_name: str | None = None
+    aws_session_name: str | None = None
+    aws_bedrock_runtime_endpoint: str | None = None
     api_mode: Literal["auto", "chat", "responses"] = Field(
         default="auto", description="Which of OpenAI's two protocols; `auto` decides by the model"
     )
@@ -64,7 +73,9 @@ class LLM(BaseModel):
     fallback_strategy: "FallbackStrategy | None" = None
     routes: list["Route"] = Field(default=[], description="The first whose conditions hold takes the call")
 
-    @field_validator("api_key", mode="after")
+    @field_validator(
+        "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token", mode="after"
+    )
     @classmethod
     def _masked_key_is_no_key(cls, key: SecretStr | None) -> SecretStr | None:
         # What clients read from us they may send back.

@@ -38,7 +38,7 @@ _POLICY_WORDS = re.compile(
 )
 _BUDGET_WORDS = re.compile(
     r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota|credit balance is too low"
-    r"|budget.{0,20}(exceeded|spent|reached)|billing",
+    r"|budget.{0,20}(exceeded|spent|reached)",
     re.IGNORECASE,
 )
 
@@ -120,8 +120,10 @@ def error_for_status(status: int, detail: str, *, retry_after_seconds: float | N
     return _class_for(status, detail)(text, retry_after_seconds=retry_after_seconds)
 
 
-def error_of_kind(detail: str) -> LLMError:
-    """The error that words of a vendor stand for, where it sends no status: in the middle of a stream."""
+def error_of_kind(detail: str, status: object = None) -> LLMError:
+    """The error that a vendor's words stand for, or the status it names, in a reply that began well."""
+    if isinstance(status, int) and 400 <= status < 600:
+        return error_for_status(status, detail)
     for words, error in _BY_WORDS:
         if words.search(detail):
             return error(detail)

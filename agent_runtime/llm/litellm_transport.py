@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
+from pydantic import SecretStr
 
 from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.chat_completions import parse
@@ -13,10 +15,13 @@ from agent_runtime.llm.errors import LLMConnectionError, LLMNotAvailableError, e
 from agent_runtime.llm.messages import Prompt, Reply
 from agent_runtime.llm.outgoing import outgoing
 
+# Threads of their own: a slow vendor must not use up those that everybody shares.
+_THREADS = ThreadPoolExecutor(max_workers=64, thread_name_prefix="litellm")
+
 
 async def request(llm: LLM, prompt: Prompt) -> Reply:
     """One attempt, not streamed. Raises only LLMError."""
-    return await asyncio.to_thread(_request, llm, prompt)
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, _request, llm, prompt)
 
 
 def _request(llm: LLM, prompt: Prompt) -> Reply:
@@ -52,8 +57,17 @@ def _import_litellm() -> Any:
 
 def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
     optional = {
-        "api_key": llm.api_key.get_secret_value() if llm.api_key else None,
+        "api_key": _revealed(llm.api_key),
         "base_url": llm.base_url,
+        "api_version": llm.api_version,
+        "aws_access_key_id": _revealed(llm.aws_access_key_id),
+        "aws_secret_access_key": _revealed(llm.aws_secret_access_key),
+        "aws_session_token": _revealed(llm.aws_session_token),
+        "aws_region_name": llm.aws_region_name,
+        "aws_profile_name": llm.aws_profile_name,
+        "aws_role_name": llm.aws_role_name,
+        "aws_session_name": llm.aws_session_name,
+        "aws_bedrock_runtime_endpoint": llm.aws_bedrock_runtime_endpoint,
         "temperature": llm.temperature,
         "top_p": llm.top_p,
         "max_tokens": llm.max_output_tokens,
@@ -82,4 +96,11 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def _without_key(llm: LLM, text: str) -> str:
-    return text.replace(llm.api_key.get_secret_value(), MASK) if llm.api_key else text
+    for secret in (llm.api_key, llm.aws_secret_access_key, llm.aws_session_token):
+        if secret is not None:
+            text = text.replace(secret.get_secret_value(), MASK)
+    return text
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret else None

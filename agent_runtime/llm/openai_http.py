@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import httpx
 import orjson
@@ -18,7 +19,7 @@ from agent_runtime.llm.errors import (
     error_for_status,
     error_of_kind,
 )
-from agent_runtime.llm.foreign import decode
+from agent_runtime.llm.foreign import a_dict, decode, whole
 from agent_runtime.llm.messages import Prompt, Reply
 
 CONNECT_TIMEOUT_SECONDS = 15
@@ -141,14 +142,21 @@ def _error_text(body: bytes) -> str:
         decoded = orjson.loads(body)
     except orjson.JSONDecodeError:
         return body.decode(errors="replace").strip() or "no explanation"
-    if not isinstance(decoded, dict):
-        return str(decoded)
+    return _explanation(decoded) if isinstance(decoded, dict) else str(decoded)
+
+
+def _explanation(decoded: dict[str, Any]) -> str:
     error = decoded.get("error", decoded)
     if not isinstance(error, dict):
         return str(error)
     text = str(error.get("message") or error.get("detail") or error)
     # The code tells apart what the words of a message leave open.
     return f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text
+
+
+def _reported(decoded: dict[str, Any]) -> LLMError:
+    """An error in place of a reply, or of the rest of one."""
+    return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
 
 
 def _seconds(headers: httpx.Headers) -> float | None:
@@ -179,7 +187,7 @@ async def _read_stream(dialect: Dialect, response: httpx.Response, on_piece: OnP
             break
         chunk = decode(data)
         if chunk.get("error"):
-            raise error_of_kind(_error_text(orjson.dumps(chunk)))
+            raise _reported(chunk)
         reply.add(chunk)
     else:
         if not reply.is_finished:
@@ -196,5 +204,5 @@ async def _server_sent_data(response: httpx.Response) -> AsyncIterator[str]:
 def _read_whole(dialect: Dialect, body: bytes) -> Reply:
     decoded = decode(body)
     if decoded.get("error"):
-        raise error_of_kind(_error_text(body))
+        raise _reported(decoded)
     return dialect.parse(decoded)

@@ -223,4 +223,4 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 def _explanation(error: dict[str, Any]) -> str:
     text = a_text(error.get("message")) or "The model's server failed without an explanation."
-    return f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text
+    return whole(f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text)

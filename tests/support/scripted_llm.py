@@ -117,6 +117,11 @@ class Request:
     body: dict[str, Any]
 
     @property
+    def route(self) -> str:
+        """The path without its query."""
+        return self.path.partition("?")[0]
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
         return list(self.body["messages"])
 
@@ -233,7 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = self._read()
-        if not request.path.endswith(("/chat/completions", "/responses", "/messages")):
+        if not request.route.endswith(("/chat/completions", "/responses", "/messages")):
             self._send_json(404, {"error": {"message": f"no route {request.path}"}})
             return
         turn = self.server.llm.take(request)
@@ -297,7 +302,7 @@ class _Handler(BaseHTTPRequestHandler):
             if turn.piece_delay_seconds:
                 time.sleep(turn.piece_delay_seconds)
             self._send_chunk(b"data: " + piece + b"\n\n")
-        if not request.path.endswith("/responses"):
+        if not request.route.endswith("/responses"):
             self._send_chunk(b"data: [DONE]\n\n")
         self._send_chunk(b"")
 
@@ -328,9 +333,9 @@ def _usage(turn: Turn) -> dict[str, Any]:
 
 
 def _whole(turn: Turn, request: Request) -> dict[str, Any]:
-    if request.path.endswith("/responses"):
+    if request.route.endswith("/responses"):
         return _response(turn, request)
-    if request.path.endswith("/messages"):
+    if request.route.endswith("/messages"):
         return _anthropic_message(turn, request)
     return _completion(turn, request)
 
@@ -339,7 +344,7 @@ def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
     if turn.body is not None:
         yield turn.body
         return
-    speak = _response_pieces if request.path.endswith("/responses") else _pieces
+    speak = _response_pieces if request.route.endswith("/responses") else _pieces
     for piece in speak(turn, request):
         yield json.dumps(piece).encode()
 

@@ -11,7 +11,7 @@ from agent_runtime.events.content import ImageContent
 from agent_runtime.events.message import Message
 from agent_runtime.llm.config import LLM
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, events_of, of_kind, user
-from tests.support.scripted_llm import ScriptedLLM, Turn, calls, fail, say
+from tests.support.scripted_llm import ScriptedLLM, Turn, calls, fail, raw, say
 
 
 def spare(llm: ScriptedLLM, name: str = "spare", **fields: Any) -> dict[str, Any]:
@@ -143,6 +143,7 @@ async def test_a_wrong_key_is_no_reason_to_ask_others(
         (fail(400, error="blocked by our content policy"), "LLMContentPolicyError", "content_policy"),
         (fail(400, error="prompt is too long: 9 tokens > 8"), "LLMContextWindowError", "context_window"),
         (fail(422, error="unknown field"), "LLMBadRequestError", "bad_request"),
+        (raw(b'{"error": {"message": "no funds", "code": 402}}'), "LLMBudgetError", "budget"),
         (say("", finish_reason="content_filter"), "LLMContentPolicyError", "content_policy"),
     ],
 )

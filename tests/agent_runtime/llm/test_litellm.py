@@ -47,3 +47,21 @@ async def test_its_refusals_are_classified(conversations: Conversations, scripte
     (error,) = of_kind(conversation, "ConversationErrorEvent")
     assert error["code"] == "LLMAuthenticationError"
     assert scripted_llm.api_key not in error["detail"]
+
+
+async def test_azure_is_asked_under_its_own_address_and_version(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(say("Done."))
+    root = scripted_llm.base_url.removesuffix("/v1")
+    conversation = conversations.create(
+        llm={"model": "azure/our-gpt", "base_url": root, "api_version": "2026-01-01"}
+    )
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.state.final_response == "Done."
+    (request,) = scripted_llm.requests
+    assert request.path == "/openai/deployments/our-gpt/chat/completions?api-version=2026-01-01"
+    assert request.headers["api-key"] == scripted_llm.api_key

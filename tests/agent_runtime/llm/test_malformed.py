@@ -231,6 +231,8 @@ class Nonsense:
         self._random = random.Random(seed)  # noqa: S311 (no secret)
 
     def completion(self) -> Any:
+        if self._random.random() < 0.05:
+            return {"error": self._one([{"message": self._any(), "code": self._any()}, self._any()])}
         reply = {"choices": [{"message": self._message(), "finish_reason": self._one(["stop", "length", 7])}]}
         return self._mostly({**reply, "id": self._any(), "usage": self._usage()})
 
@@ -279,7 +281,7 @@ def check_answers(conversation: Any) -> None:
     assert Counter(answers) == asked
     assert set(asked.values()) <= {1}
     codes = {event["code"] for event in of_kind(conversation, "ConversationErrorEvent")}
-    assert codes <= {"EmptyReply", "LLMMalformedReplyError"}
+    assert codes <= {"EmptyReply", "LLMMalformedReplyError", "LLMServiceUnavailableError"}
 
 
 def check_request(messages: list[dict[str, Any]]) -> None:
