@@ -4,7 +4,6 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,12 +16,14 @@ from agent_runtime.context.skills import NO_CONTEXT, ProjectContext, render_know
 from agent_runtime.conversation import frames, title
 from agent_runtime.conversation.fold import fold_branch, fold_log, is_navigation
 from agent_runtime.conversation.frames import Frame
+from agent_runtime.conversation.info import describe
+from agent_runtime.conversation.item_stream import ItemStream
 from agent_runtime.conversation.log import EventLog, Filter, LogMissingError, Record
 from agent_runtime.conversation.run import condense, run
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.state import LEAF, State
 from agent_runtime.events.action import ActionEvent
-from agent_runtime.events.base import Event, JsonObject, encode
+from agent_runtime.events.base import Event, encode
 from agent_runtime.events.condensation import CondensationRequest
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import Message, MessageEvent
@@ -37,7 +38,6 @@ from agent_runtime.events.state import (
 )
 from agent_runtime.events.union import AnyEvent
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.llm.messages import PieceKind, Retry
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
 from agent_runtime.tools.registry import create_tools
 from agent_runtime.tools.tool import AnyTool, ToolContext, model_schema
@@ -308,28 +308,7 @@ class Conversation:
         return lambda: self._subscribers.remove(subscriber)
 
     def info(self) -> ConversationInfo:
-        state, request = self.state, self.spec.request
-        updated_at = _to_utc(state.last_timestamp) if state.last_timestamp else self.spec.created_at
-        return ConversationInfo.model_validate(
-            {
-                **request.model_dump(exclude={"conversation_id", "initial_message", "autotitle"}),
-                "id": self.id,
-                "persistence_dir": str(self.directory),
-                "execution_status": self.status,
-                "last_user_message_id": state.last_user_message_id,
-                "leaf_event_id": state.leaf_event_id,
-                "stats": state.stats,
-                "metrics": _total(state.stats),
-                "title": state.title or request.title,
-                "tags": request.tags if state.tags is None else state.tags,
-                "activated_knowledge_skills": state.activated_skills,
-                "invoked_skills": state.invoked_skills,
-                "forked_from_conversation_id": self.spec.forked_from_conversation_id,
-                "forked_from_event_id": self.spec.forked_from_event_id,
-                "created_at": self.spec.created_at,
-                "updated_at": updated_at,
-            }
-        )
+        return describe(self.spec, self.state, self.status, self.directory)
 
     def full_state(self) -> ConversationStateUpdateEvent:
         """The whole state as one event. It is published, never logged."""
@@ -381,7 +360,7 @@ class Conversation:
             return None
         return look(self.state.trail, request.stuck_detection_thresholds or StuckDetectionThresholds())
 
-    def stream(self, item_id: str) -> "ItemStream":
+    def stream(self, item_id: str) -> ItemStream:
         return ItemStream(item_id, self._publish)
 
     def _message_event(self, message: Message, message_id: str | None) -> MessageEvent:
@@ -437,10 +416,17 @@ class Conversation:
 
     def _begin_aside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Work beside the runs; closing the conversation ends it."""
-        task = asyncio.create_task(work, name=f"{name} {self.id}")
+        task = asyncio.create_task(self._logged(work), name=f"{name} {self.id}")
         self._side_tasks.add(task)
         task.add_done_callback(self._side_tasks.discard)
         return task
+
+    async def _logged(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            # Nobody waits for its result, and the runs do not depend on it.
+            logger.exception("work beside the runs failed", extra={"conversation_id": str(self.id)})
 
     async def _condense_alone(self) -> None:
         try:
@@ -492,32 +478,6 @@ class Conversation:
         return [interrupted(action, by=by, may_have_run=action.id in begun) for action in self.state.pending]
 
 
-class ItemStream:
-    """Publishes the pieces of one reply."""
-
-    def __init__(self, item_id: str, publish: Callable[[Frame], None]) -> None:
-        self._item_id = item_id
-        self._publish = publish
-        self._open_attempt: int | None = None
-        self._order = 0
-
-    def started(self, attempt: int) -> None:
-        self._open_attempt, self._order = attempt, 0
-        self._publish(frames.item_started(self._item_id, attempt))
-
-    def piece(self, attempt: int, kind: PieceKind, content: str) -> None:
-        self._publish(frames.delta(self._item_id, attempt, self._order, kind, content))
-        self._order += 1
-
-    def aborted(self, attempt: int, reason: str, retry: Retry | None = None) -> None:
-        self._open_attempt = None
-        self._publish(frames.item_aborted(self._item_id, attempt, reason, retry))
-
-    def drop(self, reason: str) -> None:
-        if self._open_attempt is not None:
-            self.aborted(self._open_attempt, reason)
-
-
 def _skill_tools(project: ProjectContext) -> dict[str, AnyTool]:
     """The tool that reads skills, if there are any to read."""
     skills = {skill.name: skill for skill in project.of_type("agentskills")}
@@ -529,22 +489,3 @@ def _read_spec(log: EventLog, directory: Path) -> Spec:
     if stored is None:
         raise LogMissingError(str(directory))
     return Spec.model_validate_json(stored)
-
-
-def _to_utc(timestamp: str) -> datetime:
-    """Events carry naive local time."""
-    return datetime.fromisoformat(timestamp).astimezone(UTC)
-
-
-def _total(stats: JsonObject) -> JsonObject:
-    metrics = stats["usage_to_metrics"].values()
-    names = (
-        "prompt_tokens",
-        "completion_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "reasoning_tokens",
-    )
-    usage = {name: sum(m["accumulated_token_usage"][name] for m in metrics) for name in names}
-    cost = sum(m["accumulated_cost"] for m in metrics)
-    return {"accumulated_cost": cost, "accumulated_token_usage": usage}

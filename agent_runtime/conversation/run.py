@@ -158,20 +158,6 @@ def _check_price(conversation: Running, turn: Turn) -> None:
     )
 
 
-def _check_cost(conversation: Running) -> None:
-    """Stops a run that has used up its budget. Who runs it again allows as much once more."""
-    limit, spent = conversation.agent.llm.max_budget_per_task, conversation.state.cost_since_stop
-    if limit is None or spent < limit:
-        return
-    stopped = ErrorClassification(kind="budget", retryable=True, user_action="raise_budget")
-    raise _RunError(
-        BUDGET_REACHED,
-        f"The run stopped: ${spent:.2f} of its budget of ${limit:.2f} are spent. "
-        f"Run it again to allow another ${limit:.2f}, or raise `max_budget_per_task` of its model.",
-        stopped,
-    )
-
-
 async def _work(conversation: Running) -> ExecutionStatus:
     budget = _Budget(conversation.max_iterations)
     while conversation.state.has_work:
