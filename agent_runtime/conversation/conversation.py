@@ -49,6 +49,8 @@ INTERRUPT_GRACE_SECONDS = 10
 FROM_USER = Filter(kind="MessageEvent", source="user")
 SNAPSHOT_EVENTS = 200
 """After how many further events a snapshot is worth writing: so many are read in a few milliseconds."""
+SNAPSHOT_EVENTS_WHILE_RUNNING = 2_000
+"""Seldom enough to cost nothing, often enough for a crash not to make the next start slow."""
 
 Subscriber = Callable[[Frame], None]
 """Told of everything published, in order. Must return at once and must not raise."""
@@ -335,6 +337,7 @@ class Conversation:
             self._take(event, record)
         for _, record in batch:
             self._publish(frames.durable(record.seq, record.body))
+        self._save_snapshot(after_events=SNAPSHOT_EVENTS_WHILE_RUNNING)
 
     def messages(self) -> Sequence[bytes]:
         """What the model sees. Complete whenever no call is unanswered."""
@@ -405,9 +408,9 @@ class Conversation:
         record = self.log.get(event_id)
         return record is not None and record.kind != "ConversationStateUpdateEvent"
 
-    def _save_snapshot(self) -> None:
+    def _save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
         """So that opening it need not read the whole log. What came after is read from there."""
-        if self.log.last_seq - self._snapshot_seq < SNAPSHOT_EVENTS:
+        if self.log.last_seq - self._snapshot_seq < after_events:
             return
         snapshot = self._fold.snapshot()
         if snapshot is not None:

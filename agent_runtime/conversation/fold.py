@@ -1,11 +1,12 @@
 """A log, taken in: what state it leaves the conversation in, and what the model sees of it."""
 
+import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeGuard
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from agent_runtime.context.view import Passage, View
 from agent_runtime.conversation.log import EventLog, Record
@@ -14,9 +15,12 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent, parse_event
 
-_FORMAT = 1
+logger = logging.getLogger(__name__)
+
+_VERSION = 1
 """Raise it when states or messages come out differently: snapshots of the old kind are then not used."""
 
+_FORMAT = [_VERSION, *(one.name for one in fields(State))]
 _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 
@@ -77,16 +81,20 @@ class Fold:
 
     @classmethod
     def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
-        """What was saved; an empty fold if nothing was, or nothing that can still be read."""
+        """What was saved; an empty fold if nothing was, or nothing that can still be read.
+
+        The log has everything: reading it all only takes longer.
+        """
         fold = cls(usage_id)
-        body = orjson.loads(snapshot) if snapshot else {}
-        if body.get("format") != _FORMAT:
-            return fold
         try:
-            fold.state = _STATE.validate_python(body["state"])
-        except ValidationError:
-            # The log has everything: reading it all only takes longer.
+            body = orjson.loads(snapshot or "{}")
+            if body.get("format") != _FORMAT:
+                return fold
+            state = _STATE.validate_python(body["state"])
+        except ValueError:
+            logger.warning("a snapshot cannot be read; the log is read instead", exc_info=True)
             return fold
+        fold.state = state
         fold.view = View(
             Passage(tuple(ids), tuple(message.encode() for message in messages), tokens)
             for ids, messages, tokens in body["passages"]
