@@ -75,8 +75,10 @@ class LLMClient:
         raise AssertionError("counting does not end")
 
     async def _ask(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
-        if llm.native_tool_calling or not prompt.tools:
+        if llm.native_tool_calling:
             return await self._request(llm, prompt, on_piece)
+        if not prompt.tools:
+            return await self._request(llm, prompted_tools.written_out(prompt), on_piece)
         said = await self._request(
             prompted_tools.stopping(llm),
             prompted_tools.written_out(prompt),

@@ -49,15 +49,14 @@ def stopping(llm: LLM) -> LLM:
 
 
 def written_out(prompt: Prompt) -> Prompt:
-    """The prompt without tools in it, but for text about them."""
-    messages = [orjson.loads(message) for message in prompt.messages]
-    if not messages or messages[0]["role"] != "system":
-        messages.insert(0, {"role": "system", "content": ""})
-    documented = f"{messages[0]['content']}\n\n{_documentation(prompt.tools)}".strip()
+    """The prompt without tools in it, but for text about them and what they were used for."""
     names: dict[str, str] = {}
-    plain = [_plain(message, names) for message in messages[1:]]
-    first = {"role": "system", "content": documented}
-    return replace(prompt, messages=[orjson.dumps(each) for each in (first, *_merged(plain))], tools=())
+    messages = [_plain(orjson.loads(message), names) for message in prompt.messages]
+    if prompt.tools:
+        has_system_prompt = bool(messages) and messages[0]["role"] == "system"
+        documented = {"role": "system", "content": _documentation(prompt.tools)}
+        messages.insert(1 if has_system_prompt else 0, documented)
+    return replace(prompt, messages=[orjson.dumps(message) for message in _merged(messages)], tools=())
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:

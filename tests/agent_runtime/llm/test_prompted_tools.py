@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_runtime.llm import prompted_tools
-from agent_runtime.llm.messages import Reply, Usage
+from agent_runtime.llm.messages import Prompt, Reply, Usage
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, kinds_of, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, say, text_of
 
@@ -113,13 +113,34 @@ async def test_what_was_cut_off_is_answered_not_run(conversations: Conversations
     assert not (conversations.workspace / "half").exists()
 
 
+async def test_a_question_beside_the_work_shows_its_calls_as_text(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    call = {"id": "1", "type": "function", "function": {"name": "edit", "arguments": "{}"}}
+    messages = [
+        {"role": "system", "content": "Work."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "ok"},
+        {"role": "user", "content": "How far are you?"},
+    ]
+    scripted_llm.script(say("Nearly done: <function=edit> is left."))
+    llm = conversations.create(llm=PROMPTED).agent.llm
+
+    reply = await conversations.client.complete(llm, Prompt(messages=[orjson.dumps(m) for m in messages]))
+
+    assert reply.tool_calls == ()
+    assert "stop" not in scripted_llm.requests[0].body
+    assert scripted_llm.requests[0].messages[0] == {"role": "system", "content": "Work."}
+    assert [m["role"] for m in scripted_llm.requests[0].messages[1:]] == ["assistant", "user"]
+
+
 def test_what_is_written_is_read_again():
     call = {
         "id": "1",
         "function": {"name": "edit", "arguments": '{"path": "a\\nb", "line": 3, "range": [1]}'},
     }
     messages = [{"role": "assistant", "content": "Hm.", "tool_calls": [call]}]
-    prompt = prompted_tools.Prompt(messages=[orjson.dumps(m) for m in messages], tools=[TOOL])
+    prompt = Prompt(messages=[orjson.dumps(m) for m in messages], tools=[TOOL])
 
     written = json.loads(prompted_tools.written_out(prompt).messages[1])["content"]
 
