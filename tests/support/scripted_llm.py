@@ -162,6 +162,8 @@ class ScriptedLLM:
     cancelled: int = 0
     fallback: Callable[[Request], Turn] | Turn | None = None
     """What answers once the script is used up; None: HTTP 400, which nobody retries."""
+    aside: Turn | None = None
+    """What answers requests without tools, such as for a title: they take no turn and are not recorded."""
     _turns: deque[Turn | Callable[[Request], Turn]] = field(default_factory=deque)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _closing: threading.Event = field(default_factory=threading.Event)
@@ -209,6 +211,8 @@ class ScriptedLLM:
 
     def take(self, request: Request) -> Turn:
         """Records the request and says what answers it."""
+        if self.aside is not None and not request.tool_names:
+            return self.aside
         with self._changed:
             self.requests.append(request)
             turn = self._turns.popleft() if self._turns else self.fallback
