@@ -67,6 +67,17 @@ class SendMessageRequest(BaseModel):
         return Message(role=self.role, content=self.content)
 
 
+class StuckDetectionThresholds(BaseModel):
+    """After how many repetitions an agent goes in circles: at these it is told, at the next it stops."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    action_observation: int = Field(default=4, ge=2, le=50, description="The same call with the same result")
+    action_error: int = Field(default=3, ge=2, le=50, description="The same call, failing")
+    monologue: int = Field(default=3, ge=2, le=50, description="Messages of the agent in a row")
+    alternating_pattern: int = Field(default=6, ge=4, le=50, description="Calls in the pattern A, B, A, B …")
+
+
 class StartConversationRequest(BaseModel):
     """What brings a conversation into being. `agent` is the agent's specification as data."""
 
@@ -78,6 +89,7 @@ class StartConversationRequest(BaseModel):
     initial_message: SendMessageRequest | None = None
     max_iterations: int = Field(default=500, ge=1, le=100_000)
     stuck_detection: bool = True
+    stuck_detection_thresholds: StuckDetectionThresholds | None = None
     confirmation_policy: JsonObject = {"kind": "NeverConfirm"}
     security_analyzer: JsonObject | None = None
     tool_module_qualnames: dict[str, str] = {}
@@ -117,6 +129,8 @@ class ConversationInfo(BaseModel):
     tags: dict[str, str] = {}
     client_tools: list[Any] = []
     tool_module_qualnames: dict[str, str] = {}
+    forked_from_conversation_id: UUID | None = None
+    forked_from_event_id: str | None = None
     parent_conversation_id: UUID | None = None
     sub_conversation_ids: list[UUID] = []
     created_at: datetime
@@ -130,6 +144,73 @@ class ConversationInfo(BaseModel):
 class ConversationPage(BaseModel):
     items: list[ConversationInfo]
     next_page_id: str | None = None
+
+
+class UpdateConversationRequest(BaseModel):
+    """Fields that are left out stay as they are; `tags` replace all earlier ones."""
+
+    title: str | None = Field(default=None, min_length=1, max_length=200)
+    tags: dict[str, str] | None = None
+
+
+class AskAgentRequest(BaseModel):
+    question: str = Field(min_length=1, max_length=MAX_MESSAGE_BYTES)
+
+
+class AskAgentResponse(BaseModel):
+    response: str
+
+
+class NavigateRequest(BaseModel):
+    """Where to go on from; null: from the very beginning."""
+
+    event_id: str | None = None
+
+
+class ForkRequest(BaseModel):
+    """A copy of a conversation, up to `from_event_id` or as it stands. Costs start at zero, or are kept."""
+
+    id: UUID | None = None
+    title: str | None = Field(default=None, max_length=200)
+    tags: dict[str, str] | None = None
+    reset_metrics: bool = True
+    from_event_id: str | None = None
+
+
+class SkillsRequest(BaseModel):
+    """Which sources of skills to look at. Those that this server does not have are not looked at."""
+
+    load_project: bool = True
+    load_user: bool = True
+    project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
+
+
+class SkillInfo(BaseModel):
+    """type: `repo` always holds, `knowledge` comes with its triggers, `agentskills` is read on request."""
+
+    name: str
+    type: Literal["repo", "knowledge", "agentskills"]
+    content: str
+    triggers: list[str] = []
+    source: str | None = None
+    description: str | None = None
+    is_agentskills_format: bool = False
+    disable_model_invocation: bool = False
+
+
+class SkillFinding(BaseModel):
+    """A place that was looked at, and why it was loaded or not."""
+
+    path: str
+    name: str | None = None
+    is_loaded: bool
+    reason: str
+
+
+class SkillsResponse(BaseModel):
+    skills: list[SkillInfo]
+    sources: dict[str, int] = {}
+    report: list[SkillFinding] = []
 
 
 class FinalResponse(BaseModel):

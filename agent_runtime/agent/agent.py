@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from agent_runtime.context.condense import Condenser
+from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_project_context
 from agent_runtime.context.system_prompt import render_system_prompt
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import SystemPromptEvent
@@ -22,12 +24,22 @@ class Agent(BaseModel):
     tools: list[ToolSpec] = []
     include_default_tools: list[str] = ["FinishTool", "ThinkTool"]
     system_prompt: str | None = None
+    agent_context: AgentContext | None = None
+    condenser: Condenser | None = None
+    tool_concurrency_limit: int = Field(default=1, ge=1)
     kind: Literal["Agent"] = "Agent"
 
 
-def system_prompt_event(agent: Agent, tools: Mapping[str, AnyTool], *, working_dir: str) -> SystemPromptEvent:
+def system_prompt_event(
+    agent: Agent, tools: Mapping[str, AnyTool], project: ProjectContext, *, working_dir: str
+) -> SystemPromptEvent:
     """What opens the log of a conversation with this agent."""
-    text = agent.system_prompt or render_system_prompt(working_dir=working_dir)
+    parts = (
+        agent.system_prompt or render_system_prompt(working_dir=working_dir),
+        render_project_context(project),
+        (agent.agent_context or NO_CONTEXT).system_message_suffix,
+    )
+    text = "\n\n".join(part for part in parts if part)
     described = [_description(tool) for tool in tools.values()]
     return SystemPromptEvent(system_prompt=TextContent(text=text), tools=described)
 

@@ -1,7 +1,8 @@
 """One turn of the model: what it sees goes in, the events of its reply come out."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -13,16 +14,30 @@ from agent_runtime.events.content import TextContent
 from agent_runtime.events.errors import ErrorClassification
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.llm.arguments import object_of
+from agent_runtime.llm.chat_completions import new_call_id
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, StreamListener, Usage
+from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, StreamListener
 from agent_runtime.tools.registry import resolve_name
 from agent_runtime.tools.tool import AnyTool, ToolArgumentError, parse_arguments
 
-MAX_ARGUMENT_CHARS = 1024 * 1024
 MAX_SUMMARY_CHARS = 200
 CORRECTABLE = ErrorClassification(kind="agent_action", retryable=True, user_action="retry")
 
+_BROKEN = "The arguments of `{name}` are not a JSON object. Send the call again with valid JSON."
+_CUT = (
+    "Your reply was cut off at the limit of its length, within the arguments of `{name}`; it was not run. "
+    "Do it in smaller parts."
+)
+_GO_ON = "Your reply was cut off at the limit of its length. Go on where it ended, in shorter replies."
+_THOUGHT_TOO_LONG = "You thought up to the limit of a reply's length and said nothing. Think less, then act."
 _NUDGE = "Your last reply was empty. Go on with the task, or call `finish` with your report if it is done."
+
+
+# What every vendor accepts when it comes back with a later request.
+_CALL_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,7 @@ class Turn:
     """The events of one reply, in log order: a message, or calls and the errors of those that cannot run."""
 
     events: tuple[Event, ...]
-    usage: Usage
+    reply: Reply
     was_empty: bool = False
 
 
@@ -50,30 +65,51 @@ async def step(
     """
     prompt = Prompt(messages=messages, tools=schemas)
     reply = await client.complete(agent.llm, prompt, listener)
+    notices = _notices(reply)
     if reply.is_empty:
-        nudge = MessageEvent(source="environment", llm_message=Message.of("user", _NUDGE))
-        return Turn((nudge,), reply.usage, was_empty=True)
+        return Turn((*notices, _nudge(_THOUGHT_TOO_LONG if reply.was_cut else _NUDGE)), reply, was_empty=True)
     if not reply.tool_calls:
-        return Turn((_message(reply, item_id),), reply.usage)
-    return Turn(tuple(_actions(reply, tools, item_id)), reply.usage)
+        # Half a sentence is not the end of the work.
+        more = [_nudge(_GO_ON)] if reply.was_cut else []
+        return Turn((*notices, _message(reply, item_id), *more), reply)
+    return Turn((*notices, *_actions(reply, tools, messages, item_id)), reply)
+
+
+def _nudge(text: str) -> MessageEvent:
+    return MessageEvent(source="environment", llm_message=Message.of("user", text))
+
+
+def _notices(reply: Reply) -> list[Event]:
+    """Says in the log that somebody else answered, and why: nobody shall wonder about the change of tone."""
+    if not reply.passed_over or reply.answered_by is None:
+        return []
+    passed_over = [{"model": p.model, "code": p.code, "detail": p.detail} for p in reply.passed_over]
+    fallback = {"model": reply.answered_by.model, "passed_over": passed_over}
+    return [ConversationStateUpdateEvent(key="agent_state", value={"llm_fallback": fallback})]
 
 
 def _message(reply: Reply, item_id: str) -> MessageEvent:
     said = Message(
-        role="assistant", content=[TextContent(text=reply.text)], reasoning_content=reply.reasoning or None
+        role="assistant",
+        content=[TextContent(text=reply.text)],
+        reasoning_content=reply.reasoning or None,
+        thinking_blocks=list(reply.thinking_blocks),
+        responses_reasoning_item=reply.reasoning_item,
     )
     return MessageEvent(id=item_id, source="agent", llm_message=said, llm_response_id=reply.id)
 
 
-def _actions(reply: Reply, tools: Mapping[str, AnyTool], item_id: str) -> list[Event]:
+def _actions(
+    reply: Reply, tools: Mapping[str, AnyTool], messages: Sequence[bytes], item_id: str
+) -> list[Event]:
     actions: list[Event] = []
     errors: list[Event] = []
-    for index, call in enumerate(_until_finish(reply.tool_calls)):
-        action, error = _action(call, tools)
+    for index, call in enumerate(_until_finish(_told_apart(reply.tool_calls, messages))):
+        action, error = _action(call, tools, was_cut=reply.was_cut)
         event = ActionEvent(
             id=item_id if index == 0 else new_id(),
-            thought=[TextContent(text=reply.text)] if reply.text and index == 0 else [],
-            reasoning_content=(reply.reasoning or None) if index == 0 else None,
+            **(_thoughts(reply) if index == 0 else {}),
+            responses_reasoning_item=call.reasoning_item,
             llm_response_id=reply.id,
             tool_call_id=call.id,
             **action,
@@ -84,52 +120,73 @@ def _actions(reply: Reply, tools: Mapping[str, AnyTool], item_id: str) -> list[E
     return [*actions, *errors]
 
 
+def _thoughts(reply: Reply) -> dict[str, Any]:
+    return {
+        "thought": [TextContent(text=reply.text)] if reply.text else [],
+        "reasoning_content": reply.reasoning or None,
+        "thinking_blocks": list(reply.thinking_blocks),
+    }
+
+
+def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
+    """Each call under an id of its own: in this reply, in the whole history, and in a form vendors take back.
+
+    One that was sent twice is one call.
+    """
+    taken: set[str] = set()
+    different = {(call.id, call.name, call.arguments): call for call in calls}
+    apart = []
+    for call in different.values():
+        is_good = bool(_CALL_ID.fullmatch(call.id)) and call.id not in taken
+        kept = call if is_good and not _occurs(call.id, messages) else replace(call, id=new_call_id())
+        taken.add(kept.id)
+        apart.append(kept)
+    return apart
+
+
+def _occurs(call_id: str, messages: Sequence[bytes]) -> bool:
+    quoted = orjson.dumps(call_id)
+    return any(quoted in message for message in messages)
+
+
 def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
-    """Nothing is done after `finish`, and a call id that was used twice names one call."""
-    kept: dict[str, RequestedCall] = {}
+    """Nothing is done after `finish`."""
+    kept: list[RequestedCall] = []
     for call in calls:
-        kept.setdefault(call.id, call)
+        kept.append(call)
         if call.name == "finish":
             break
-    return list(kept.values())
+    return kept
 
 
-def _action(call: RequestedCall, tools: Mapping[str, AnyTool]) -> tuple[dict[str, Any], str | None]:
+def _action(
+    call: RequestedCall, tools: Mapping[str, AnyTool], *, was_cut: bool
+) -> tuple[dict[str, Any], str | None]:
     """The fields of the ActionEvent that depend on the call, and what is wrong with it, if anything."""
     name = call.name if call.name in tools else resolve_name(call.name)
-    arguments = _decode(call.arguments)
+    arguments = object_of(call.arguments)
     # What is stored goes back to the vendor with every later request, and must be JSON by then.
-    stored = call.arguments if arguments is not None and call.arguments.strip() else "{}"
+    stored = orjson.dumps(arguments or {}).decode()
     fields = {
         "tool_name": name,
-        "tool_call": ToolCall(id=call.id, name=name, arguments=stored),
+        "tool_call": ToolCall(
+            id=call.id,
+            name=name if _TOOL_NAME.fullmatch(name) else "unknown",
+            arguments=stored,
+            responses_item_id=call.item_id,
+            origin="responses" if call.item_id else "completion",
+        ),
         "summary": _summary(name, stored, arguments or {}),
     }
     if name not in tools:
-        return fields, f"Tool '{call.name}' not found. Available: {list(tools)}"
+        return fields, f"Tool '{call.name[:MAX_SUMMARY_CHARS]}' not found. Available: {list(tools)}"
     if arguments is None:
-        return (
-            fields,
-            f"The arguments of `{name}` are not a JSON object. Send the call again with valid JSON.",
-        )
+        return fields, _CUT.format(name=name) if was_cut else _BROKEN.format(name=name)
     try:
         action = parse_arguments(tools[name], arguments)
     except ToolArgumentError as error:
         return fields, str(error)
     return {**fields, "action": action.to_wire()}, None
-
-
-def _decode(arguments: str) -> dict[str, Any] | None:
-    """The arguments as an object; none written counts as none given. None when they are not an object."""
-    if not arguments.strip():
-        return {}
-    if len(arguments) > MAX_ARGUMENT_CHARS:
-        return None
-    try:
-        decoded = orjson.loads(arguments)
-    except orjson.JSONDecodeError:
-        return None
-    return decoded if isinstance(decoded, dict) else None
 
 
 def _summary(name: str, stored: str, arguments: Mapping[str, Any]) -> str:

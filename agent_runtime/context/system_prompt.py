@@ -1,17 +1,31 @@
-"""The first thing the model reads."""
+"""The first thing the model reads, and the other texts that are written for it."""
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PROMPTS = Path(__file__).parent / "prompts"
 
 
-def render_system_prompt(*, working_dir: str, template: str = "system_prompt.j2") -> str:
-    """The prompt for an agent that works in `working_dir`. An undefined variable is an error."""
+def render_system_prompt(*, working_dir: str) -> str:
+    """The prompt for an agent that works in `working_dir`."""
+    return render("system_prompt.j2", working_dir=working_dir)
+
+
+def render(template: str, **values: Any) -> str:
+    """A file of `prompts/` with its variables filled in. An undefined variable is an error."""
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> "Environment":
     # Loaded with the first conversation: a server must be up before it needs any prompt.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     # The prompt is plain text for a model: there is no HTML to escape.
-    environment = Environment(  # noqa: S701
+    return Environment(  # noqa: S701
         loader=FileSystemLoader(PROMPTS), undefined=StrictUndefined, keep_trailing_newline=False
     )
-    return environment.get_template(template).render(working_dir=working_dir)

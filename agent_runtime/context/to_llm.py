@@ -5,7 +5,7 @@ from typing import Any
 
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.content import Content, ImageContent, TextContent
-from agent_runtime.events.message import MessageEvent, SystemPromptEvent
+from agent_runtime.events.message import Message, MessageEvent, SystemPromptEvent
 from agent_runtime.events.observation import (
     AgentErrorEvent,
     ObservationEvent,
@@ -14,6 +14,9 @@ from agent_runtime.events.observation import (
 )
 
 ChatMessage = dict[str, Any]
+
+BYTES_PER_TOKEN = 4
+IMAGE_TOKENS = 1500
 
 _ERROR_PREFIX = "[An error occurred during execution.]"
 
@@ -24,7 +27,8 @@ def system_message(event: SystemPromptEvent) -> ChatMessage:
 
 def spoken_message(event: MessageEvent) -> ChatMessage:
     role = event.llm_message.role if event.llm_message.role in {"assistant", "system"} else "user"
-    return {"role": role, "content": _content([*event.llm_message.content, *event.extended_content])}
+    content = _content([*event.llm_message.content, *event.extended_content])
+    return {"role": role, "content": content, **_kept_thoughts(event.llm_message)}
 
 
 def summary_message(summary: str) -> ChatMessage:
@@ -37,7 +41,8 @@ def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
     return {
         "role": "assistant",
         "content": thought or None,
-        "tool_calls": [_call(event) for event in actions],
+        **_kept_thoughts(actions[0]),
+        "tool_calls": [_call(event, is_first=index == 0) for index, event in enumerate(actions)],
     }
 
 
@@ -50,9 +55,31 @@ def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage
     return [answer, {"role": "user", "content": _content(images)}]
 
 
-def _call(event: ActionEvent) -> ChatMessage:
+def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
+    """About how much room the message takes. An image takes the same however many bytes it has."""
+    content = message.get("content")
+    images = [p["image_url"]["url"] for p in content if "image_url" in p] if isinstance(content, list) else []
+    return (encoded_bytes - sum(map(len, images))) // BYTES_PER_TOKEN + IMAGE_TOKENS * len(images)
+
+
+def _kept_thoughts(said: ActionEvent | Message) -> ChatMessage:
+    """What some vendors want back as it came. Who does not is spared it by `llm/outgoing.py`."""
+    thoughts = {
+        "reasoning_content": said.reasoning_content,
+        "thinking_blocks": said.thinking_blocks,
+        "responses_reasoning_item": said.responses_reasoning_item,
+    }
+    return {name: value for name, value in thoughts.items() if value}
+
+
+def _call(event: ActionEvent, *, is_first: bool) -> ChatMessage:
     function = {"name": event.tool_call.name, "arguments": event.tool_call.arguments}
-    return {"id": event.tool_call_id, "type": "function", "function": function}
+    call: ChatMessage = {"id": event.tool_call_id, "type": "function", "function": function}
+    if event.tool_call.responses_item_id:
+        call["responses_item_id"] = event.tool_call.responses_item_id
+    if event.responses_reasoning_item and not is_first:
+        call["responses_reasoning_item"] = event.responses_reasoning_item
+    return call
 
 
 def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:

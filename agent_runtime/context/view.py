@@ -19,11 +19,15 @@ from agent_runtime.events.union import AnyEvent
 
 
 @dataclass(frozen=True)
-class _Passage:
-    """Messages that belong together, and the events they were made of."""
+class Passage:
+    """Messages that belong together, and the events they were made of.
+
+    One message, or a reply with all its calls and their results: never parted. tokens: a rough count.
+    """
 
     event_ids: tuple[str, ...]
     messages: tuple[bytes, ...]
+    tokens: int
 
 
 @dataclass
@@ -43,9 +47,16 @@ class _Exchange:
 class View:
     """Feed it a log's events in order. `messages` may be asked whenever no tool call is unanswered."""
 
-    def __init__(self) -> None:
-        self._passages: list[_Passage] = []
+    def __init__(self, passages: Iterable[Passage] = ()) -> None:
+        """passages: of an earlier view without unanswered calls, to go on from."""
+        self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
+        self.tokens = sum(passage.tokens for passage in self._passages)
+        """A rough count of what `messages` holds."""
+
+    @property
+    def passages(self) -> Sequence[Passage]:
+        return self._passages
 
     def messages(self) -> Sequence[bytes]:
         """Chat messages as JSON. Every tool call in them is directly followed by its result."""
@@ -98,16 +109,30 @@ class View:
 
     def _condense(self, event: Condensation) -> None:
         forgotten = set(event.forgotten_event_ids)
-        self._passages = [
-            passage for passage in self._passages if not forgotten.issuperset(passage.event_ids)
-        ]
+        kept = [passage for passage in self._passages if not forgotten.issuperset(passage.event_ids)]
         if event.summary is not None:
-            summary = _encode([to_llm.summary_message(event.summary)])
-            self._passages.insert(event.summary_offset or 0, _Passage((event.id,), summary))
+            summary = _passage([event.id], [to_llm.summary_message(event.summary)])
+            kept.insert(_index_of(event.summary_offset or 0, kept), summary)
+        self._passages = kept
+        self.tokens = sum(passage.tokens for passage in kept)
 
     def _put(self, event_ids: Iterable[str], messages: Iterable[to_llm.ChatMessage]) -> None:
-        self._passages.append(_Passage(tuple(event_ids), _encode(messages)))
+        passage = _passage(event_ids, messages)
+        self._passages.append(passage)
+        self.tokens += passage.tokens
 
 
-def _encode(messages: Iterable[to_llm.ChatMessage]) -> tuple[bytes, ...]:
-    return tuple(orjson.dumps(message) for message in messages)
+def _index_of(offset: int, passages: Sequence[Passage]) -> int:
+    """Before which passage something stands that follows `offset` events."""
+    for index, passage in enumerate(passages):
+        if offset <= 0:
+            return index
+        offset -= len(passage.event_ids)
+    return len(passages)
+
+
+def _passage(event_ids: Iterable[str], messages: Iterable[to_llm.ChatMessage]) -> Passage:
+    decoded = list(messages)
+    encoded = tuple(orjson.dumps(message) for message in decoded)
+    tokens = sum(map(to_llm.rough_tokens, decoded, map(len, encoded)))
+    return Passage(tuple(event_ids), encoded, tokens)

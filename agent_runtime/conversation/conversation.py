@@ -3,23 +3,29 @@
 import asyncio
 import logging
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 from agent_runtime.agent.agent import Agent, system_prompt_event
-from agent_runtime.agent.execute import interrupted
-from agent_runtime.context.view import View
-from agent_runtime.conversation import frames
+from agent_runtime.agent.execute import interrupted, ready
+from agent_runtime.agent.stuck import Loop, look
+from agent_runtime.context.condense import Plan, plan, summarizer
+from agent_runtime.context.skills import NO_CONTEXT, ProjectContext, render_knowledge, triggered
+from agent_runtime.conversation import frames, title
+from agent_runtime.conversation.fold import fold_branch, fold_log, is_navigation
 from agent_runtime.conversation.frames import Frame
-from agent_runtime.conversation.log import EventLog, LogMissingError, Record
-from agent_runtime.conversation.run import run
+from agent_runtime.conversation.info import describe
+from agent_runtime.conversation.item_stream import ItemStream
+from agent_runtime.conversation.log import EventLog, Filter, LogMissingError, Record
+from agent_runtime.conversation.run import condense, run
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.state import State, after
+from agent_runtime.conversation.state import LEAF, State
 from agent_runtime.events.action import ActionEvent
-from agent_runtime.events.base import Event, JsonObject, encode
+from agent_runtime.events.base import Event, encode
+from agent_runtime.events.condensation import CondensationRequest
+from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import (
@@ -30,16 +36,21 @@ from agent_runtime.events.state import (
     PauseEvent,
     status_update,
 )
-from agent_runtime.events.union import AnyEvent, parse_event
+from agent_runtime.events.union import AnyEvent
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.llm.messages import PieceKind
+from agent_runtime.tools.invoke_skill import InvokeSkillTool
 from agent_runtime.tools.registry import create_tools
 from agent_runtime.tools.tool import AnyTool, ToolContext, model_schema
-from agent_runtime.wire import ConversationInfo, StartConversationRequest
+from agent_runtime.wire import ConversationInfo, StartConversationRequest, StuckDetectionThresholds
 
 logger = logging.getLogger(__name__)
 
 INTERRUPT_GRACE_SECONDS = 10
+FROM_USER = Filter(kind="MessageEvent", source="user")
+SNAPSHOT_EVENTS = 200
+"""After how many further events a snapshot is worth writing: so many are read in a few milliseconds."""
+SNAPSHOT_EVENTS_WHILE_RUNNING = 2_000
+"""Seldom enough to cost nothing, often enough for a crash not to make the next start slow."""
 
 Subscriber = Callable[[Frame], None]
 """Told of everything published, in order. Must return at once and must not raise."""
@@ -47,6 +58,18 @@ Subscriber = Callable[[Frame], None]
 
 class AlreadyRunningError(Exception):
     """A run was asked for while one is going on."""
+
+
+class NoCondenserError(Exception):
+    """A condensation was asked for, and the agent has nothing that could make it."""
+
+
+class NothingToCondenseError(Exception):
+    """A condensation was asked for, and there is too little to forget."""
+
+
+class EventNotFoundError(Exception):
+    """An event was named that is not in this log, or that one cannot go back to."""
 
 
 class Conversation:
@@ -60,16 +83,19 @@ class Conversation:
         self.agent = agent
         self.llm_client = client
         context = ToolContext(working_dir=spec.working_dir, state_dir=directory)
-        self.tools: Mapping[str, AnyTool] = create_tools(agent.tools, context)
+        self.tools: Mapping[str, AnyTool] = {
+            **create_tools(agent.tools, context, spec.request.tool_module_qualnames),
+            **_skill_tools(spec.project),
+        }
         self.schemas: Sequence[dict[str, Any]] = [model_schema(tool) for tool in self.tools.values()]
-        self.state = State()
-        self._view = View()
+        self._fold = fold_log(log, agent.llm.usage_id, snapshot=log.get_meta("snapshot"))
+        self._snapshot_seq = self.state.last_seq
         self._subscribers: list[Subscriber] = []
         self._run_task: asyncio.Task[None] | None = None
+        self._condensing: asyncio.Task[None] | None = None
+        self._side_tasks: set[asyncio.Task[None]] = set()
         self.is_closed = False
         self.is_deleted = False
-        for record in log.records():
-            self._take(parse_event(record.body), record.seen_seq)
 
     @classmethod
     def create(
@@ -86,7 +112,8 @@ class Conversation:
         FileExistsError if there is a conversation already.
         """
         agent = Agent.model_validate(request.agent)
-        create_tools(agent.tools, ToolContext(Path(request.workspace.working_dir), directory))
+        context = ToolContext(Path(request.workspace.working_dir), directory)
+        create_tools(agent.tools, context, request.tool_module_qualnames)
         spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
         spec.working_dir.mkdir(parents=True, exist_ok=True)
         log = EventLog(directory, create=True)
@@ -116,6 +143,10 @@ class Conversation:
         return self.spec.id
 
     @property
+    def state(self) -> State:
+        return self._fold.state
+
+    @property
     def max_iterations(self) -> int:
         return self.spec.request.max_iterations
 
@@ -137,14 +168,18 @@ class Conversation:
         """Adds a message; a run that is going on will answer it. False if a message of that id is known."""
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False
-        given_id = {} if message_id is None else {"id": message_id}
-        events: list[Event] = [MessageEvent(llm_message=message, **given_id)]
+        is_first = self.state.last_user_message_id is None
+        events: list[Event] = [self._message_event(message, message_id)]
         if not self.state.has_system_prompt:
-            opening = system_prompt_event(self.agent, self.tools, working_dir=str(self.spec.working_dir))
+            opening = system_prompt_event(
+                self.agent, self.tools, self.spec.project, working_dir=str(self.spec.working_dir)
+            )
             events.insert(0, opening)
         if not self.is_running and self.state.status in {ExecutionStatus.FINISHED, ExecutionStatus.STUCK}:
             events.append(status_update(ExecutionStatus.IDLE))
         self.emit(*events)
+        if is_first and self.spec.wants_title and self.state.title is None:
+            self._begin_aside(self.generate_title(), "title")
         return True
 
     def start(self) -> None:
@@ -183,6 +218,60 @@ class Conversation:
             self.emit(InterruptEvent(), *self._give_up("by the user"), status_update(ExecutionStatus.PAUSED))
             self.publish_full_state()
 
+    async def condense(self) -> None:
+        """Has older events summed up now, or before the next reply if a run is going on.
+
+        NoCondenserError, NothingToCondenseError. A failure of the condenser's model is in the log.
+        """
+        if summarizer(self.agent.condenser) is None:
+            raise NoCondenserError
+        if self._condensing is None:
+            if self.plan_condensation(is_requested=True) is None:
+                raise NothingToCondenseError
+            self.emit(CondensationRequest())
+            if self.is_running:
+                return
+            self._condensing = self._begin_aside(self._condense_alone(), "condense")
+        await asyncio.wait([self._condensing])
+
+    def navigate(self, event_id: str | None) -> None:
+        """Goes back to an event, to go on from there, or to the very beginning. The log keeps the rest.
+
+        EventNotFoundError; AlreadyRunningError while a run or a condensation is going on.
+        """
+        if self.is_running or self._condensing is not None:
+            raise AlreadyRunningError
+        if event_id is not None and not self._is_on_some_branch(event_id):
+            raise EventNotFoundError(event_id)
+        self.emit(ConversationStateUpdateEvent(key=LEAF, value=event_id))
+        # The event may have been a call: what came of it lies on the branch that was left.
+        self.give_up("by going back to this point")
+        if self.state.status is not ExecutionStatus.IDLE:
+            self.emit(status_update(ExecutionStatus.IDLE))
+        self.publish_full_state()
+
+    def update(self, *, title: str | None = None, tags: dict[str, str] | None = None) -> None:
+        """Sets what is given. Tags replace all earlier ones."""
+        given = {"title": title, "tags": tags}
+        changes = {key: value for key, value in given.items() if value is not None}
+        self.emit(*(ConversationStateUpdateEvent(key=key, value=value) for key, value in changes.items()))
+        self.publish_full_state()
+
+    async def generate_title(self) -> None:
+        """Has the agent's model name it by its first message. If that fails it stays unnamed."""
+        first, _ = self.log.search(FROM_USER, from_seq=None, descending=False, limit=1)
+        if not first:
+            return
+        task = MessageEvent.model_validate_json(first[0].body)
+        found = await title.generate(task, self.agent.llm, self.llm_client)
+        if found is not None and self.state.title is None:
+            self.emit(*found.events(self.state.stats))
+            self.publish_full_state()
+
+    def give_up(self, by: str) -> None:
+        """Answers the calls whose results will never come. by: what ended them, as in "by the user"."""
+        self.emit(*self._give_up(by))
+
     def recover(self) -> None:
         """After a crash: answers the calls whose results are lost, so that a run can go on."""
         if not self.is_running and self._lost_calls():
@@ -196,6 +285,11 @@ class Conversation:
         if self.is_closed:
             return
         await self._cancel_run()
+        for task in self._side_tasks:
+            task.cancel()
+        if self._side_tasks:
+            await asyncio.wait(self._side_tasks)
+        self._save_snapshot()
         for tool in self.tools.values():
             await tool.close()
         self.log.close()
@@ -216,23 +310,7 @@ class Conversation:
         return lambda: self._subscribers.remove(subscriber)
 
     def info(self) -> ConversationInfo:
-        state, request = self.state, self.spec.request
-        updated_at = _to_utc(state.last_timestamp) if state.last_timestamp else self.spec.created_at
-        return ConversationInfo.model_validate(
-            {
-                **request.model_dump(exclude={"conversation_id", "initial_message", "autotitle"}),
-                "id": self.id,
-                "persistence_dir": str(self.directory),
-                "execution_status": self.status,
-                "last_user_message_id": state.last_user_message_id,
-                "leaf_event_id": state.leaf_event_id,
-                "stats": state.stats,
-                "metrics": _total(state.stats),
-                "title": state.title or request.title,
-                "created_at": self.spec.created_at,
-                "updated_at": updated_at,
-            }
-        )
+        return describe(self.spec, self.state, self.status, self.directory)
 
     def full_state(self) -> ConversationStateUpdateEvent:
         """The whole state as one event. It is published, never logged."""
@@ -256,15 +334,49 @@ class Conversation:
         batch = self._to_records(wanted, seen_seq)
         self.log.append([record for _, record in batch])
         for event, record in batch:
-            self._take(event, record.seen_seq)
+            self._take(event, record)
         for _, record in batch:
             self._publish(frames.durable(record.seq, record.body))
+        self._save_snapshot(after_events=SNAPSHOT_EVENTS_WHILE_RUNNING)
 
     def messages(self) -> Sequence[bytes]:
-        return self._view.messages()
+        """What the model sees. Complete whenever no call is unanswered."""
+        return self._fold.view.messages()
 
-    def stream(self, item_id: str) -> "ItemStream":
+    def plan_condensation(self, *, is_requested: bool = False) -> Plan | None:
+        """What the condenser should forget now, if anything. is_requested: whether or not it is time."""
+        condenser = summarizer(self.agent.condenser)
+        if condenser is None:
+            return None
+        return plan(
+            self._fold.view.passages,
+            condenser,
+            context_tokens=self._fold.context_tokens,
+            window_tokens=self.agent.llm.max_input_tokens or self._fold.window_tokens,
+            is_requested=is_requested or self.state.wants_condensation,
+        )
+
+    def find_loop(self) -> Loop | None:
+        """Whether the agent goes round in circles."""
+        request = self.spec.request
+        if not request.stuck_detection:
+            return None
+        return look(self.state.trail, request.stuck_detection_thresholds or StuckDetectionThresholds())
+
+    def stream(self, item_id: str) -> ItemStream:
         return ItemStream(item_id, self._publish)
+
+    def _message_event(self, message: Message, message_id: str | None) -> MessageEvent:
+        """The message, with what its words bring up."""
+        given_id = {} if message_id is None else {"id": message_id}
+        found = triggered(self.spec.project.skills, message.text, known=self.state.activated_skills)
+        suffix = (self.agent.agent_context or NO_CONTEXT).user_message_suffix
+        return MessageEvent(
+            llm_message=message,
+            activated_skills=[skill.name for skill, _ in found],
+            extended_content=[*render_knowledge(found), *([TextContent(text=suffix)] if suffix else [])],
+            **given_id,
+        )
 
     def _to_records(self, events: Sequence[Event], seen_seq: int | None) -> list[tuple[AnyEvent, Record]]:
         parent, earliest = self.state.leaf_event_id, self.state.last_timestamp
@@ -285,9 +397,46 @@ class Conversation:
             return event.tool_call_id in called or self.state.is_pending(event.tool_call_id)
         return True
 
-    def _take(self, event: AnyEvent, seen_seq: int | None) -> None:
-        self.state = after(self.state, event, seen_seq)
-        self._view.add(event)
+    def _take(self, event: AnyEvent, record: Record) -> None:
+        if is_navigation(event):
+            usage_id = self.agent.llm.usage_id
+            self._fold = fold_branch(self.log, usage_id, event.value, through_seq=record.seq)
+        else:
+            self._fold.take(event, seq=record.seq, seen_seq=record.seen_seq)
+
+    def _is_on_some_branch(self, event_id: str) -> bool:
+        record = self.log.get(event_id)
+        return record is not None and record.kind != "ConversationStateUpdateEvent"
+
+    def _save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
+        """So that opening it need not read the whole log. What came after is read from there."""
+        if self.log.last_seq - self._snapshot_seq < after_events:
+            return
+        snapshot = self._fold.snapshot()
+        if snapshot is not None:
+            self.log.set_meta("snapshot", snapshot)
+            self._snapshot_seq = self.log.last_seq
+
+    def _begin_aside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Work beside the runs; closing the conversation ends it."""
+        task = asyncio.create_task(self._logged(work), name=f"{name} {self.id}")
+        self._side_tasks.add(task)
+        task.add_done_callback(self._side_tasks.discard)
+        return task
+
+    async def _logged(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            # Nobody waits for its result, and the runs do not depend on it.
+            logger.exception("work beside the runs failed", extra={"conversation_id": str(self.id)})
+
+    async def _condense_alone(self) -> None:
+        try:
+            await condense(self)
+        finally:
+            self._condensing = None
+        self.publish_full_state()
 
     def _publish(self, frame: Frame) -> None:
         for subscriber in tuple(self._subscribers):
@@ -295,7 +444,10 @@ class Conversation:
 
     async def _run(self) -> None:
         try:
+            if self._condensing is not None:
+                await asyncio.wait([self._condensing])
             await run(self)
+            self._save_snapshot()
         except Exception:
             # Not even the failure could be written down, as on a full disk.
             logger.exception("a run ended without a record", extra={"conversation_id": str(self.id)})
@@ -313,44 +465,26 @@ class Conversation:
             logger.warning("a run does not stop", extra={"conversation_id": str(self.id)})
 
     def _lost_calls(self) -> Sequence[ActionEvent]:
-        """Pending calls that cannot simply be run: all, unless the first only reads."""
-        if not self.state.pending:
-            return ()
-        tool = self.tools.get(self.state.pending[0].tool_name)
-        return () if tool is not None and tool.annotations.readOnlyHint else self.state.pending
+        """Pending calls that cannot simply be run: all, unless those that can have begun only read."""
+        begun = [self.tools.get(action.tool_name) for action in self._begun()]
+        is_harmless = all(tool is not None and tool.annotations.readOnlyHint for tool in begun)
+        return () if is_harmless else self.state.pending
+
+    def _begun(self) -> Sequence[ActionEvent]:
+        """The unanswered calls that can have begun."""
+        if self.agent.tool_concurrency_limit == 1:
+            return self.state.pending[:1]
+        return ready(self.state.pending, self.tools)
 
     def _give_up(self, by: str) -> list[AgentErrorEvent]:
-        # Calls run one after another: only the first unanswered one can have begun.
-        return [
-            interrupted(action, by=by, may_have_run=index == 0)
-            for index, action in enumerate(self.state.pending)
-        ]
+        begun = {action.id for action in self._begun()}
+        return [interrupted(action, by=by, may_have_run=action.id in begun) for action in self.state.pending]
 
 
-class ItemStream:
-    """Publishes the pieces of one reply."""
-
-    def __init__(self, item_id: str, publish: Callable[[Frame], None]) -> None:
-        self._item_id = item_id
-        self._publish = publish
-        self._open_attempt: int | None = None
-        self._order = 0
-
-    def started(self, attempt: int) -> None:
-        self._open_attempt, self._order = attempt, 0
-        self._publish(frames.item_started(self._item_id, attempt))
-
-    def piece(self, attempt: int, kind: PieceKind, content: str) -> None:
-        self._publish(frames.delta(self._item_id, attempt, self._order, kind, content))
-        self._order += 1
-
-    def aborted(self, attempt: int, reason: str) -> None:
-        self._open_attempt = None
-        self._publish(frames.item_aborted(self._item_id, attempt, reason))
-
-    def drop(self, reason: str) -> None:
-        if self._open_attempt is not None:
-            self.aborted(self._open_attempt, reason)
+def _skill_tools(project: ProjectContext) -> dict[str, AnyTool]:
+    """The tool that reads skills, if there are any to read."""
+    skills = {skill.name: skill for skill in project.of_type("agentskills")}
+    return {InvokeSkillTool.name: InvokeSkillTool(skills)} if skills else {}
 
 
 def _read_spec(log: EventLog, directory: Path) -> Spec:
@@ -358,22 +492,3 @@ def _read_spec(log: EventLog, directory: Path) -> Spec:
     if stored is None:
         raise LogMissingError(str(directory))
     return Spec.model_validate_json(stored)
-
-
-def _to_utc(timestamp: str) -> datetime:
-    """Events carry naive local time."""
-    return datetime.fromisoformat(timestamp).astimezone(UTC)
-
-
-def _total(stats: JsonObject) -> JsonObject:
-    metrics = stats["usage_to_metrics"].values()
-    names = (
-        "prompt_tokens",
-        "completion_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "reasoning_tokens",
-    )
-    usage = {name: sum(m["accumulated_token_usage"][name] for m in metrics) for name in names}
-    cost = sum(m["accumulated_cost"] for m in metrics)
-    return {"accumulated_cost": cost, "accumulated_token_usage": usage}

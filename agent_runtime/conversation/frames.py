@@ -6,7 +6,7 @@ import orjson
 
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.message import StreamingDeltaEvent
-from agent_runtime.llm.messages import PieceKind
+from agent_runtime.llm.messages import PieceKind, Retry
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ def delta(item_id: str, attempt: int, order: int, kind: PieceKind, content: str)
     return Frame(orjson.dumps(body), encode(StreamingDeltaEvent.model_validate({field: content})))
 
 
-def item_aborted(item_id: str, attempt: int, reason: str) -> Frame:
+def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = None) -> Frame:
     body = {"type": "item_aborted", "item_id": item_id, "attempt": attempt, "reason": reason}
-    return Frame(orjson.dumps(body))
+    return Frame(orjson.dumps(body if retry is None else {**body, "retry": retry}))
 
 
 def sync(from_seq: int, through_seq: int) -> Frame:

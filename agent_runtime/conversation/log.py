@@ -76,6 +76,19 @@ class Filter:
 
 EVERYTHING = Filter()
 
+# From an event back to the first one it goes back to, and all updates of the conversation up to a position.
+_BRANCH = """
+WITH RECURSIVE branch (id, parent_id) AS (
+    SELECT id, json_extract(CAST(body AS TEXT), '$.parent_id') FROM events WHERE id = :leaf
+    UNION ALL
+    SELECT parent.id, json_extract(CAST(parent.body AS TEXT), '$.parent_id')
+    FROM branch JOIN events AS parent ON parent.id = branch.parent_id
+)
+SELECT * FROM events
+WHERE seq <= :through_seq AND (id IN (SELECT id FROM branch) OR kind = 'ConversationStateUpdateEvent')
+ORDER BY seq
+"""
+
 
 class EventLog:
     """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
@@ -154,9 +167,14 @@ class EventLog:
             found.append(record)
         return found
 
-    def records(self, *, page_size: int = 500) -> Iterator[Record]:
-        """Everything, page by page."""
-        after = 0
+    def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
+        """The events that `leaf` goes back to, itself included, and all updates of the conversation."""
+        rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
+        return (Record(*row) for row in rows)
+
+    def records(self, *, after_seq: int = 0, page_size: int = 500) -> Iterator[Record]:
+        """Everything that follows a position, page by page."""
+        after = after_seq
         while page := self.page(after_seq=after, limit=page_size):
             yield from page
             after = page[-1].seq
@@ -197,6 +215,16 @@ class EventLog:
     @acknowledged_seq.setter
     def acknowledged_seq(self, seq: int) -> None:
         self.set_meta("acknowledged_seq", str(seq))
+
+
+def read_branch(directory: Path, leaf: str | None, *, through_seq: int) -> list[Record]:
+    """`EventLog.branch` for a thread of its own, also while another one writes."""
+    db = sqlite3.connect(f"{(directory / LOG_NAME).as_uri()}?mode=ro", uri=True)
+    try:
+        rows = db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
+        return [Record(*row) for row in rows]
+    finally:
+        db.close()
 
 
 def _take_lock(path: Path) -> BinaryIO:

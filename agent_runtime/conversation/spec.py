@@ -8,6 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from agent_runtime.agent.agent import Agent
+from agent_runtime.context.discover import discover
+from agent_runtime.context.skills import NO_CONTEXT, ProjectContext
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import MASK
 from agent_runtime.wire import StartConversationRequest
@@ -26,19 +28,34 @@ _SECRET_FIELDS = {
 
 
 class Spec(BaseModel):
-    """`agent` in it is masked; the live Agent with its key exists only in memory."""
+    """`agent` in it is masked; the live Agent with its key exists only in memory.
+
+    project: what the agent is told of its project, as it was found at the creation.
+    wants_title: somebody asked for it in so many words, since a title costs a call of the model.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     id: UUID
     created_at: datetime
     request: StartConversationRequest
+    project: ProjectContext = ProjectContext()
+    wants_title: bool = False
+    forked_from_conversation_id: UUID | None = None
+    forked_from_event_id: str | None = None
 
     @classmethod
     def of(cls, conversation_id: UUID, request: StartConversationRequest, agent: Agent) -> "Spec":
         body = {**request.model_dump(mode="json"), "agent": agent.model_dump(mode="json")}
         kept = StartConversationRequest.model_validate(mask(body))
-        return cls(id=conversation_id, created_at=datetime.now(UTC), request=kept)
+        wants_title = request.autotitle and "autotitle" in request.model_fields_set and not request.title
+        return cls(
+            id=conversation_id,
+            created_at=datetime.now(UTC),
+            request=kept,
+            project=discover(agent.agent_context or NO_CONTEXT, Path(request.workspace.working_dir)),
+            wants_title=wants_title,
+        )
 
     @property
     def agent(self) -> JsonObject:

@@ -4,7 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent_runtime.agent import stuck
 from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.condensation import Condensation, CondensationRequest
+from agent_runtime.events.errors import ConversationErrorEvent
 from agent_runtime.events.message import MessageEvent, SystemPromptEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import (
@@ -14,9 +17,12 @@ from agent_runtime.events.state import (
     PauseEvent,
 )
 from agent_runtime.events.union import AnyEvent
-from agent_runtime.llm.cost import NO_STATS
+from agent_runtime.llm.cost import BUDGET_REACHED, NO_STATS, total_cost
 
 FINISH = "finish"
+INVOKE_SKILL = "invoke_skill"
+LEAF = "leaf_event_id"
+"""The key of the update by which a conversation goes back to an earlier event, to go on from there."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,8 @@ class State:
 
     status: as last logged. Whether a run is going on is not here: that is a live task, never a stored word.
     pending: the calls without a result, in order.
+    wants_condensation: somebody asked for a condensation and it has not been made yet.
+    title, tags: None as long as those of the creation hold.
     """
 
     last_seq: int = 0
@@ -40,8 +48,19 @@ class State:
     pause_seq: int = 0
     last_user_message_id: str | None = None
     final_response: str = ""
+    wants_condensation: bool = False
+    trail: stuck.Trail = ()
+    activated_skills: tuple[str, ...] = ()
+    invoked_skills: tuple[str, ...] = ()
     title: str | None = None
+    tags: dict[str, str] | None = None
     stats: dict[str, Any] = field(default_factory=lambda: NO_STATS)
+    cost_when_stopped: float = 0.0
+
+    @property
+    def cost_since_stop(self) -> float:
+        """Dollars spent since the budget was last reached."""
+        return total_cost(self.stats) - self.cost_when_stopped
 
     @property
     def has_work(self) -> bool:
@@ -64,9 +83,10 @@ def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
     return state
 
 
-def after(state: State, event: AnyEvent, seen_seq: int | None = None) -> State:
-    """The state after one more event, which takes the next position."""
-    state = _apply(replace(state, last_seq=state.last_seq + 1, last_timestamp=event.timestamp), event)
+def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
+    """The state after one more event, which takes the next position, or `seq` where a branch skips some."""
+    position = state.last_seq + 1 if seq is None else seq
+    state = _apply(replace(state, last_seq=position, last_timestamp=event.timestamp), event)
     if not isinstance(event, ConversationStateUpdateEvent):
         state = replace(state, leaf_event_id=event.id)
     if seen_seq is None:
@@ -88,15 +108,23 @@ def _apply(state: State, event: AnyEvent) -> State:
             state = _apply_update(state, event)
         case PauseEvent() | InterruptEvent():
             state = replace(state, pause_seq=state.last_seq)
+        case CondensationRequest():
+            state = replace(state, wants_condensation=True)
+        case Condensation():
+            state = replace(state, wants_condensation=False)
+        case ConversationErrorEvent(code=code) if code == BUDGET_REACHED:
+            state = replace(state, cost_when_stopped=total_cost(state.stats))
         case _:
             pass  # of no consequence for the run
     return state
 
 
 def _apply_message(state: State, event: MessageEvent) -> State:
+    state = replace(state, trail=stuck.after_message(state.trail, event))
     if event.source == "agent":
         return replace(state, final_response=event.llm_message.text)
-    state = replace(state, last_message_seq=state.last_seq)
+    activated = (*state.activated_skills, *event.activated_skills)
+    state = replace(state, last_message_seq=state.last_seq, activated_skills=activated)
     return replace(state, last_user_message_id=event.id) if event.source == "user" else state
 
 
@@ -105,6 +133,11 @@ def _apply_result(state: State, event: ObservationEvent | AgentErrorEvent | User
     pending = tuple(action for action in state.pending if action is not answered)
     has_finished = isinstance(event, ObservationEvent) and event.tool_name == FINISH
     state = replace(state, pending=pending, has_unseen_result=not has_finished)
+    if answered is not None:
+        state = replace(state, trail=stuck.after_result(state.trail, answered, event))
+    if isinstance(event, ObservationEvent) and event.tool_name == INVOKE_SKILL:
+        invoked = dict.fromkeys((*state.invoked_skills, str(event.observation.get("skill_name"))))
+        state = replace(state, invoked_skills=tuple(invoked))
     if has_finished and answered is not None and answered.action is not None:
         return replace(state, final_response=str(answered.action.get("message", "")))
     return state
@@ -115,10 +148,16 @@ def _apply_update(state: State, event: ConversationStateUpdateEvent) -> State:
         case "execution_status":
             status = ExecutionStatus(event.value)
             run_seq = state.last_seq if status is ExecutionStatus.RUNNING else state.run_seq
-            return replace(state, status=status, run_seq=run_seq)
+            # Whoever runs it again wants it to try again.
+            trail = () if status is ExecutionStatus.STUCK else state.trail
+            return replace(state, status=status, run_seq=run_seq, trail=trail)
         case "stats":
             return replace(state, stats=event.value)
         case "title":
             return replace(state, title=event.value)
+        case "tags":
+            return replace(state, tags=event.value)
+        case str(key) if key == LEAF:
+            return replace(state, leaf_event_id=event.value)
         case _:
             return state

@@ -18,6 +18,7 @@ class ToolCall(BaseModel):
     id: str
     name: str
     arguments: str
+    responses_item_id: str | None = None
     origin: Literal["completion", "responses"] = "completion"
 
 
@@ -31,6 +32,7 @@ class ActionEvent(Event):
     thought: list[TextContent] = []
     reasoning_content: str | None = None
     thinking_blocks: list[Any] = []
+    responses_reasoning_item: JsonObject | None = None
     action: JsonObject | None = None
     tool_name: str
     tool_call_id: str

@@ -19,6 +19,7 @@ class Message(BaseModel):
     content: list[Content] = []
     reasoning_content: str | None = None
     thinking_blocks: list[Any] = []
+    responses_reasoning_item: JsonObject | None = None
 
     @property
     def text(self) -> str:

@@ -2,14 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
 
 import httpx
 
-from agent_runtime.llm import litellm_transport, openai_http
+from agent_runtime.llm import litellm_transport, openai_http, prompted_tools
 from agent_runtime.llm.config import LLM
+from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMError
-from agent_runtime.llm.messages import PieceKind, Prompt, Reply, Silence, StreamListener
-from agent_runtime.llm.retry import attempts
+from agent_runtime.llm.messages import PassedOver, PieceKind, Prompt, Reply, Retry, Silence, StreamListener
+from agent_runtime.llm.prices import facts
+from agent_runtime.llm.retry import wait_seconds
+from agent_runtime.llm.router import choose, in_order
 
 CredentialFor = Callable[[str], str | None]
 """The bearer token for a base URL, if its calls are authorised by something else than the model's own key."""
@@ -27,39 +32,68 @@ class LLMClient:
         self._http: httpx.AsyncClient | None = None
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """The model's reply. LLMError when it cannot be had after all retries.
+        """The reply of the model that takes this call, or of one that stands in for it.
 
-        The listener hears the pieces of each attempt; one that fails is aborted before the next starts.
+        LLMError when it cannot be had after all retries. The listener hears the pieces of each attempt, and
+        of each that fails why, and when the next one starts.
         """
-        async for attempt in attempts(llm):
-            with attempt:
-                number = attempt.retry_state.attempt_number
-                return await self._attempt(llm, prompt, _Attempt(number, listener or Silence()))
-        raise AssertionError("tenacity either returns a reply or raises")
+        attempts = _Attempts(listener or Silence())
+        passed_over: list[PassedOver] = []
+        candidates = in_order(choose(llm, prompt))
+        for candidate, successor in zip(candidates, [*candidates[1:], None], strict=True):
+            try:
+                reply = await self._persist(candidate, prompt, attempts)
+            except LLMError as error:
+                if successor is None or not error.is_retryable:
+                    attempts.give_up(error)
+                    raise
+                passed_over.append(PassedOver(candidate.model, error.code, str(error)))
+                attempts.failed(error, successor, wait=0, left=successor.num_retries + 1)
+            else:
+                return await _settled(replace(reply, answered_by=candidate, passed_over=tuple(passed_over)))
+        raise AssertionError("the last candidate either replies or raises")
 
     async def close(self) -> None:
         if self._http is not None:
             await self._http.aclose()
 
-    async def _attempt(self, llm: LLM, prompt: Prompt, hear: "_Attempt") -> Reply:
-        try:
-            if not openai_http.serves(llm):
-                return await litellm_transport.request(llm, prompt)
-            return await openai_http.request(
-                self._connections(), llm, prompt, bearer=self._bearer(llm), on_piece=hear.piece
-            )
-        except LLMError as error:
-            hear.abort(error.code)
-            raise
-        except asyncio.CancelledError:
-            hear.abort("cancelled")
-            raise
+    async def _persist(self, llm: LLM, prompt: Prompt, attempts: "_Attempts") -> Reply:
+        """The model's reply, asking again while there is hope."""
+        for attempt in count(1):
+            attempts.begin()
+            try:
+                return await self._ask(llm, prompt, attempts.piece)
+            except LLMError as error:
+                wait = wait_seconds(llm, attempt, error)
+                if wait is None:
+                    raise
+                attempts.failed(error, llm, wait=wait, left=llm.num_retries + 1 - attempt)
+            except asyncio.CancelledError:
+                attempts.cancelled()
+                raise
+            await attempts.wait(wait)
+        raise AssertionError("counting does not end")
 
-    def _bearer(self, llm: LLM) -> str | None:
+    async def _ask(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
+        if llm.native_tool_calling:
+            return await self._request(llm, prompt, on_piece)
+        if not prompt.tools:
+            return await self._request(llm, prompted_tools.written_out(prompt), on_piece)
+        said = await self._request(
+            prompted_tools.stopping(llm),
+            prompted_tools.written_out(prompt),
+            prompted_tools.until_call(on_piece),
+        )
+        return prompted_tools.read(said, prompt.tools)
+
+    async def _request(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         brokered = self._credential_for(openai_http.base_url(llm))
-        if brokered is not None:
-            return brokered
-        return llm.api_key.get_secret_value() if llm.api_key else None
+        if not openai_http.serves(llm, is_brokered=brokered is not None):
+            return await litellm_transport.request(llm, prompt)
+        own = llm.api_key.get_secret_value() if llm.api_key else None
+        return await openai_http.request(
+            self._connections(), llm, prompt, bearer=brokered or own, on_piece=on_piece
+        )
 
     def _connections(self) -> httpx.AsyncClient:
         if self._http is None:
@@ -67,12 +101,26 @@ class LLMClient:
         return self._http
 
 
-class _Attempt:
-    """One attempt as its listener hears it: silent until the first piece."""
+async def _settled(reply: Reply) -> Reply:
+    """The reply with its cost, where the vendor has not stated it, and the size of the model's window."""
+    assert reply.answered_by is not None
+    known = await asyncio.to_thread(facts, reply.answered_by)
+    cost = reply.usage.cost
+    if cost is None and known.price is not None:
+        cost = known.price.of(reply.usage)
+    return replace(reply, usage=replace(reply.usage, cost=cost), context_window=known.context_window)
 
-    def __init__(self, number: int, listener: StreamListener) -> None:
-        self._number = number
+
+class _Attempts:
+    """The attempts of one call as its listener hears them: silent until the first piece, or the failure."""
+
+    def __init__(self, listener: StreamListener) -> None:
         self._listener = listener
+        self._number = 0
+        self._has_started = False
+
+    def begin(self) -> None:
+        self._number += 1
         self._has_started = False
 
     def piece(self, kind: PieceKind, content: str) -> None:
@@ -81,6 +129,32 @@ class _Attempt:
             self._listener.started(self._number)
         self._listener.piece(self._number, kind, content)
 
-    def abort(self, reason: str) -> None:
+    def failed(self, error: LLMError, successor: LLM, *, wait: float, left: int) -> None:
+        """left: how many more attempts the one who is asked next has."""
+        retry = Retry(
+            code=error.code,
+            detail=str(error),
+            model=successor.model,
+            wait_seconds=round(wait, 3),
+            next_attempt=self._number + 1,
+            max_attempts=self._number + left,
+        )
+        self._listener.aborted(self._number, error.code, retry)
+
+    async def wait(self, seconds: float) -> None:
+        """Whoever watches the countdown is told when it ends early."""
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            self._listener.aborted(self._number, "cancelled")
+            raise
+
+    def give_up(self, error: LLMError) -> None:
+        self._abort(error.code)
+
+    def cancelled(self) -> None:
+        self._abort("cancelled")
+
+    def _abort(self, reason: str) -> None:
         if self._has_started:
             self._listener.aborted(self._number, reason)

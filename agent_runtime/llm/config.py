@@ -1,6 +1,7 @@
 """Which model to ask, and how."""
 
-from typing import Any
+import re
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
@@ -17,13 +18,44 @@ class LLM(BaseModel):
     )
     api_key: SecretStr | None = None
     base_url: str | None = None
+    api_version: str | None = Field(default=None, description="Azure's")
+    aws_access_key_id: SecretStr | None = None
+    aws_secret_access_key: SecretStr | None = None
+    aws_session_token: SecretStr | None = None
+    aws_region_name: str | None = None
+    aws_profile_name: str | None = None
+    aws_role_name: str | None = None
+    aws_session_name: str | None = None
+    aws_bedrock_runtime_endpoint: str | None = None
+    api_mode: Literal["auto", "chat", "responses"] = Field(
+        default="auto", description="Which of OpenAI's two protocols; `auto` decides by the model"
+    )
+    model_canonical_name: str | None = Field(
+        default=None, description="What the model is, where `model` is an alias: decides what it can do"
+    )
+    capability_overrides: dict[str, bool | str] = Field(
+        default={},
+        description="`supports_vision`, `supports_prompt_cache`, `supports_thinking_blocks`, "
+        "`supports_reasoning_content`, `supports_reasoning_effort`, `supports_responses_api`: true or false, "
+        "against what its name tells",
+    )
     usage_id: str = Field(default="agent", description="Under which name its cost is counted")
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, ge=0, le=1)
     max_output_tokens: int | None = Field(default=None, ge=1)
+    stop: list[str] | None = None
     reasoning_effort: str | None = None
-    timeout: float = Field(default=300, gt=0, description="Seconds to wait for a reply that is not streamed")
-    stream_idle_timeout: float = Field(default=300, gt=0, description="Seconds without a piece of a stream")
+    reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
+    enable_encrypted_reasoning: bool = True
+    caching_prompt: bool = Field(default=True, description="Mark what the vendor may cache, where it asks so")
+    disable_vision: bool | None = None
+    disable_stop_word: bool | None = None
+    timeout: float | None = Field(
+        default=300, gt=0, description="Seconds to wait for a reply that is not streamed; null: for ever"
+    )
+    stream_idle_timeout: float | None = Field(
+        default=300, gt=0, description="Seconds without a piece of a stream; null: any number"
+    )
     num_retries: int = Field(default=5, ge=0, le=20)
     retry_multiplier: float = Field(default=8, ge=0)
     retry_min_wait: float = Field(default=8, ge=0, description="Seconds")
@@ -34,9 +66,53 @@ class LLM(BaseModel):
     output_cost_per_token: float | None = Field(default=None, ge=0)
     extra_headers: dict[str, str] | None = None
     litellm_extra_body: dict[str, Any] = {}
+    max_input_tokens: int | None = Field(default=None, ge=1, description="The size of its context window")
+    max_budget_per_task: float | None = Field(
+        default=None, gt=0, description="Dollars the conversation may cost; then its run stops and asks"
+    )
+    fallback_strategy: "FallbackStrategy | None" = None
+    routes: list["Route"] = Field(default=[], description="The first whose conditions hold takes the call")
 
-    @field_validator("api_key", mode="after")
+    @field_validator(
+        "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token", mode="after"
+    )
     @classmethod
     def _masked_key_is_no_key(cls, key: SecretStr | None) -> SecretStr | None:
         # What clients read from us they may send back.
         return None if key is None or key.get_secret_value() in {"", MASK} else key
+
+
+class FallbackStrategy(BaseModel):
+    """Who is asked, in this order, when a model cannot be reached. Each call begins with the first choice."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    fallback_llms: list[LLM]
+
+
+class Route(BaseModel):
+    """Another model for the calls that meet every condition given here.
+
+    role: what the call is for, as `agent` or `condenser`. pattern: a regular expression found in the last
+    message of the user.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    llm: LLM
+    has_images: bool | None = None
+    role: str | None = None
+    min_prompt_chars: int | None = Field(default=None, ge=1)
+    pattern: str | None = None
+
+    @field_validator("pattern")
+    @classmethod
+    def _is_regular_expression(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from error
+        return pattern
+
+
+LLM.model_rebuild()

@@ -1,26 +1,46 @@
-"""Why a model could not be asked.
+"""Why a model could not be asked, and what happens next. The one place that decides it.
 
-LLMError
-├── LLMAuthenticationError          the key is missing or refused
-├── LLMBudgetError                  the account or the budget is spent
-├── LLMBadRequestError              the vendor does not accept the request
-│   └── LLMContextWindowError       … because the conversation is too long for the model
-├── LLMNotAvailableError            the vendor's library is not installed here
-├── LLMMalformedReplyError          the reply is not in the protocol           (again)
-├── LLMRateLimitError               too many requests                          (again)
-├── LLMServiceUnavailableError      the vendor fails                           (again)
-├── LLMConnectionError              the vendor cannot be reached               (again)
-└── LLMTimeoutError                 the vendor takes too long                  (again)
+| error                      | kind           | what happens next                                           |
+| -------------------------- | -------------- | ----------------------------------------------------------- |
+| LLMRateLimitError          | rate_limit     | asked again, when the vendor says; then the fallback models |
+| LLMServiceUnavailableError | transient      | asked again, later and later; then the fallback models      |
+| LLMConnectionError         | transient      | the same                                                    |
+| LLMTimeoutError            | transient      | the same                                                    |
+| LLMMalformedReplyError     | transient      | the same                                                    |
+| LLMAuthenticationError     | authentication | the run ends: the user mends the key                        |
+| LLMBudgetError             | budget         | the run ends: the user tops up the account                  |
+| LLMContextWindowError      | context_window | the conversation is condensed, if it has a condenser        |
+| LLMContentPolicyError      | content_policy | the run ends: the user says it differently                  |
+| LLMBadRequestError         | bad_request    | the run ends: the user mends the settings                   |
+| LLMNotAvailableError       | configuration  | the run ends: the vendor's library is not installed here    |
+| anything else              | internal       | the run ends: the server's log has the trace                |
 
-Those marked (again) are tried again before they are raised.
+What cannot be had in the end ends the run with a ConversationErrorEvent; running again goes on.
+A tool call that cannot be understood is none of these: the model is told, and tries again.
 """
 
+import re
 from typing import ClassVar
 
 from agent_runtime.events.errors import ErrorClassification
 
 MAX_DETAIL_CHARS = 2000
-_CONTEXT_WORDS = ("context length", "context_length", "context window", "maximum context", "too many tokens")
+MAX_SERVED_WAIT_SECONDS = 300
+"""A vendor that asks for a longer wait is not waited for: the run says so instead of looking dead."""
+
+_CONTEXT_WORDS = re.compile(
+    r"context.?length|context.?window|maximum context|too many (input )?tokens|prompt is too long"
+    r"|input is too long|exceeds? the (model's )?(maximum|limit).{0,40}token|reduce the length",
+    re.IGNORECASE,
+)
+_POLICY_WORDS = re.compile(
+    r"content.?(policy|filter|management)|safety (system|policy)|usage polic", re.IGNORECASE
+)
+_BUDGET_WORDS = re.compile(
+    r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota|credit balance is too low"
+    r"|budget.{0,20}(exceeded|spent|reached)",
+    re.IGNORECASE,
+)
 
 
 class LLMError(Exception):
@@ -31,7 +51,7 @@ class LLMError(Exception):
     user_action: ClassVar[str] = "check_settings"
 
     def __init__(self, detail: str, *, retry_after_seconds: float | None = None) -> None:
-        super().__init__(detail[:MAX_DETAIL_CHARS])
+        super().__init__(detail[: MAX_DETAIL_CHARS + 100])
         self.retry_after_seconds = retry_after_seconds
 
     @property
@@ -59,6 +79,11 @@ class LLMBadRequestError(LLMError):
 class LLMContextWindowError(LLMBadRequestError):
     kind = "context_window"
     user_action = "condense"
+
+
+class LLMContentPolicyError(LLMError):
+    kind = "content_policy"
+    user_action = "rephrase"
 
 
 class LLMNotAvailableError(LLMError):
@@ -89,25 +114,46 @@ class LLMTimeoutError(_TransientError): ...
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
     """The error an HTTP status stands for."""
-    return _class_for(status, detail)(
-        f"The model's server answered HTTP {status}: {detail}", retry_after_seconds=retry_after_seconds
-    )
+    text = f"The model's server answered HTTP {status}: {detail}"
+    if retry_after_seconds is not None:
+        text = f"{text[:MAX_DETAIL_CHARS]} (it asks to wait {retry_after_seconds:.0f} s)"
+    return _class_for(status, detail)(text, retry_after_seconds=retry_after_seconds)
+
+
+def error_of_kind(detail: str, status: object = None) -> LLMError:
+    """The error that a vendor's words stand for, or the status it names, in a reply that began well."""
+    if isinstance(status, int) and 400 <= status < 600:
+        return error_for_status(status, detail)
+    for words, error in _BY_WORDS:
+        if words.search(detail):
+            return error(detail)
+    return LLMServiceUnavailableError(detail)
 
 
 def _class_for(status: int, detail: str) -> type[LLMError]:
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
     if status >= 500:
         return LLMServiceUnavailableError
-    too_long = any(words in detail.lower() for words in _CONTEXT_WORDS)
-    return LLMContextWindowError if too_long else LLMBadRequestError
+    if status == 401:
+        return LLMAuthenticationError
+    for words, error in _BY_WORDS:
+        # A limit on tokens per minute is no context window, and passes.
+        if words.search(detail) and not (status == 429 and error is not LLMBudgetError):
+            return error
+    return _BY_STATUS.get(status, LLMBadRequestError)
 
 
-_BY_STATUS = {
-    401: LLMAuthenticationError,
+_BY_WORDS: tuple[tuple[re.Pattern[str], type[LLMError]], ...] = (
+    (_CONTEXT_WORDS, LLMContextWindowError),
+    (_BUDGET_WORDS, LLMBudgetError),
+    (_POLICY_WORDS, LLMContentPolicyError),
+)
+
+_BY_STATUS: dict[int, type[LLMError]] = {
     402: LLMBudgetError,
     403: LLMAuthenticationError,
     408: LLMTimeoutError,
+    409: LLMServiceUnavailableError,
     413: LLMContextWindowError,
+    425: LLMServiceUnavailableError,
     429: LLMRateLimitError,
 }

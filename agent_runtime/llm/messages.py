@@ -1,30 +1,52 @@
-"""What goes to a model and what comes back, whichever transport carries it."""
+"""What goes to a model and what comes back, whichever transport carries it.
+
+A chat message here is OpenAI's, plus what other vendors want back with it: `thinking_blocks` (Anthropic),
+`reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on messages of
+the assistant, the last also on its `tool_calls`. `outgoing.py` takes away what a model does not understand.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from agent_runtime.llm.config import LLM
+
+IMAGE_MARK = b'"image_url"'
+"""Stands in the JSON of every chat message with an image (and harmlessly in some others)."""
+
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request. `messages` are chat messages, each encoded once as JSON; `tools` are function schemas."""
+    """One request. `messages` are chat messages, each encoded once as JSON; `tools` are function schemas.
+
+    role: what the call is for; routes may choose a model by it.
+    """
 
     messages: Sequence[bytes]
     tools: Sequence[dict[str, Any]] = ()
+    role: str = "agent"
 
 
 @dataclass(frozen=True)
 class RequestedCall:
-    """A tool call as the model wrote it: `arguments` may be anything."""
+    """A tool call as the model wrote it: `arguments` may be anything.
+
+    item_id, reasoning_item: of the Responses protocol, where each call may have its own reasoning before it.
+    """
 
     id: str
     name: str
     arguments: str
+    item_id: str | None = None
+    reasoning_item: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call. `cost` in dollars when the vendor states it."""
+    """Tokens of one call; reasoning is part of the completion, what was cached part of the prompt.
+
+    cost: in dollars; None while nobody has said.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -35,14 +57,35 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class PassedOver:
+    """A model that could not be asked, and why. Somebody else answered."""
+
+    model: str
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class Reply:
-    """A complete answer."""
+    """A complete answer.
+
+    thinking_blocks: signed by the vendor, to be sent back as they are.
+    reasoning_item: of the Responses protocol, before a reply without calls.
+    was_cut: it ended because it reached the limit of its length.
+    answered_by, passed_over, context_window (tokens): known once `LLMClient.complete` returns it.
+    """
 
     id: str
     text: str
     reasoning: str
     tool_calls: tuple[RequestedCall, ...]
     usage: Usage
+    thinking_blocks: tuple[dict[str, Any], ...] = ()
+    reasoning_item: dict[str, Any] | None = None
+    was_cut: bool = False
+    answered_by: LLM | None = None
+    passed_over: tuple[PassedOver, ...] = ()
+    context_window: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -52,12 +95,24 @@ class Reply:
 PieceKind = Literal["text", "reasoning"]
 
 
+@dataclass(frozen=True)
+class Retry:
+    """Asking again, or somebody else: why, whom, and after how many seconds."""
+
+    code: str
+    detail: str
+    model: str
+    wait_seconds: float
+    next_attempt: int
+    max_attempts: int
+
+
 class StreamListener(Protocol):
     """Hears a reply while it is written. Attempts count from 1; must not raise."""
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...
-    def aborted(self, attempt: int, reason: str) -> None: ...
+    def aborted(self, attempt: int, reason: str, retry: Retry | None = None) -> None: ...
 
 
 class Silence:
@@ -65,4 +120,4 @@ class Silence:
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...
-    def aborted(self, attempt: int, reason: str) -> None: ...
+    def aborted(self, attempt: int, reason: str, retry: Retry | None = None) -> None: ...

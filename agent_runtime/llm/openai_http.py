@@ -1,82 +1,116 @@
-"""Chat completions over HTTP, as spoken by OpenAI and by everybody who is compatible with it."""
+"""OpenAI's two protocols over HTTP, as spoken by OpenAI and by everybody who is compatible with it."""
 
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import orjson
 
+from agent_runtime.llm import chat_completions, responses
+from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM, MASK
+from agent_runtime.llm.dialect import Dialect, OnPiece
 from agent_runtime.llm.errors import (
     LLMConnectionError,
     LLMError,
-    LLMMalformedReplyError,
-    LLMServiceUnavailableError,
     LLMTimeoutError,
     error_for_status,
+    error_of_kind,
 )
-from agent_runtime.llm.messages import PieceKind, Prompt, Reply, RequestedCall, Usage
+from agent_runtime.llm.foreign import a_dict, decode, whole
+from agent_runtime.llm.messages import Prompt, Reply
 
 CONNECT_TIMEOUT_SECONDS = 15
 MAX_ERROR_BYTES = 64 * 1024
-_PREFIX = "openai/"
-_DEFAULT_BASE_URL = "https://api.openai.com/v1"
+_OPENAI_URL = "https://api.openai.com/v1"
+# Vendors that speak OpenAI's protocol, by the prefix of their models, and where. None: only with a base URL.
+_BASE_URLS = {
+    "cerebras": "https://api.cerebras.ai/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "hosted_vllm": None,
+    "litellm_proxy": None,
+    "lm_studio": "http://localhost:1234/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "moonshot": "https://api.moonshot.ai/v1",
+    "ollama": "http://localhost:11434/v1",
+    "openai": _OPENAI_URL,
+    "openrouter": "https://openrouter.ai/api/v1",
+    "together_ai": "https://api.together.xyz/v1",
+    "xai": "https://api.x.ai/v1",
+}
+# Their servers have a protocol of their own, also behind a base URL.
+_OTHER_PROTOCOLS = frozenset(
+    {
+        "anthropic",
+        "azure",
+        "azure_ai",
+        "bedrock",
+        "cohere",
+        "cohere_chat",
+        "databricks",
+        "gemini",
+        "sagemaker",
+        "vertex_ai",
+        "watsonx",
+    }
+)
 
-OnPiece = Callable[[PieceKind, str], None]
 
-
-def serves(llm: LLM) -> bool:
-    """Whether this transport can ask the model: it has a base URL, or is called `openai/...`."""
-    return bool(llm.base_url) or llm.model.startswith(_PREFIX)
+def serves(llm: LLM, *, is_brokered: bool) -> bool:
+    """Whether this transport can ask the model. A broker speaks OpenAI's protocol for every vendor."""
+    vendor = _vendor(llm)
+    if vendor in _OTHER_PROTOCOLS:
+        return is_brokered
+    return bool(llm.base_url or _BASE_URLS.get(vendor))
 
 
 def base_url(llm: LLM) -> str:
-    return (llm.base_url or _DEFAULT_BASE_URL).rstrip("/")
+    return (llm.base_url or _BASE_URLS.get(_vendor(llm)) or _OPENAI_URL).rstrip("/")
+
+
+def dialect_of(llm: LLM) -> Dialect:
+    """Which of the two protocols: as configured, else the newer one only where it surely exists."""
+    is_openai = base_url(llm) == _OPENAI_URL or "supports_responses_api" in llm.capability_overrides
+    wants_responses = llm.api_mode == "auto" and is_openai and capabilities(llm).prefers_responses
+    return responses if llm.api_mode == "responses" or wants_responses else chat_completions
 
 
 async def request(
     http: httpx.AsyncClient, llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
     """One attempt. Pieces are told as they come when `llm.stream`; raises only LLMError."""
+    dialect = dialect_of(llm)
     try:
         async with http.stream(
             "POST",
-            f"{base_url(llm)}/chat/completions",
-            content=_body(llm, prompt),
+            f"{base_url(llm)}{dialect.PATH}",
+            content=dialect.encode(llm, prompt, _name(llm)),
             headers=_headers(llm, bearer),
             timeout=_timeout(llm),
         ) as response:
             if response.status_code != httpx.codes.OK:
                 raise await _refusal(response, bearer)
             if response.headers.get("content-type", "").startswith("text/event-stream"):
-                return await _read_stream(response, on_piece)
-            return _parse_completion(await response.aread())
+                return await _read_stream(dialect, response, on_piece)
+            return _read_whole(dialect, await response.aread())
     except httpx.TimeoutException as error:
         raise LLMTimeoutError(f"The model did not answer in time ({type(error).__name__}).") from error
-    except (httpx.TransportError, httpx.InvalidURL) as error:
+    except (httpx.TransportError, httpx.InvalidURL, httpx.DecodingError) as error:
         raise LLMConnectionError(f"The model's server cannot be reached: {error}") from error
 
 
-def _body(llm: LLM, prompt: Prompt) -> bytes:
-    # Messages arrive encoded and are joined, so that a call does not encode the whole history again.
-    head = orjson.dumps(_parameters(llm, prompt))
-    return head[:-1] + b',"messages":[' + b",".join(prompt.messages) + b"]}"
+def _vendor(llm: LLM) -> str:
+    prefix, slash, _ = llm.model.partition("/")
+    return prefix if slash else ""
 
 
-def _parameters(llm: LLM, prompt: Prompt) -> dict[str, Any]:
-    optional = {
-        "temperature": llm.temperature,
-        "top_p": llm.top_p,
-        "max_completion_tokens": llm.max_output_tokens,
-        "reasoning_effort": llm.reasoning_effort,
-        "tools": list(prompt.tools) or None,
-        "stream": True if llm.stream else None,
-        "stream_options": {"include_usage": True} if llm.stream else None,
-    }
-    given = {name: value for name, value in optional.items() if value is not None}
-    return {**llm.litellm_extra_body, "model": llm.model.removeprefix(_PREFIX), **given}
+def _name(llm: LLM) -> str:
+    """The model as its server calls it: without our word for who that is."""
+    return llm.model.removeprefix(f"{_vendor(llm)}/") if _vendor(llm) in _BASE_URLS else llm.model
 
 
 def _headers(llm: LLM, bearer: str | None) -> dict[str, str]:
@@ -99,7 +133,7 @@ async def _refusal(response: httpx.Response, bearer: str | None) -> LLMError:
     if bearer:
         # Some vendors repeat the key they refuse.
         detail = detail.replace(bearer, MASK)
-    retry_after = _seconds(response.headers.get("retry-after"))
+    retry_after = _seconds(response.headers)
     return error_for_status(response.status_code, detail, retry_after_seconds=retry_after)
 
 
@@ -108,32 +142,56 @@ def _error_text(body: bytes) -> str:
         decoded = orjson.loads(body)
     except orjson.JSONDecodeError:
         return body.decode(errors="replace").strip() or "no explanation"
-    if not isinstance(decoded, dict):
-        return str(decoded)
+    return _explanation(decoded) if isinstance(decoded, dict) else str(decoded)
+
+
+def _explanation(decoded: dict[str, Any]) -> str:
     error = decoded.get("error", decoded)
-    if isinstance(error, dict):
-        return str(error.get("message") or error.get("detail") or error)
-    return str(error)
+    if not isinstance(error, dict):
+        return str(error)
+    text = str(error.get("message") or error.get("detail") or error)
+    # The code tells apart what the words of a message leave open.
+    return f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text
 
 
-def _seconds(value: str | None) -> float | None:
+def _reported(decoded: dict[str, Any]) -> LLMError:
+    """An error in place of a reply, or of the rest of one."""
+    return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
+
+
+def _seconds(headers: httpx.Headers) -> float | None:
+    """What the vendor asks to wait, in any of the three ways it may say so."""
     try:
-        return float(value) if value else None
+        if milliseconds := headers.get("retry-after-ms"):
+            return float(milliseconds) / 1000
+        return float(headers["retry-after"])
+    except KeyError:
+        return None
     except ValueError:
-        return None  # the HTTP-date form: our own back-off serves as well
+        return _seconds_until(headers.get("retry-after", ""))
 
 
-async def _read_stream(response: httpx.Response, on_piece: OnPiece) -> Reply:
-    reply = _ReplyBuilder()
+def _seconds_until(date: str) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return None  # our own back-off serves as well
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return max((then - datetime.now(UTC)).total_seconds(), 0)
+
+
+async def _read_stream(dialect: Dialect, response: httpx.Response, on_piece: OnPiece) -> Reply:
+    reply = dialect.Stream(on_piece)
     async for data in _server_sent_data(response):
         if data == "[DONE]":
-            return reply.build()
-        try:
-            reply.add(_decode(data), on_piece)
-        except (AttributeError, TypeError, KeyError) as error:
-            raise LLMMalformedReplyError("The model's server sent a chunk in no known shape.") from error
-    if not reply.is_finished:
-        raise LLMConnectionError("The model's reply broke off.")
+            break
+        chunk = decode(data)
+        if chunk.get("error"):
+            raise _reported(chunk)
+        reply.add(chunk)
+    else:
+        if not reply.is_finished:
+            raise LLMConnectionError("The model's reply broke off.")
     return reply.build()
 
 
@@ -143,119 +201,8 @@ async def _server_sent_data(response: httpx.Response) -> AsyncIterator[str]:
             yield line.removeprefix("data:").strip()
 
 
-@dataclass
-class _PartialCall:
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass
-class _ReplyBuilder:
-    """Puts the chunks of a streamed reply together."""
-
-    id: str = ""
-    text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-    calls: dict[int, _PartialCall] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
-    is_finished: bool = False
-
-    def add(self, chunk: dict[str, Any], on_piece: OnPiece) -> None:
-        if chunk.get("error"):
-            raise LLMServiceUnavailableError(_error_text(orjson.dumps(chunk)))
-        self.id = self.id or str(chunk.get("id") or "")
-        if chunk.get("usage"):
-            self.usage = _usage(chunk["usage"])
-        for choice in (chunk.get("choices") or [])[:1]:
-            self._add_delta(choice.get("delta") or {}, on_piece)
-            self.is_finished = self.is_finished or bool(choice.get("finish_reason"))
-
-    def _add_delta(self, delta: dict[str, Any], on_piece: OnPiece) -> None:
-        if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
-            self.reasoning.append(reasoning)
-            on_piece("reasoning", reasoning)
-        if text := delta.get("content"):
-            self.text.append(text)
-            on_piece("text", text)
-        for position, part in enumerate(delta.get("tool_calls") or []):
-            self._add_call(part.get("index", position), part)
-
-    def _add_call(self, index: int, part: dict[str, Any]) -> None:
-        call = self.calls.setdefault(index, _PartialCall())
-        function = part.get("function") or {}
-        call.id = call.id or part.get("id") or ""
-        call.name += function.get("name") or ""
-        call.arguments += function.get("arguments") or ""
-
-    def build(self) -> Reply:
-        calls = tuple(
-            RequestedCall(call.id or _new_call_id(), call.name, call.arguments)
-            for _, call in sorted(self.calls.items())
-        )
-        text, reasoning = "".join(self.text), "".join(self.reasoning)
-        return Reply(self.id or _new_reply_id(), text, reasoning, calls, self.usage)
-
-
-def _parse_completion(body: bytes) -> Reply:
-    decoded = _decode(body)
+def _read_whole(dialect: Dialect, body: bytes) -> Reply:
+    decoded = decode(body)
     if decoded.get("error"):
-        raise LLMServiceUnavailableError(_error_text(body))
-    return parse_reply(decoded)
-
-
-def parse_reply(completion: dict[str, Any]) -> Reply:
-    """A decoded chat completion as a Reply. LLMMalformedReplyError when it is none."""
-    try:
-        message = completion["choices"][0]["message"]
-        calls = tuple(
-            RequestedCall(
-                call.get("id") or _new_call_id(),
-                call["function"]["name"],
-                call["function"]["arguments"] or "",
-            )
-            for call in message.get("tool_calls") or []
-        )
-        text = message.get("content") or ""
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise LLMMalformedReplyError("The model's server sent a reply without a message.") from error
-    reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
-    return Reply(
-        id=str(completion.get("id") or _new_reply_id()),
-        text=text,
-        reasoning=reasoning,
-        tool_calls=calls,
-        usage=_usage(completion.get("usage") or {}),
-    )
-
-
-def _decode(data: bytes | str) -> dict[str, Any]:
-    try:
-        decoded = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise LLMMalformedReplyError("The model's server sent something that is not JSON.") from error
-    if not isinstance(decoded, dict):
-        raise LLMMalformedReplyError("The model's server sent JSON that is not an object.")
-    return decoded
-
-
-def _usage(usage: dict[str, Any]) -> Usage:
-    prompt = usage.get("prompt_tokens_details") or {}
-    completion = usage.get("completion_tokens_details") or {}
-    cost = usage.get("cost")
-    return Usage(
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
-        cache_read_tokens=prompt.get("cached_tokens") or 0,
-        cache_write_tokens=usage.get("cache_creation_input_tokens") or 0,
-        reasoning_tokens=completion.get("reasoning_tokens") or 0,
-        cost=float(cost) if isinstance(cost, int | float) else None,
-    )
-
-
-def _new_call_id() -> str:
-    return f"call_{uuid4().hex[:24]}"
-
-
-def _new_reply_id() -> str:
-    return f"chatcmpl-{uuid4().hex}"
+        raise _reported(decoded)
+    return dialect.parse(decoded)

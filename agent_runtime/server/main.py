@@ -13,7 +13,17 @@ from agent_runtime.server.config import Config
 from agent_runtime.server.errors import install_error_handlers
 from agent_runtime.server.registry import Registry
 from agent_runtime.server.report import Reporter
-from agent_runtime.server.routers import bash, conversations, events, file, git, info, sockets
+from agent_runtime.server.routers import (
+    bash,
+    conversations,
+    events,
+    file,
+    git,
+    info,
+    skills,
+    sockets,
+    steering,
+)
 
 
 def create_app(config: Config) -> FastAPI:
@@ -24,7 +34,7 @@ def create_app(config: Config) -> FastAPI:
     app.include_router(info.router)
     app.include_router(sockets.router)
     app.state.file_roots = [config.workspace_path, config.conversations_path]
-    for module in (conversations, events, bash, file, git):
+    for module in (conversations, steering, skills, events, bash, file, git):
         app.include_router(module.router, dependencies=[Depends(require_key)])
     return app
 

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from pydantic import ValidationError
 
 from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.log import LOG_NAME, LogInUseError, LogMissingError
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
@@ -16,7 +17,7 @@ from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.report import Reporter
 from agent_runtime.tools.registry import ToolNotFoundError
-from agent_runtime.wire import StartConversationRequest
+from agent_runtime.wire import ForkRequest, StartConversationRequest
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,19 @@ class Registry:
             ) from error
         self._add(conversation)
         return conversation, True
+
+    async def fork(self, source: Conversation, wanted: ForkRequest) -> Conversation:
+        """A copy, live. 409 when its id is taken; EventNotFoundError."""
+        wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
+        assert wanted.id is not None
+        try:
+            copy = await fork(source, self._directory(wanted.id), wanted)
+        except FileExistsError as error:
+            raise ServerProblem(
+                409, "conversation_exists", f"There is a conversation {wanted.id} already."
+            ) from error
+        self._add(copy)
+        return copy
 
     def get(self, conversation_id: UUID) -> Conversation:
         """The live conversation; 404 when there is none, 409 when another process has it."""

@@ -1,10 +1,12 @@
 """How the agent says that its turn is over."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
+from agent_runtime.tools.claims import EVERYTHING, Claim
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
 
 
@@ -34,6 +36,11 @@ class FinishTool(Tool[FinishAction]):
             "The message says what you changed and how you know that it works, what is left, and, "
             "if you could not finish, why and what you need."
         )
+
+    def claims(self, action: FinishAction) -> Sequence[Claim]:
+        # It comes last: a result that came after it would call for another turn.
+        del action
+        return EVERYTHING
 
     async def run(self, action: FinishAction) -> FinishObservation:
         return FinishObservation(content=[TextContent(text=action.message)])

@@ -5,8 +5,17 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agent_runtime.tools.apply_patch import ApplyPatchTool
+from agent_runtime.tools.custom import ToolLoadError, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
+from agent_runtime.tools.gemini.edit import EditTool
+from agent_runtime.tools.gemini.list_directory import ListDirectoryTool
+from agent_runtime.tools.gemini.read_file import ReadFileTool
+from agent_runtime.tools.gemini.write_file import WriteFileTool
+from agent_runtime.tools.glob import GlobTool
+from agent_runtime.tools.grep import GrepTool
+from agent_runtime.tools.planning_file_editor import PlanningFileEditorTool
 from agent_runtime.tools.task_tracker import TaskTrackerTool
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
@@ -28,7 +37,7 @@ BUILT_IN = ("finish", "think")
 
 
 class ToolNotFoundError(Exception):
-    """A tool was asked for by a name that nobody here has. The text lists the names that exist."""
+    """A tool was asked for that does not exist here or cannot be used. The text says what to do about it."""
 
 
 class ToolSpec(BaseModel):
@@ -49,20 +58,32 @@ class NamedSpec(Protocol):
     def params(self) -> dict[str, JsonValue]: ...
 
 
-Factory = Callable[[ToolContext], AnyTool]
+Factory = Callable[..., AnyTool]
 
 _FACTORIES: Mapping[str, Factory] = {
+    "apply_patch": ApplyPatchTool,
+    "edit": EditTool,
     "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
+    "glob": GlobTool,
+    "grep": GrepTool,
+    "list_directory": ListDirectoryTool,
+    "planning_file_editor": PlanningFileEditorTool,
+    "read_file": ReadFileTool,
     "task_tracker": TaskTrackerTool,
     "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),
+    "write_file": WriteFileTool,
 }
 
 
+# Parameters of specs that mean something here, all of them text. Clients send more, which is ignored.
+_PARAMS: Mapping[str, tuple[str, ...]] = {"planning_file_editor": ("plan_path",)}
+
+
 def tool_names() -> list[str]:
-    """Every name that `create_tools` knows, sorted."""
-    return sorted(_FACTORIES)
+    """The name of every tool that comes with the runtime or is installed, sorted."""
+    return sorted({*_FACTORIES, *installed_names()})
 
 
 def resolve_name(name: str) -> str:
@@ -70,10 +91,34 @@ def resolve_name(name: str) -> str:
     return name if name in _FACTORIES else ALIASES.get(name, name)
 
 
-def create_tools(specs: Iterable[NamedSpec], context: ToolContext) -> dict[str, AnyTool]:
-    """Tools by name, in the order asked for, then the built-in ones. ToolNotFoundError for unknown names."""
-    names = [resolve_name(spec.name) for spec in specs]
-    if unknown := [name for name in names if name not in _FACTORIES]:
-        missing, known = ", ".join(unknown), ", ".join(tool_names())
-        raise ToolNotFoundError(f"There is no tool named {missing}. Tools that exist: {known}.")
-    return {name: _FACTORIES[name](context) for name in dict.fromkeys([*names, *BUILT_IN])}
+def create_tools(
+    specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
+) -> dict[str, AnyTool]:
+    """Tools by name, in the order asked for, then the built-in ones.
+
+    modules: where tools that do not come with the runtime are defined, by name.
+    ToolNotFoundError for a tool that is not there or cannot be loaded.
+    """
+    tools: dict[str, AnyTool] = {}
+    for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:
+        tool = _create(spec, context, modules or {})
+        known = tools.setdefault(tool.name, tool)
+        if type(known) is not type(tool):
+            raise ToolNotFoundError(f"Two different tools are named {tool.name}: leave one of them out.")
+    return tools
+
+
+def _create(spec: NamedSpec, context: ToolContext, modules: Mapping[str, str]) -> AnyTool:
+    name = resolve_name(spec.name)
+    if factory := _FACTORIES.get(name):
+        known = _PARAMS.get(name, ())
+        params = {key: value for key, value in spec.params.items() if key in known and isinstance(value, str)}
+        return factory(context, **params)
+    try:
+        tool = load_tool(name, spec.params, context, modules)
+    except ToolLoadError as error:
+        raise ToolNotFoundError(str(error)) from error
+    if tool is None:
+        existing = ", ".join(tool_names())
+        raise ToolNotFoundError(f"There is no tool named {name}. Tools that exist: {existing}.")
+    return tool

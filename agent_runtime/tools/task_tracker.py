@@ -1,12 +1,14 @@
 """The agent's own list of what is to do, kept on disk and shown to people."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agent_runtime.events.content import TextContent
+from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
 from agent_runtime.workspace.local import replacing
 
@@ -59,6 +61,9 @@ class TaskTrackerTool(Tool[TaskTrackerAction]):
             "work on it, to done only when it is done and checked, and add what you find on the way. "
             "`plan` always takes the whole list. For a small change do without it."
         )
+
+    def claims(self, action: TaskTrackerAction) -> Sequence[Claim]:
+        return (file_claim(self._path, is_shared=action.command == "view"),)
 
     async def run(self, action: TaskTrackerAction) -> TaskTrackerObservation:
         if action.command == "plan":

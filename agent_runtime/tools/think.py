@@ -1,10 +1,12 @@
 """A place to reason in the open: nothing happens, the thought stands in the log."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
+from agent_runtime.tools.claims import NOTHING, Claim
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
 
 
@@ -33,6 +35,10 @@ class ThinkTool(Tool[ThinkAction]):
             "Use it before a decision that is hard to take back: to compare several possible causes of a "
             "failure, to weigh designs, or to check a plan against what the tests have just shown."
         )
+
+    def claims(self, action: ThinkAction) -> Sequence[Claim]:
+        del action
+        return NOTHING
 
     async def run(self, action: ThinkAction) -> ThinkObservation:
         del action  # it is in the log already

@@ -5,7 +5,7 @@ in `finally` and lets `CancelledError` pass.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from agent_runtime.events.content import Content, TextContent
+from agent_runtime.tools.claims import Claim
 
 SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
@@ -68,14 +69,24 @@ ActionT = TypeVar("ActionT", bound=Action)
 
 
 class Tool(ABC, Generic[ActionT]):
-    """One capability of the agent. Construction is cheap: resources are taken at the first `run`."""
+    """One capability of the agent. Construction is cheap: resources are taken at the first `run`.
+
+    kind: what it is called on the wire; the name of its class unless it says otherwise.
+    timeout_seconds: a call that takes longer is cancelled, and the model is told; None: as long as it takes.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     kind: ClassVar[str]
     action_type: type[ActionT]
     observation_type: ClassVar[type[Observation]]
-    annotations: ClassVar[ToolAnnotations]
+    annotations: ClassVar[ToolAnnotations] = ToolAnnotations()
+    timeout_seconds: ClassVar[float | None] = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.kind = cls.__dict__.get("kind", cls.__name__)
+        cls.title = cls.__dict__.get("title", getattr(cls, "name", cls.__name__))
 
     @property
     @abstractmethod
@@ -85,6 +96,15 @@ class Tool(ABC, Generic[ActionT]):
     @abstractmethod
     async def run(self, action: ActionT) -> Observation:
         """The result, failures that the model can act on included (`is_error`)."""
+
+    def claims(self, action: ActionT) -> Sequence[Claim]:
+        """What the call touches. Calls whose claims conflict run one after another, in the model's order.
+
+        Unless a tool knows better, reading touches everything without changing it, and any other call
+        needs everything to itself. Must not raise; asked for before the call runs, and after a crash.
+        """
+        del action
+        return (Claim(is_shared=self.annotations.readOnlyHint),)
 
     async def close(self) -> None:
         """Give back every resource. Safe to call twice."""

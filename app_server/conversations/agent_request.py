@@ -31,7 +31,13 @@ def build(
     }
     message = request.initial_message
     return StartConversationRequest(
-        agent={"kind": "Agent", "llm": llm, "tools": [{"name": name, "params": {}} for name in TOOLS]},
+        agent={
+            "kind": "Agent",
+            "llm": llm,
+            "tools": [{"name": name, "params": {}} for name in TOOLS],
+            "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
+            "agent_context": {"load_project_skills": True},
+        },
         workspace=LocalWorkspace(working_dir=working_dir),
         conversation_id=conversation_id,
         initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,

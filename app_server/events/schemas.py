@@ -73,7 +73,7 @@ class _ItemFrame(BaseModel):
 
     @property
     def frame(self) -> Frame:
-        return Frame(self.model_dump_json(), item_id=self.item_id)
+        return Frame(self.model_dump_json(exclude_none=True), item_id=self.item_id)
 
 
 class ItemStartedFrame(_ItemFrame):
@@ -87,9 +87,23 @@ class DeltaFrame(_ItemFrame):
     content: str
 
 
+class Retry(BaseModel):
+    """The model is asked again, or another one instead."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    code: str
+    detail: str
+    model: str
+    wait_seconds: float
+    next_attempt: int
+    max_attempts: int
+
+
 class ItemAbortedFrame(_ItemFrame):
     type: Literal["item_aborted"]
     reason: str
+    retry: Retry | None = None
 
 
 ReportedFrame = Annotated[

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app_server import demo
-from tests.support.scripted_llm import ScriptedLLM
+from tests.support.scripted_llm import ScriptedLLM, say
 from tests.support.server import AppServerProcess, add_model
 
 SANDBOX_KINDS = ["process", pytest.param("docker", marks=pytest.mark.docker)]
@@ -29,6 +29,7 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AppServer
 @pytest.fixture
 def scripted_server(server: AppServerProcess, scripted_llm: ScriptedLLM) -> AppServerProcess:
     """A running app server whose active model is the scripted one."""
+    scripted_llm.aside = say("A title")
     with server.client() as client:
         add_model(client, scripted_llm.base_url, scripted_llm.api_key)
         client.post("/settings/profiles/scripted/activate").raise_for_status()

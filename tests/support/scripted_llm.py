@@ -1,4 +1,5 @@
-"""A scripted model: a real HTTP server on loopback that speaks OpenAI chat completions, streaming or not.
+"""A scripted model: a real HTTP server on loopback. It speaks OpenAI's chat completions and Responses,
+streaming or not, and Anthropic's messages, not streaming.
 
     def test_something(scripted_llm):                      # the fixture of tests/conftest.py
         scripted_llm.script(
@@ -8,6 +9,7 @@
             fail(503, retry_after=0),                      # any HTTP error
             hang(),                                        # never answers
             cut(say("half a sentence"), after=2),          # connection lost in mid-stream
+            raw(b"not even JSON"),                         # any body at all
             lambda request: say(f"You said {request.last_text}"),
         )
         ...LLM(model="openai/scripted", base_url=scripted_llm.base_url, api_key=scripted_llm.api_key)
@@ -43,6 +45,11 @@ class Turn:
     text: str = ""
     tool_calls: tuple[dict[str, Any], ...] = ()
     reasoning: str = ""
+    reasoning_tokens: int = 0
+    thinking_blocks: tuple[dict[str, Any], ...] = ()
+    encrypted_reasoning: str = ""
+    finish_reason: str | None = None
+    body: bytes | None = None
     prompt_tokens: int = 100
     completion_tokens: int = 10
     cached_tokens: int = 0
@@ -81,6 +88,11 @@ def fail(status: int, *, error: str = "scripted failure", retry_after: float | N
     return Turn(status=status, error=error, headers=headers)
 
 
+def raw(body: bytes) -> Turn:
+    """A reply of any bytes, as JSON; as one event of a stream if a stream was asked for."""
+    return Turn(body=body)
+
+
 def hold(turn: Turn) -> Turn:
     """The same turn, kept back until its `release()` is called or the client goes away."""
     return replace(turn, gate=threading.Event())
@@ -105,12 +117,22 @@ class Request:
     body: dict[str, Any]
 
     @property
+    def route(self) -> str:
+        """The path without its query."""
+        return self.path.partition("?")[0]
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
         return list(self.body["messages"])
 
     @property
+    def items(self) -> list[dict[str, Any]]:
+        """The input of a request for a response."""
+        return list(self.body["input"])
+
+    @property
     def tool_names(self) -> list[str]:
-        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
+        return [tool.get("function", tool)["name"] for tool in self.body.get("tools", [])]
 
     @property
     def last_text(self) -> str:
@@ -140,6 +162,8 @@ class ScriptedLLM:
     cancelled: int = 0
     fallback: Callable[[Request], Turn] | Turn | None = None
     """What answers once the script is used up; None: HTTP 400, which nobody retries."""
+    aside: Turn | None = None
+    """What answers requests without tools, such as for a title: they take no turn and are not recorded."""
     _turns: deque[Turn | Callable[[Request], Turn]] = field(default_factory=deque)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _closing: threading.Event = field(default_factory=threading.Event)
@@ -187,6 +211,8 @@ class ScriptedLLM:
 
     def take(self, request: Request) -> Turn:
         """Records the request and says what answers it."""
+        if self.aside is not None and not request.tool_names:
+            return self.aside
         with self._changed:
             self.requests.append(request)
             turn = self._turns.popleft() if self._turns else self.fallback
@@ -216,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = self._read()
-        if not request.path.endswith("/chat/completions"):
+        if not request.route.endswith(("/chat/completions", "/responses", "/messages")):
             self._send_json(404, {"error": {"message": f"no route {request.path}"}})
             return
         turn = self.server.llm.take(request)
@@ -226,8 +252,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(turn.status, {"error": {"message": turn.error, "type": "scripted"}}, turn.headers)
         elif request.body.get("stream"):
             self._stream(turn, request)
+        elif turn.body is not None:
+            self._send_body(200, turn.body)
         else:
-            self._send_json(200, _completion(turn, request))
+            self._send_json(200, _whole(turn, request))
 
     def _read(self) -> Request:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -251,7 +279,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.llm.note_cancelled()
 
     def _send_json(self, status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> None:
-        encoded = json.dumps(body).encode()
+        self._send_body(status, json.dumps(body).encode(), headers)
+
+    def _send_body(self, status: int, encoded: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
         self.send_response(status)
         for name, value in (*headers, ("Content-Type", "application/json"), ("Content-Length", len(encoded))):
             self.send_header(name, str(value))
@@ -269,14 +299,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._drop()
 
     def _send_pieces(self, turn: Turn, request: Request) -> None:
-        for index, piece in enumerate(_pieces(turn, request)):
+        for index, piece in enumerate(_encoded_pieces(turn, request)):
             if turn.cut_after_pieces is not None and index >= turn.cut_after_pieces:
                 self.close_connection = True
                 return
             if turn.piece_delay_seconds:
                 time.sleep(turn.piece_delay_seconds)
-            self._send_chunk(b"data: " + json.dumps(piece).encode() + b"\n\n")
-        self._send_chunk(b"data: [DONE]\n\n")
+            self._send_chunk(b"data: " + piece + b"\n\n")
+        if not request.route.endswith("/responses"):
+            self._send_chunk(b"data: [DONE]\n\n")
         self._send_chunk(b"")
 
     def _send_chunk(self, data: bytes) -> None:
@@ -301,10 +332,30 @@ def _usage(turn: Turn) -> dict[str, Any]:
         "completion_tokens": turn.completion_tokens,
         "total_tokens": turn.prompt_tokens + turn.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": turn.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": turn.reasoning_tokens},
     }
 
 
+def _whole(turn: Turn, request: Request) -> dict[str, Any]:
+    if request.route.endswith("/responses"):
+        return _response(turn, request)
+    if request.route.endswith("/messages"):
+        return _anthropic_message(turn, request)
+    return _completion(turn, request)
+
+
+def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
+    if turn.body is not None:
+        yield turn.body
+        return
+    speak = _response_pieces if request.route.endswith("/responses") else _pieces
+    for piece in speak(turn, request):
+        yield json.dumps(piece).encode()
+
+
 def _finish_reason(turn: Turn) -> str:
+    if turn.finish_reason is not None:
+        return turn.finish_reason
     return "tool_calls" if turn.tool_calls else "stop"
 
 
@@ -312,6 +363,8 @@ def _completion(turn: Turn, request: Request) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
     if turn.reasoning:
         message["reasoning_content"] = turn.reasoning
+    if turn.thinking_blocks:
+        message["thinking_blocks"] = list(turn.thinking_blocks)
     if turn.tool_calls:
         message["tool_calls"] = list(turn.tool_calls)
     choice = {"index": 0, "message": message, "finish_reason": _finish_reason(turn)}
@@ -344,6 +397,8 @@ def _deltas(turn: Turn) -> Iterator[dict[str, Any]]:
     yield {"role": "assistant", "content": ""}
     for piece in _split(turn.reasoning, turn.piece_chars):
         yield {"reasoning_content": piece}
+    for block in turn.thinking_blocks:
+        yield {"thinking_blocks": [block]}
     for piece in _split(turn.text, turn.piece_chars):
         yield {"content": piece}
     for index, tool_call in enumerate(turn.tool_calls):
@@ -356,3 +411,88 @@ def _deltas(turn: Turn) -> Iterator[dict[str, Any]]:
 
 def _split(text: str, size: int) -> Iterator[str]:
     return (text[start : start + size] for start in range(0, len(text), size))
+
+
+def _response(turn: Turn, request: Request) -> dict[str, Any]:
+    is_cut = turn.finish_reason == "length"
+    return {
+        "id": f"resp_{next(_ids)}",
+        "object": "response",
+        "created_at": int(time.time()),
+        "model": request.body.get("model"),
+        "status": "incomplete" if is_cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if is_cut else None,
+        "error": None,
+        "output": _output(turn),
+        "usage": {
+            "input_tokens": turn.prompt_tokens,
+            "input_tokens_details": {"cached_tokens": turn.cached_tokens},
+            "output_tokens": turn.completion_tokens,
+            "output_tokens_details": {"reasoning_tokens": turn.reasoning_tokens},
+            "total_tokens": turn.prompt_tokens + turn.completion_tokens,
+        },
+    }
+
+
+def _output(turn: Turn) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    if turn.reasoning or turn.encrypted_reasoning:
+        summary = [{"type": "summary_text", "text": turn.reasoning}] if turn.reasoning else []
+        encrypted = turn.encrypted_reasoning or None
+        reasoning = {"type": "reasoning", "summary": summary, "encrypted_content": encrypted}
+        items.append({"id": f"rs_{next(_ids)}", **reasoning})
+    if turn.text:
+        parts = [{"type": "output_text", "text": turn.text, "annotations": []}]
+        said = {"type": "message", "role": "assistant", "status": "completed", "content": parts}
+        items.append({"id": f"msg_{next(_ids)}", **said})
+    for call in turn.tool_calls:
+        asked = {"type": "function_call", "call_id": call["id"], "status": "completed", **call["function"]}
+        items.append({"id": f"fc_{next(_ids)}", **asked})
+    return items
+
+
+def _response_pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
+    """The events of a streamed response."""
+    response = _response(turn, request)
+    yield {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}
+    for index, item in enumerate(response["output"]):
+        yield {"type": "response.output_item.added", "output_index": index, "item": {**item, "content": []}}
+        for kind, text in _streamed_texts(item):
+            for piece in _split(text, turn.piece_chars):
+                yield {"type": kind, "item_id": item["id"], "output_index": index, "delta": piece}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": f"response.{response['status']}", "response": response}
+
+
+def _streamed_texts(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    match item["type"]:
+        case "reasoning":
+            yield from (("response.reasoning_summary_text.delta", part["text"]) for part in item["summary"])
+        case "message":
+            yield from (("response.output_text.delta", part["text"]) for part in item["content"])
+        case _:
+            yield "response.function_call_arguments.delta", item["arguments"]
+
+
+def _anthropic_message(turn: Turn, request: Request) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [*turn.thinking_blocks]
+    if turn.text:
+        content.append({"type": "text", "text": turn.text})
+    for call in turn.tool_calls:
+        function = call["function"]
+        arguments = json.loads(function["arguments"])
+        content.append({"type": "tool_use", "id": call["id"], "name": function["name"], "input": arguments})
+    return {
+        "id": f"msg_{next(_ids)}",
+        "type": "message",
+        "role": "assistant",
+        "model": request.body.get("model"),
+        "content": content,
+        "stop_reason": "tool_use" if turn.tool_calls else "end_turn",
+        "usage": {
+            "input_tokens": turn.prompt_tokens - turn.cached_tokens,
+            "output_tokens": turn.completion_tokens,
+            "cache_read_input_tokens": turn.cached_tokens,
+            "cache_creation_input_tokens": 0,
+        },
+    }

@@ -4,8 +4,8 @@ DESCRIPTION = """\
 View, create and edit text files. Paths are absolute; the working directory is {working_dir}.
 
 * `view` shows a file with line numbers, or a directory two levels deep without hidden entries. Images are
-  shown as images. Output beyond {max_chars:,} characters is clipped, and the notice tells which lines to ask
-  for next.
+  shown as images, notebooks (.ipynb) as cells. Output beyond {max_chars:,} characters is clipped, and the
+  notice tells which lines to ask for next.
 * `create` writes a new file and the directories it needs. It never overwrites.
 * `str_replace` replaces `old_str` by `new_str`. `old_str` must occur exactly once, to the last blank: copy it
   from a `view` without the line numbers, with a few lines around the change when it is not unique.

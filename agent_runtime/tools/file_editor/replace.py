@@ -33,9 +33,22 @@ def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
                 f"`old_str` occurs {len(positions)} times, at lines {lines}. Nothing was changed. "
                 "Add lines around it until it is unique."
             )
-    raise EditError(
-        f"`old_str` does not occur in the file. Nothing was changed.{_near_miss(file, old_plain)}"
-    )
+    raise EditError(f"`old_str` does not occur in the file. Nothing was changed.{near_miss(file, old_plain)}")
+
+
+def replace_counted(file: TextFile, old: str, new: str, expected: int) -> str:
+    """The new text; EditError unless `old` occurs `expected` times. Line endings do not matter."""
+    old_plain, new_plain = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if old_plain == new_plain:
+        raise EditError("The old and the new text are the same: there is nothing to do.")
+    for newline in dict.fromkeys((file.newline, "\n", "\r\n")):
+        wanted = old_plain.replace("\n", newline)
+        count = file.text.count(wanted)
+        if count == expected:
+            return file.text.replace(wanted, new_plain.replace("\n", newline))
+        if count:
+            raise EditError(f"The text occurs {count} times, not {expected}. Nothing was changed.")
+    raise EditError(f"The text does not occur in the file. Nothing was changed.{near_miss(file, old_plain)}")
 
 
 def _positions(text: str, wanted: str) -> list[int]:
@@ -46,7 +59,8 @@ def _positions(text: str, wanted: str) -> list[int]:
     return positions
 
 
-def _near_miss(file: TextFile, old: str) -> str:
+def near_miss(file: TextFile, old: str) -> str:
+    """Where something like `old` stands in the file, as a sentence with a space before it."""
     lines, wanted = file.lines, old.removesuffix("\n").split("\n")
     if len(lines) > _MAX_SEARCHED_LINES:
         return " View the place again and copy it exactly."

@@ -1,6 +1,7 @@
 """Text files on disk: bytes to text and back without changing encoding or line endings."""
 
 import codecs
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from agent_runtime.tools.file_editor.models import EditError
 from agent_runtime.workspace.local import replacing
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -70,6 +72,11 @@ def decode(data: bytes, path: Path) -> TextFile:
         return TextFile(data.decode("utf-8"))
     except UnicodeDecodeError:
         return TextFile(data.decode("latin-1"), "latin-1")  # any bytes are latin-1, and come back unchanged
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their endings. Only a line feed ends a line, unlike in str.splitlines."""
+    return _LINE.findall(text)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -2,16 +2,24 @@
 
 import asyncio
 import os
-import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
+from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
 from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
+from agent_runtime.tools.file_editor.notebook import show_notebook
 from agent_runtime.tools.file_editor.replace import replace_once
-from agent_runtime.tools.file_editor.text_file import TextFile, decode, read_text_file, write_bytes
+from agent_runtime.tools.file_editor.text_file import (
+    TextFile,
+    decode,
+    read_text_file,
+    split_lines,
+    write_bytes,
+)
 from agent_runtime.tools.file_editor.view import (
     MAX_VIEW_CHARS,
     image_url,
@@ -23,8 +31,6 @@ from agent_runtime.tools.tool import Tool, ToolAnnotations, ToolContext
 from agent_runtime.tools.truncate import truncate_middle
 
 _CONTEXT_LINES = 4
-# Only a line feed ends a line, unlike in str.splitlines.
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 RequiredT = TypeVar("RequiredT")
 
@@ -46,15 +52,16 @@ class FileEditorTool(Tool[FileEditorAction]):
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
         self._history = EditHistory(context.state_dir / "file_history")
-        self._one_at_a_time = asyncio.Lock()
 
     @property
     def description(self) -> str:
         return DESCRIPTION.format(working_dir=self._working_dir, max_chars=MAX_VIEW_CHARS)
 
+    def claims(self, action: FileEditorAction) -> Sequence[Claim]:
+        return (file_claim(Path(action.path), is_shared=action.command == "view"),)
+
     async def run(self, action: FileEditorAction) -> FileEditorObservation:
-        async with self._one_at_a_time:
-            return await asyncio.to_thread(self._answer, action)
+        return await asyncio.to_thread(self._answer, action)
 
     def _answer(self, action: FileEditorAction) -> FileEditorObservation:
         try:
@@ -94,8 +101,12 @@ class FileEditorTool(Tool[FileEditorAction]):
             return _viewed(action, TextContent(text=show_directory(path)))
         if url := image_url(path):
             return _viewed(action, TextContent(text=f"{path}:"), ImageContent(image_urls=[url]))
-        text = show_file(path, read_text_file(path).lines, action.view_range)
-        return _viewed(action, TextContent(text=text))
+        file = read_text_file(path)
+        if path.suffix == ".ipynb" and action.view_range is None:
+            cells = show_notebook(path, file.text, MAX_VIEW_CHARS)
+            if cells is not None:
+                return _viewed(action, TextContent(text=cells))
+        return _viewed(action, TextContent(text=show_file(path, file.lines, action.view_range)))
 
     def _create(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
         text = _required(action.file_text, "file_text", action)
@@ -121,7 +132,7 @@ class FileEditorTool(Tool[FileEditorAction]):
         new = _required(action.new_str, "new_str", action)
         after = _required(action.insert_line, "insert_line", action)
         file = _existing(path)
-        lines = _LINE.findall(file.text)
+        lines = split_lines(file.text)
         if after > len(lines):
             raise EditError(f"`insert_line` is {after}, but the file has lines 0 to {len(lines)}.")
         new_lines = new.replace("\r\n", "\n").removesuffix("\n").split("\n")

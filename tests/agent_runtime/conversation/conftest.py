@@ -81,9 +81,14 @@ class Conversations:
         self._open: list[Conversation] = []
 
     def create(
-        self, *, tools: list[str] | None = None, llm: dict[str, Any] | None = None, **request: Any
+        self,
+        *,
+        tools: list[str] | None = None,
+        llm: dict[str, Any] | None = None,
+        agent: dict[str, Any] | None = None,
+        **request: Any,
     ) -> Conversation:
-        spec = agent_spec(self.llm, **(llm or {}))
+        spec = {**agent_spec(self.llm, **(llm or {})), **(agent or {})}
         if tools is not None:
             spec["tools"] = [{"name": name} for name in tools]
         body = {"agent": spec, "workspace": {"working_dir": str(self.workspace)}, **request}

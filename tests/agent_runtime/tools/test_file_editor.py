@@ -1,5 +1,6 @@
 """The file editor as a model uses it, on real files."""
 
+import json
 import os
 from pathlib import Path
 
@@ -96,9 +97,66 @@ async def test_a_directory_is_listed_two_levels_deep_without_hidden_entries(edit
     ]
 
 
-async def test_an_image_is_shown_as_an_image(edit: Editor):
-    observation = await edit("view", edit.file(b"\x89PNG\r\n", "x.png"))
-    assert observation.content[1] == ImageContent(image_urls=["data:image/png;base64,iVBORw0K"])
+@pytest.mark.parametrize(
+    ("name", "content", "url"),
+    [
+        ("x.png", b"\x89PNG\r\n", "data:image/png;base64,iVBORw0K"),
+        ("x.JPG", b"\xff\xd8\xff", "data:image/jpeg;base64,/9j/"),
+        ("jpeg.png", b"\xff\xd8\xff", "data:image/jpeg;base64,/9j/"),
+        ("x.gif", b"GIF89a", "data:image/gif;base64,R0lGODlh"),
+        ("x.webp", b"RIFF\n\0\0\0WEBP", "data:image/webp;base64,UklGRgoAAABXRUJQ"),
+        ("x.bmp", b"BM\0", "data:image/bmp;base64,Qk0A"),
+    ],
+)
+async def test_an_image_is_shown_as_an_image(edit: Editor, name: str, content: bytes, url: str):
+    observation = await edit("view", edit.file(content, name))
+    assert observation.content[1] == ImageContent(image_urls=[url])
+
+
+async def test_what_would_be_refused_as_an_image_is_not_sent(edit: Editor):
+    assert "none that can be shown" in (await edit("view", edit.file("<html>", "x.png"))).text
+    huge = edit.file(b"\x89PNG\r\n", "huge.png")
+    os.truncate(huge, 4_000_000)
+    observation = await edit("view", huge)
+    assert observation.is_error
+    assert "smaller copy" in observation.text
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Title\n", "Text"]},
+        {
+            "cell_type": "code",
+            "source": "print(1)\n2",
+            "outputs": [
+                {"output_type": "stream", "name": "stdout", "text": ["1\n"]},
+                {"output_type": "execute_result", "data": {"text/plain": "2", "image/png": "AAAA"}},
+                {"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["\x1b[31mE\x1b[0m: v"]},
+            ],
+        },
+    ]
+}
+
+
+async def test_a_notebook_is_shown_as_cells_and_edited_as_text(edit: Editor):
+    path = edit.file(json.dumps(NOTEBOOK, indent=1), "a.ipynb")
+    text = (await edit("view", path)).text
+    assert text.split("\n\n", 1)[1] == (
+        "[1] markdown:\n# Title\nText\n\n"
+        "[2] code:\nprint(1)\n2\n"
+        "[2] output:\n1\n[2] output:\n2\n[2] output:\n(image/png, not shown)\n[2] output:\nE: v"
+    )
+    assert '"cells": [' in (await edit("view", path, view_range=[1, -1])).text
+    await edit("str_replace", path, old_str="print(1)", new_str="print(3)")
+    assert "print(3)" in (await edit("view", path)).text
+
+
+async def test_a_long_notebook_is_clipped_and_a_damaged_one_is_shown_as_text(edit: Editor):
+    cell = {"cell_type": "code", "source": "x" * 1000, "outputs": []}
+    text = (await edit("view", edit.file(json.dumps({"cells": [cell] * 40}), "long.ipynb"))).text
+    assert len(text) < 17_000
+    assert text.endswith("<response clipped> 25 more cells.")
+    assert (await edit("view", edit.file('{"cells": [1]}', "bad.ipynb"))).text.endswith('1\t{"cells": [1]}')
 
 
 async def test_str_replace_changes_exactly_one_place(edit: Editor):

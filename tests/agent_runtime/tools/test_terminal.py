@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -161,6 +162,29 @@ async def test_arrow_keys_arrive_as_their_sequences(run: Run):
     program = "import sys,tty; tty.setraw(0); print(ascii(sys.stdin.buffer.read1(8)))"
     await run(f'{sys.executable} -c "{program}"')
     assert (await run("UP", is_input=True)).text == "b'\\x1b[A'"
+
+
+@pytest.mark.skipif(shutil.which("less") is None, reason="less is not installed here")
+async def test_a_program_that_takes_the_whole_screen_can_be_left_by_its_key(run: Run):
+    assert (await run("seq 1 1000 > numbers; less numbers")).exit_code == -1
+    assert (await run("q", is_input=True)).exit_code == 0
+    assert (await run("echo next")).text.splitlines()[-1] == "next"
+
+
+async def test_a_trap_of_the_user_does_not_keep_ctrl_c_from_the_next_command(run: Run):
+    await run("trap 'echo trapped' INT")
+    assert (await run("sleep 60")).exit_code == -1
+    stopped = await run("C-c", is_input=True)
+    assert stopped.exit_code == 130
+    assert (await run("echo next")).text.splitlines()[-1] == "next"
+
+
+async def test_commands_answer_without_waiting_for_a_clock(run: Run):
+    await run("true")
+    started = time.monotonic()
+    for _ in range(50):
+        assert (await run("true")).exit_code == 0
+    assert time.monotonic() - started < 5
 
 
 async def test_ctrl_c_ends_a_loop_of_the_shell_itself(run: Run):

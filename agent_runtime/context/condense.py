@@ -1,0 +1,208 @@
+"""Keeping a long view short: which of its passages to forget, and what to remember of them.
+
+The log keeps everything; only what the model sees is condensed. `plan` is pure, `summarize` asks a model.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_runtime.context.system_prompt import render
+from agent_runtime.context.view import Passage
+from agent_runtime.events.condensation import Condensation
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.errors import LLMContextWindowError, LLMMalformedReplyError
+from agent_runtime.llm.messages import Prompt, Reply
+
+USAGE_ID = "condenser"
+USED_OF_WINDOW = 0.8
+"""How full the model's context may get: its reply and the next results need room, too."""
+
+_CHARS_PER_MESSAGE = (6000, 1500, 400, 100)
+
+
+class NoOpCondenser(BaseModel):
+    """Forgets nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    kind: Literal["NoOpCondenser"] = "NoOpCondenser"
+
+
+class LLMSummarizingCondenser(BaseModel):
+    """Has a model sum up the middle of a view that has too many events or tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    llm: LLM
+    max_size: int = Field(default=240, ge=4, description="Events the view may have")
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens the view may have; unset: most of the model's context window"
+    )
+    keep_first: int = Field(default=2, ge=0, description="Events at the beginning that are kept as they are")
+    minimum_progress: float = Field(default=0.1, gt=0, lt=1, description="The part that must be forgotten")
+    kind: Literal["LLMSummarizingCondenser"] = "LLMSummarizingCondenser"
+
+
+class PipelineCondenser(BaseModel):
+    """Several in a row. The first one that summarises does the work."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    condensers: "list[Condenser]" = []
+    kind: Literal["PipelineCondenser"] = "PipelineCondenser"
+
+
+Condenser = Annotated[
+    NoOpCondenser | LLMSummarizingCondenser | PipelineCondenser, Field(discriminator="kind")
+]
+
+PipelineCondenser.model_rebuild()
+
+
+def summarizer(condenser: Condenser | None) -> LLMSummarizingCondenser | None:
+    """The one that does the work, if any does."""
+    match condenser:
+        case LLMSummarizingCondenser():
+            return condenser
+        case PipelineCondenser():
+            found = (summarizer(one) for one in condenser.condensers)
+            return next((one for one in found if one is not None), None)
+        case _:
+            return None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be forgotten, and after how many events of the view its summary will stand."""
+
+    forgotten: Sequence[Passage]
+    offset: int
+
+    def to_event(self, summary: str, response_id: str) -> Condensation:
+        return Condensation(
+            forgotten_event_ids=[event_id for passage in self.forgotten for event_id in passage.event_ids],
+            summary=summary,
+            summary_offset=self.offset,
+            llm_response_id=response_id,
+        )
+
+
+def plan(
+    passages: Sequence[Passage],
+    condenser: LLMSummarizingCondenser,
+    *,
+    context_tokens: int,
+    window_tokens: int | None = None,
+    is_requested: bool = False,
+) -> Plan | None:
+    """What to forget now; None if it is not time, or if forgetting would not help.
+
+    context_tokens: what the next prompt will have. window_tokens: what the agent's model can take.
+    is_requested: it is time, whatever the limits say.
+    """
+    limit = _token_limit(condenser, window_tokens)
+    size = _events(passages)
+    is_too_full = limit is not None and context_tokens > limit
+    if not (is_requested or size > condenser.max_size or is_too_full):
+        return None
+    fitting = min(1.0, limit / context_tokens) if limit is not None and context_tokens else 1.0
+    first = _head(passages, condenser.keep_first)
+    last = _tail(
+        passages,
+        max_events=min(size, condenser.max_size) // 2,
+        max_tokens=int(sum(passage.tokens for passage in passages) * fitting / 2),
+    )
+    forgotten = passages[first:last]
+    needed = max(2, math.ceil(condenser.minimum_progress * size))
+    if _events(forgotten) < (2 if is_requested else needed):
+        return None
+    return Plan(forgotten, _events(passages[:first]))
+
+
+async def summarize(what: Plan, condenser: LLMSummarizingCondenser, client: LLMClient) -> Reply:
+    """The summary, as the condenser's model wrote it. LLMError when it cannot be had.
+
+    When it does not fit into that model either, it is asked again with less of each message.
+    """
+    for chars in _CHARS_PER_MESSAGE:
+        question = {
+            "role": "user",
+            "content": render("condense.j2", messages=_excerpts(what.forgotten, chars)),
+        }
+        prompt = Prompt(messages=[orjson.dumps(question)], role=USAGE_ID)
+        try:
+            reply = await client.complete(usage_llm(condenser), prompt)
+        except LLMContextWindowError:
+            if chars == _CHARS_PER_MESSAGE[-1]:
+                raise
+            continue
+        if not reply.text.strip():
+            raise LLMMalformedReplyError("The condenser's model answered without a summary.")
+        return reply
+    raise AssertionError("the last attempt either returns or raises")
+
+
+def usage_llm(condenser: LLMSummarizingCondenser) -> LLM:
+    """The condenser's model, its cost counted apart from the agent's."""
+    return condenser.llm.model_copy(update={"usage_id": USAGE_ID, "stream": False})
+
+
+def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) -> int | None:
+    if condenser.max_tokens is not None:
+        return condenser.max_tokens
+    return int(window_tokens * USED_OF_WINDOW) if window_tokens else None
+
+
+def _events(passages: Iterable[Passage]) -> int:
+    return sum(len(passage.event_ids) for passage in passages)
+
+
+def _head(passages: Sequence[Passage], keep_first: int) -> int:
+    """How many passages hold the first `keep_first` events. A passage counts whole."""
+    kept = 0
+    for index, passage in enumerate(passages):
+        if kept >= keep_first:
+            return index
+        kept += len(passage.event_ids)
+    return len(passages)
+
+
+def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
+    """Where the passages begin that stay at the end: as many as fit, but at least the last one."""
+    events = tokens = 0
+    for index in reversed(range(len(passages))):
+        events += len(passages[index].event_ids)
+        tokens += passages[index].tokens
+        if (events > max_events or tokens > max_tokens) and index < len(passages) - 1:
+            return index + 1
+    return 0
+
+
+def _excerpts(passages: Iterable[Passage], chars: int) -> list[dict[str, str]]:
+    """The messages as plain text, the middle of long ones left out."""
+    messages = [orjson.loads(message) for passage in passages for message in passage.messages]
+    return [{"role": message["role"], "text": _shortened(_text(message), chars)} for message in messages]
+
+
+def _text(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    if not isinstance(content, str):
+        content = "\n".join(part.get("text", "[image]") for part in content)
+    calls = [
+        f"[calls {call['function']['name']}: {call['function']['arguments']}]"
+        for call in message.get("tool_calls", [])
+    ]
+    return "\n".join(filter(None, [content, *calls]))
+
+
+def _shortened(text: str, chars: int) -> str:
+    if len(text) <= chars:
+        return text
+    left_out = len(text) - chars
+    return f"{text[: chars // 2]}\n[… {left_out} characters left out …]\n{text[-(chars // 2) :]}"

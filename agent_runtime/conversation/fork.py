@@ -1,0 +1,82 @@
+"""A copy of a conversation that goes its own way. Both work in the same directory."""
+
+import asyncio
+import shutil
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from agent_runtime.conversation.conversation import Conversation, EventNotFoundError
+from agent_runtime.conversation.log import EventLog, LogInUseError, Record, read_branch
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.wire import ForkRequest
+
+_UPDATE = "ConversationStateUpdateEvent"
+_TASKS = "TASKS.json"
+
+
+async def fork(source: Conversation, directory: Path, wanted: ForkRequest) -> Conversation:
+    """A new idle conversation with the events up to `from_event_id`, or up to now. It keeps the model's key.
+
+    EventNotFoundError; FileExistsError when there is a conversation in that directory.
+    """
+    leaf = wanted.from_event_id or source.state.leaf_event_id
+    found = source.log.get(leaf) if leaf is not None else None
+    if wanted.from_event_id is not None and (found is None or found.kind == _UPDATE):
+        raise EventNotFoundError(wanted.from_event_id)
+    spec = _spec_of(source, wanted, leaf)
+    stats = source.state.stats
+    await asyncio.to_thread(_copy, source.directory, leaf, source.log.last_seq, directory, spec)
+    copy = Conversation.open(directory, source.llm_client, agent=source.agent)
+    # Calls that still run over there have no result here.
+    copy.give_up("by the fork of this conversation")
+    if not wanted.reset_metrics:
+        copy.emit(ConversationStateUpdateEvent(key="stats", value=stats))
+    return copy
+
+
+def _spec_of(source: Conversation, wanted: ForkRequest, leaf: str | None) -> Spec:
+    now = source.info()
+    tags = now.tags if wanted.tags is None else wanted.tags
+    request = source.spec.request.model_copy(update={"title": wanted.title or now.title, "tags": tags})
+    return source.spec.model_copy(
+        update={
+            "id": wanted.id or uuid4(),
+            "created_at": datetime.now(UTC),
+            "request": request,
+            "wants_title": False,
+            "forked_from_conversation_id": source.id,
+            "forked_from_event_id": leaf,
+        }
+    )
+
+
+def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec) -> None:
+    """Writes the copy's log. Runs in a thread: a long log takes a while."""
+    records = read_branch(source, leaf, through_seq=last_seq)
+    try:
+        log = EventLog(directory, create=True)
+    except LogInUseError as error:
+        raise FileExistsError(str(directory)) from error
+    try:
+        if log.get_meta("spec") is not None:
+            raise FileExistsError(str(directory))
+        log.append(list(_renumbered(record for record in records if record.kind != _UPDATE)))
+        log.set_meta("spec", spec.model_dump_json())
+    finally:
+        log.close()
+    if (source / _TASKS).exists():
+        shutil.copy(source / _TASKS, directory / _TASKS)
+
+
+def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
+    """The same events on positions without gaps; what the model had seen moves along."""
+    old: list[int] = []
+    for position, record in enumerate(records, start=1):
+        seen = None if record.seen_seq is None else bisect_right(old, record.seen_seq)
+        old.append(record.seq)
+        yield replace(record, seq=position, seen_seq=seen)

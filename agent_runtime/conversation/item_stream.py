@@ -1,0 +1,33 @@
+"""A reply on its way to those who watch, while the model writes it."""
+
+from collections.abc import Callable
+
+from agent_runtime.conversation import frames
+from agent_runtime.conversation.frames import Frame
+from agent_runtime.llm.messages import PieceKind, Retry
+
+
+class ItemStream:
+    """Publishes the pieces of one reply."""
+
+    def __init__(self, item_id: str, publish: Callable[[Frame], None]) -> None:
+        self._item_id = item_id
+        self._publish = publish
+        self._open_attempt: int | None = None
+        self._order = 0
+
+    def started(self, attempt: int) -> None:
+        self._open_attempt, self._order = attempt, 0
+        self._publish(frames.item_started(self._item_id, attempt))
+
+    def piece(self, attempt: int, kind: PieceKind, content: str) -> None:
+        self._publish(frames.delta(self._item_id, attempt, self._order, kind, content))
+        self._order += 1
+
+    def aborted(self, attempt: int, reason: str, retry: Retry | None = None) -> None:
+        self._open_attempt = None
+        self._publish(frames.item_aborted(self._item_id, attempt, reason, retry))
+
+    def drop(self, reason: str) -> None:
+        if self._open_attempt is not None:
+            self.aborted(self._open_attempt, reason)

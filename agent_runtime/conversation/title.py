@@ -1,0 +1,54 @@
+"""A conversation's name, thought of by a model."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from agent_runtime.context.system_prompt import render
+from agent_runtime.events.base import Event
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.cost import add_usage
+from agent_runtime.llm.errors import LLMError
+from agent_runtime.llm.messages import Prompt, Reply
+
+logger = logging.getLogger(__name__)
+
+USAGE_ID = "title"
+MAX_TITLE_CHARS = 80
+_MAX_TASK_CHARS = 4000
+
+
+@dataclass(frozen=True)
+class Title:
+    """What the conversation is to be called, and the reply that says so."""
+
+    text: str
+    llm: LLM
+    reply: Reply
+
+    def events(self, stats: dict[str, Any]) -> list[Event]:
+        """What goes into the log: the title, and what it cost."""
+        return [
+            ConversationStateUpdateEvent(key="title", value=self.text),
+            ConversationStateUpdateEvent(key="stats", value=add_usage(stats, self.llm, self.reply)),
+        ]
+
+
+async def generate(task: MessageEvent, llm: LLM, client: LLMClient) -> Title | None:
+    """A short name for the task; None if the model has none to offer: a title is not worth a failure."""
+    llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False})
+    question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])
+    prompt = Prompt(messages=[orjson.dumps({"role": "user", "content": question})], role=USAGE_ID)
+    try:
+        reply = await client.complete(llm, prompt)
+    except LLMError:
+        logger.warning("no title could be had", exc_info=True)
+        return None
+    words = reply.text.split()
+    text = " ".join(words).strip("\"'`.").strip()[:MAX_TITLE_CHARS]
+    return Title(text, llm, reply) if text else None

@@ -1,0 +1,134 @@
+"""Tool arguments as a model wrote them: JSON, or mended where there is no doubt what was meant. Pure."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from agent_runtime.llm.foreign import a_dict, whole
+
+MAX_ARGUMENT_CHARS = 1024 * 1024
+MAX_REPAIRED_CHARS = 100_000
+
+
+def object_of(text: str) -> dict[str, Any] | None:
+    """The arguments as an object; none written counts as none given. None when they are not surely one."""
+    if not text.strip():
+        return {}
+    if len(text) > MAX_ARGUMENT_CHARS:
+        return None
+    decoded = _decode(text)
+    if isinstance(decoded, str):
+        # Encoded twice, as some models do.
+        decoded = _decode(decoded)
+    if decoded is None:
+        decoded = repaired(text)
+    return _sendable(decoded) if isinstance(decoded, dict) else None
+
+
+def repaired(text: str) -> Any:
+    """Broken JSON mended: commas, quotes, Python's words, a fence around it, a bracket missing in the end.
+
+    None when that would be guessing: a text that ends within a value was cut off, and half a command must
+    not run; nor must anything the model did not write.
+    """
+    inner = _unfenced(text.strip())
+    if len(inner) > MAX_REPAIRED_CHARS or not inner.startswith(("{", "[")) or _was_cut(inner):
+        return None
+    # Loaded with the first broken call: most conversations never need it.
+    import json_repair
+
+    try:
+        mended = json_repair.loads(inner)
+        is_faithful = all(_is_written(leaf, inner) for leaf in _texts(mended))
+    except (RecursionError, ValueError):
+        return None
+    return mended if mended and is_faithful else None
+
+
+def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments as JSON can carry them; None when it cannot, as they lie too deep."""
+    try:
+        orjson.dumps(arguments)
+    except TypeError:
+        with suppress(TypeError, RecursionError, OverflowError):
+            return a_dict(orjson.loads(orjson.dumps(_plain(arguments))))
+        return None
+    return arguments
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case str():
+            return whole(value)
+        case int() if not -(2**63) <= value < 2**64:
+            return float(value)
+        case dict():
+            return {whole(str(name)): _plain(item) for name, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case _:
+            return value
+
+
+def _decode(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _decode_loosely(text)
+
+
+def _decode_loosely(text: str) -> Any:
+    try:
+        # Line breaks within strings are the commonest mistake, and the plainest.
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unfenced(text: str) -> str:
+    if text.startswith("```") and text.endswith("```") and len(text) > 6:
+        return text[3:-3].removeprefix("json").strip()
+    return text
+
+
+def _was_cut(text: str) -> bool:
+    # What ends in a digit may have had more of them.
+    return not text.endswith(('"', "'", "}", "]")) or _ends_within_string(text)
+
+
+def _ends_within_string(text: str) -> bool:
+    is_within = is_escaped = False
+    for character in text:
+        if is_escaped:
+            is_escaped = False
+        elif character == "\\":
+            is_escaped = is_within
+        elif character == '"':
+            is_within = not is_within
+    return is_within
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, item in value.items():
+                yield from _texts(name)
+                yield from _texts(item)
+        case list():
+            for item in value:
+                yield from _texts(item)
+
+
+def _is_written(text: str, source: str) -> bool:
+    if not text:
+        return '""' in source or "''" in source
+    return (
+        text in source
+        or json.dumps(text)[1:-1] in source
+        or json.dumps(text, ensure_ascii=False)[1:-1] in source
+    )

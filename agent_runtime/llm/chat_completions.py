@@ -1,0 +1,182 @@
+"""OpenAI's chat completions: the request, and the reply, streamed or not."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from agent_runtime.llm.capabilities import capabilities
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.dialect import OnPiece
+from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError
+from agent_runtime.llm.foreign import TextInPieces, a_count, a_dict, a_json_text, a_text, an_id, dicts, whole
+from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, Usage
+from agent_runtime.llm.outgoing import outgoing
+
+PATH = "/chat/completions"
+MAX_CALLS = 128
+
+_CUT, _FILTERED = "length", "content_filter"
+
+
+def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
+    # Messages arrive encoded and are joined, so that a call does not encode the whole history again.
+    head = orjson.dumps(_parameters(llm, prompt, model))
+    return head[:-1] + b',"messages":[' + b",".join(outgoing(prompt.messages, capabilities(llm))) + b"]}"
+
+
+def _parameters(llm: LLM, prompt: Prompt, model: str) -> dict[str, Any]:
+    optional = {
+        "temperature": llm.temperature,
+        "top_p": llm.top_p,
+        "max_completion_tokens": llm.max_output_tokens,
+        "reasoning_effort": llm.reasoning_effort if capabilities(llm).takes_effort else None,
+        "stop": llm.stop,
+        "tools": list(prompt.tools) or None,
+        "stream": True if llm.stream else None,
+        "stream_options": {"include_usage": True} if llm.stream else None,
+    }
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {**llm.litellm_extra_body, "model": model, **given}
+
+
+@dataclass
+class _PartialCall:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class Stream:
+    """A streamed chat completion (as in `dialect.StreamedReply`)."""
+
+    def __init__(self, on_piece: OnPiece) -> None:
+        self._id = ""
+        self._text = TextInPieces(lambda piece: on_piece("text", piece))
+        self._reasoning = TextInPieces(lambda piece: on_piece("reasoning", piece))
+        self._thinking: list[dict[str, Any]] = []
+        self._calls: dict[int, _PartialCall] = {}
+        self._usage = Usage()
+        self._finish_reason: Any = None
+
+    @property
+    def is_finished(self) -> bool:
+        return bool(self._finish_reason)
+
+    def add(self, chunk: dict[str, Any]) -> None:
+        self._id = self._id or an_id(chunk.get("id"))
+        if usage := a_dict(chunk.get("usage")):
+            self._usage = usage_of(usage)
+        for choice in dicts(chunk.get("choices"))[:1]:
+            self._add_delta(a_dict(choice.get("delta")))
+            self._finish_reason = choice.get("finish_reason") or self._finish_reason
+
+    def build(self) -> Reply:
+        calls = [
+            {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+            for _, call in sorted(self._calls.items())
+        ]
+        message = {
+            "content": str(self._text),
+            "reasoning_content": str(self._reasoning),
+            "thinking_blocks": self._thinking,
+            "tool_calls": calls,
+        }
+        return _reply(self._id, message, self._usage, self._finish_reason)
+
+    def _add_delta(self, delta: dict[str, Any]) -> None:
+        if reasoning := a_text(delta.get("reasoning_content") or delta.get("reasoning")):
+            self._reasoning.add(reasoning)
+        if text := a_text(delta.get("content")) or a_text(delta.get("refusal")):
+            self._text.add(text)
+        for block in dicts(delta.get("thinking_blocks")):
+            _add_thinking(self._thinking, block)
+        for position, part in enumerate(dicts(delta.get("tool_calls"))):
+            self._add_call(position, part)
+
+    def _add_call(self, position: int, part: dict[str, Any]) -> None:
+        index = part.get("index")
+        call = self._calls.setdefault(index if isinstance(index, int) else position, _PartialCall())
+        function = a_dict(part.get("function"))
+        call.id = call.id or an_id(part.get("id"))
+        call.name += a_text(function.get("name"))
+        arguments = function.get("arguments")
+        call.arguments += arguments if isinstance(arguments, str) else a_json_text(arguments)
+
+
+def parse(decoded: dict[str, Any]) -> Reply:
+    """A decoded chat completion as a Reply. LLMMalformedReplyError when it is none."""
+    choices = dicts(decoded.get("choices"))
+    if not choices or not isinstance(choices[0].get("message"), dict):
+        raise LLMMalformedReplyError("The model's server sent a reply without a message.")
+    usage = usage_of(a_dict(decoded.get("usage")))
+    return _reply(an_id(decoded.get("id")), choices[0]["message"], usage, choices[0].get("finish_reason"))
+
+
+def usage_of(usage: dict[str, Any]) -> Usage:
+    prompt = a_dict(usage.get("prompt_tokens_details"))
+    completion = a_dict(usage.get("completion_tokens_details"))
+    cost = usage.get("cost")
+    return Usage(
+        prompt_tokens=a_count(usage.get("prompt_tokens")),
+        completion_tokens=a_count(usage.get("completion_tokens")),
+        cache_read_tokens=a_count(prompt.get("cached_tokens") or usage.get("cache_read_input_tokens")),
+        cache_write_tokens=a_count(
+            usage.get("cache_creation_input_tokens") or prompt.get("cache_creation_tokens")
+        ),
+        reasoning_tokens=a_count(completion.get("reasoning_tokens")),
+        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < float("inf") else None,
+    )
+
+
+def new_call_id() -> str:
+    return f"call_{uuid4().hex[:24]}"
+
+
+def _reply(reply_id: str, message: dict[str, Any], usage: Usage, finish_reason: Any) -> Reply:
+    calls = tuple(_call(call) for call in dicts(message.get("tool_calls"))[:MAX_CALLS])
+    text = whole(a_text(message.get("content")) or a_text(message.get("refusal")))
+    if finish_reason == _FILTERED and not calls and not text.strip():
+        raise LLMContentPolicyError("The vendor's content filter withheld the reply.")
+    return Reply(
+        id=reply_id or f"chatcmpl-{uuid4().hex}",
+        text=text,
+        reasoning=whole(a_text(message.get("reasoning_content") or message.get("reasoning"))),
+        tool_calls=calls,
+        usage=usage,
+        thinking_blocks=tuple(_kept_thinking(message.get("thinking_blocks"))),
+        was_cut=finish_reason == _CUT,
+    )
+
+
+def _call(call: dict[str, Any]) -> RequestedCall:
+    function = a_dict(call.get("function"))
+    return RequestedCall(
+        id=an_id(call.get("id")) or new_call_id(),
+        name=whole(a_text(function.get("name"))),
+        arguments=a_json_text(function.get("arguments")),
+    )
+
+
+def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
+    """Pieces of one block follow one another; its signature ends it."""
+    last = blocks[-1] if blocks else None
+    if last is None or last.get("signature") or "redacted_thinking" in {piece.get("type"), last.get("type")}:
+        blocks.append(dict(piece))
+        return
+    last["thinking"] = a_text(last.get("thinking")) + a_text(piece.get("thinking"))
+    if signature := a_text(piece.get("signature")):
+        last["signature"] = signature
+
+
+def _kept_thinking(blocks: Any) -> list[dict[str, Any]]:
+    """Whole blocks in their two known shapes: a signature vouches for each character: none is mended."""
+    kept: list[dict[str, Any]] = []
+    for block in dicts(blocks):
+        if block.get("type") == "redacted_thinking" and isinstance(block.get("data"), str):
+            kept.append({"type": "redacted_thinking", "data": whole(block["data"])})
+        elif isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str):
+            text, signature = whole(block["thinking"]), whole(block["signature"])
+            kept.append({"type": "thinking", "thinking": text, "signature": signature})
+    return kept

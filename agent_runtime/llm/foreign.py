@@ -1,0 +1,90 @@
+"""Reading what a model's server sent: the value if it is of the type, else an empty one. Never raises."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from agent_runtime.llm.errors import LLMMalformedReplyError
+
+MAX_TOKENS = 2**53
+
+
+def decode(data: bytes | str) -> dict[str, Any]:
+    """A JSON object. LLMMalformedReplyError when it is none (the one that does raise)."""
+    try:
+        decoded = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        decoded = _decode_loosely(data)
+    if not isinstance(decoded, dict):
+        raise LLMMalformedReplyError("The model's server sent JSON that is not an object.")
+    return decoded
+
+
+def a_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def a_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in a_list(value) if isinstance(item, dict)]
+
+
+def a_text(value: Any) -> str:
+    """Text, also when it comes in parts as `[{"type": "text", "text": …}]`."""
+    if isinstance(value, str):
+        return value
+    return "".join(a_text(part.get("text")) for part in dicts(value))
+
+
+def an_id(value: Any) -> str:
+    return whole(str(value)) if isinstance(value, str | int) else ""
+
+
+def a_json_text(value: Any) -> str:
+    """Arguments as text. Some servers send the object itself."""
+    if isinstance(value, str):
+        return whole(value)
+    return "" if value is None else json.dumps(value)
+
+
+def a_count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
+        return 0
+    return int(value)
+
+
+def whole(text: str) -> str:
+    """Text without halves of characters, which no later JSON could carry; two halves become one again."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class TextInPieces:
+    """Text that arrives in pieces, passed on at once but for half a character at the end of one."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._pieces: list[str] = []
+        self._half = ""
+
+    def add(self, piece: str) -> None:
+        text = self._half + piece
+        self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        if ready := whole(text.removesuffix(self._half) if self._half else text):
+            self._pieces.append(ready)
+            self._tell(ready)
+
+    def __str__(self) -> str:
+        return "".join(self._pieces)
+
+
+def _decode_loosely(data: bytes | str) -> Any:
+    # Halves of characters, as servers send them that cut between the two, are JSON only to this decoder.
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise LLMMalformedReplyError("The model's server sent something that is not JSON.") from error

@@ -1,0 +1,217 @@
+"""Tools for models that have no tool calls of their own: described in the prompt, read from the text. Pure.
+
+A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result comes
+back as a user message. Reading is lenient: closing tags may be missing, values become what the tool wants.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from agent_runtime.llm.arguments import repaired
+from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.dialect import OnPiece
+from agent_runtime.llm.messages import PieceKind, Prompt, Reply, RequestedCall
+
+ChatMessage = dict[str, Any]
+
+_OPENING = "<function"
+_FUNCTION = re.compile(r"<function\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.:-]+)[\"']?[^\S\n]*/?>?")
+_PARAMETER = re.compile(r"<parameter\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.-]+)[\"']?[^\S\n]*>?")
+_BROKEN = "(the reply was cut off)"
+
+_INSTRUCTIONS = """\
+You can use the tools listed below. To use one, end your reply with a call in exactly this form:
+
+<function=NAME>
+<parameter=KEY>value</parameter>
+<parameter=OTHER_KEY>a value
+may have several lines</parameter>
+</function>
+
+- Values are written as they are, without quotes and escapes; lists and objects as JSON.
+- Give every required parameter. Say what you think before the call, nothing after it.
+- The result comes with the next message. Never write it yourself.
+
+Tools:
+"""
+
+
+def stopping(llm: LLM) -> LLM:
+    """The model, told to stop after a call: left alone, it goes on and invents the result."""
+    if llm.disable_stop_word:
+        return llm
+    return llm.model_copy(update={"stop": [*(llm.stop or ()), "</function"]})
+
+
+def written_out(prompt: Prompt) -> Prompt:
+    """The prompt without tools in it, but for text about them and what they were used for."""
+    names: dict[str, str] = {}
+    messages = [_plain(orjson.loads(message), names) for message in prompt.messages]
+    if prompt.tools:
+        has_system_prompt = bool(messages) and messages[0]["role"] == "system"
+        documented = {"role": "system", "content": _documentation(prompt.tools)}
+        messages.insert(1 if has_system_prompt else 0, documented)
+    return replace(prompt, messages=[orjson.dumps(message) for message in _merged(messages)], tools=())
+
+
+def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
+    """The reply with the calls in its text. What stands behind the first one is not the model's to write."""
+    found = list(_FUNCTION.finditer(reply.text))
+    if not found:
+        return reply
+    types = {tool["function"]["name"]: _types(tool) for tool in tools}
+    calls = [
+        _call(match["name"], body, types, was_cut=reply.was_cut and match is found[-1])
+        for match, body in _behind_each(found, reply.text)
+    ]
+    text = reply.text[: found[0].start()].rstrip()
+    return replace(reply, text=text, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
+
+
+def until_call(on_piece: OnPiece) -> OnPiece:
+    """Passes text on until a call begins: nobody wants to watch the markup."""
+    held, is_over = "", False
+
+    def take(kind: PieceKind, content: str) -> None:
+        nonlocal held, is_over
+        if kind != "text":
+            on_piece(kind, content)
+            return
+        if is_over:
+            return
+        before, opening, _ = (held + content).partition(_OPENING)
+        is_over = bool(opening)
+        held = "" if is_over else _beginning_of_opening(before)
+        if ready := before.removesuffix(held) if held else before:
+            on_piece(kind, ready)
+
+    return take
+
+
+def _beginning_of_opening(text: str) -> str:
+    """The end of the text that may be the beginning of a call."""
+    lengths = range(min(len(_OPENING), len(text)), 0, -1)
+    return next((text[-length:] for length in lengths if _OPENING.startswith(text[-length:])), "")
+
+
+# Writing
+
+
+def _documentation(tools: Sequence[Mapping[str, Any]]) -> str:
+    return _INSTRUCTIONS + "\n\n".join(_described(tool["function"]) for tool in tools)
+
+
+def _described(function: Mapping[str, Any]) -> str:
+    parameters = function.get("parameters") or {}
+    required = set(parameters.get("required") or ())
+    lines = [f"## {function['name']}", str(function.get("description", "")), "Parameters:"]
+    for name, schema in (parameters.get("properties") or {}).items():
+        need = "required" if name in required else "optional"
+        choices = f" One of: {', '.join(map(str, schema['enum']))}." if "enum" in schema else ""
+        about = schema.get("description", "")
+        lines.append(f"- {name} ({schema.get('type', 'string')}, {need}): {about}{choices}")
+    return "\n".join(lines)
+
+
+def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
+    """names: collects which tool each call id belongs to."""
+    match message["role"]:
+        case "assistant":
+            calls = message.get("tool_calls") or []
+            names |= {call["id"]: call["function"]["name"] for call in calls}
+            text = "\n\n".join(filter(None, (message.get("content"), *map(_rendered, calls))))
+            return {"role": "assistant", "content": text}
+        case "tool":
+            name = names.get(message["tool_call_id"], message.get("name", "tool"))
+            return {"role": "user", "content": f"EXECUTION RESULT of [{name}]:\n{message['content']}"}
+        case _:
+            return message
+
+
+def _rendered(call: Mapping[str, Any]) -> str:
+    arguments = orjson.loads(call["function"]["arguments"])
+    lines = [f"<function={call['function']['name']}>"]
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        lines.append(f"<parameter={name}>{text}</parameter>")
+    return "\n".join([*lines, "</function>"])
+
+
+def _merged(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Neighbours of one role as one message: many of these models insist that the roles alternate."""
+    merged: list[ChatMessage] = []
+    for message in messages:
+        last = merged[-1] if merged else None
+        if last is not None and last["role"] == message["role"]:
+            merged[-1] = {"role": last["role"], "content": _joined(last["content"], message["content"])}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+
+
+# Reading
+
+
+def _types(tool: Mapping[str, Any]) -> dict[str, str]:
+    properties = tool["function"].get("parameters", {}).get("properties", {})
+    return {name: str(schema.get("type", "string")) for name, schema in properties.items()}
+
+
+def _call(name: str, body: str, types: Mapping[str, Mapping[str, str]], *, was_cut: bool) -> RequestedCall:
+    body = body.rpartition("</function")[0] if "</function" in body else body
+    found = list(_PARAMETER.finditer(body))
+    if was_cut and "</parameter" not in body[found[-1].end() if found else 0 :]:
+        return RequestedCall(new_call_id(), name, _BROKEN)
+    if not found and body.strip().startswith("{"):
+        return RequestedCall(new_call_id(), name, body.strip())
+    known = types.get(name, {})
+    arguments = {
+        match["name"]: _converted(_value(written), known.get(match["name"], "string"))
+        for match, written in _behind_each(found, body)
+    }
+    return RequestedCall(new_call_id(), name, orjson.dumps(arguments).decode())
+
+
+def _behind_each(found: Sequence[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
+    """Each match with the text between it and the next."""
+    ends = [*(match.start() for match in found), len(text)][1:]
+    return [(match, text[match.end() : end]) for match, end in zip(found, ends, strict=True)]
+
+
+def _value(written: str) -> str:
+    value = written.rpartition("</parameter")[0] if "</parameter" in written else written.rstrip()
+    return value.removeprefix("\n").removesuffix("\n")
+
+
+def _converted(value: str, wanted: str) -> Any:
+    """What cannot be converted stays text: the tool says what is wrong with it."""
+    if wanted == "boolean" and value.strip().lower() in {"true", "false"}:
+        return value.strip().lower() == "true"
+    if wanted in {"integer", "number"}:
+        return _decoded(value, int | float)
+    if wanted in {"array", "object"}:
+        return _decoded(value, list | dict)
+    return value
+
+
+def _decoded(value: str, kind: Any) -> Any:
+    try:
+        decoded = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        decoded = repaired(value)
+    return decoded if isinstance(decoded, kind) and not isinstance(decoded, bool) else value

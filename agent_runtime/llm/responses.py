@@ -1,0 +1,226 @@
+"""OpenAI's Responses: the request, and the reply, streamed or not. Nothing is stored at the vendor's.
+
+So that a model can go on with what it thought, its reasoning comes encrypted and is sent back as it came.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from agent_runtime.llm.capabilities import Capabilities, capabilities
+from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.dialect import OnPiece
+from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError, error_of_kind
+from agent_runtime.llm.foreign import TextInPieces, a_count, a_dict, a_json_text, a_text, an_id, dicts, whole
+from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, Usage
+from agent_runtime.llm.outgoing import without_images
+
+PATH = "/responses"
+
+_ENDINGS = ("response.completed", "response.incomplete", "response.failed")
+_TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
+_REASONING_DELTAS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+
+
+def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
+    decoded = [orjson.loads(message) for message in prompt.messages]
+    instructions = decoded.pop(0)["content"] if decoded and decoded[0]["role"] == "system" else None
+    can = capabilities(llm)
+    items = [item for message in decoded for item in _items(message, llm, can)]
+    reasoning = {
+        "effort": llm.reasoning_effort if can.takes_effort else None,
+        "summary": llm.reasoning_summary,
+    }
+    optional = {
+        "instructions": instructions,
+        "temperature": llm.temperature,
+        "top_p": llm.top_p,
+        "max_output_tokens": llm.max_output_tokens,
+        "reasoning": {name: value for name, value in reasoning.items() if value} or None,
+        "include": ["reasoning.encrypted_content"] if llm.enable_encrypted_reasoning else None,
+        "tools": [_tool(tool["function"]) for tool in prompt.tools] or None,
+        "stream": True if llm.stream else None,
+    }
+    given = {name: value for name, value in optional.items() if value is not None}
+    body = {**llm.litellm_extra_body, "model": model, "store": False, **given, "input": items}
+    return orjson.dumps(body)
+
+
+class Stream:
+    """A streamed response (as in `dialect.StreamedReply`)."""
+
+    def __init__(self, on_piece: OnPiece) -> None:
+        self._text = TextInPieces(lambda piece: on_piece("text", piece))
+        self._reasoning = TextInPieces(lambda piece: on_piece("reasoning", piece))
+        self._items: list[dict[str, Any]] = []
+        self._response: dict[str, Any] | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        return self._response is not None
+
+    def add(self, chunk: dict[str, Any]) -> None:
+        kind = chunk.get("type")
+        if kind in _TEXT_DELTAS:
+            self._text.add(a_text(chunk.get("delta")))
+        elif kind in _REASONING_DELTAS:
+            self._reasoning.add(a_text(chunk.get("delta")))
+        elif kind == "response.reasoning_summary_part.added" and a_count(chunk.get("summary_index")):
+            self._reasoning.add("\n\n")
+        elif kind == "response.output_item.done":
+            self._items.append(a_dict(chunk.get("item")))
+        elif kind == "error":
+            raise error_of_kind(_explanation(chunk))
+        elif kind in _ENDINGS:
+            self._response = a_dict(chunk.get("response"))
+
+    def build(self) -> Reply:
+        if self._response is None:
+            raise LLMMalformedReplyError("The model's server ended its stream without a response.")
+        # Some servers leave the output out of the last event: it was streamed already.
+        return parse({**self._response, "output": self._response.get("output") or self._items})
+
+
+def parse(decoded: dict[str, Any]) -> Reply:
+    """A decoded response as a Reply. LLMMalformedReplyError when it is none."""
+    if decoded.get("status") == "failed":
+        raise error_of_kind(_explanation(a_dict(decoded.get("error"))))
+    if not isinstance(decoded.get("output"), list):
+        raise LLMMalformedReplyError("The model's server sent a response without an output.")
+    output = dicts(decoded["output"])
+    calls, reasoning_item = _calls(output)
+    text = whole("\n".join(filter(None, (_said(item) for item in output))))
+    reason = a_dict(decoded.get("incomplete_details")).get("reason")
+    if reason == "content_filter" and not calls and not text.strip():
+        raise LLMContentPolicyError("The vendor's content filter withheld the reply.")
+    return Reply(
+        id=an_id(decoded.get("id")) or f"resp_{uuid4().hex}",
+        text=text,
+        reasoning=whole("\n\n".join(filter(None, (_thought(item) for item in output)))),
+        tool_calls=tuple(calls[:MAX_CALLS]),
+        usage=_usage(a_dict(decoded.get("usage"))),
+        reasoning_item=reasoning_item,
+        was_cut=reason == "max_output_tokens",
+    )
+
+
+# The request
+
+
+def _tool(function: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", **function, "strict": False}
+
+
+def _items(message: dict[str, Any], llm: LLM, can: Capabilities) -> Iterator[dict[str, Any]]:
+    """A chat message as items of the input."""
+    match message["role"]:
+        case "assistant":
+            yield from _assistant_items(message, llm)
+        case "tool":
+            output = a_text(message.get("content"))
+            yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": output}
+        case role:
+            seen = message if can.sees_images else without_images(message)
+            spoken_by = "developer" if role == "system" else "user"
+            yield {"type": "message", "role": spoken_by, "content": _input_parts(seen.get("content") or "")}
+
+
+def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
+    yield from _reasoning_items(message, llm)
+    if text := a_text(message.get("content")):
+        parts = [{"type": "output_text", "text": text}]
+        yield {"type": "message", "role": "assistant", "content": parts}
+    for call in message.get("tool_calls") or ():
+        yield from _reasoning_items(call, llm)
+        item_id = {"id": call["responses_item_id"]} if call.get("responses_item_id") else {}
+        yield {"type": "function_call", **item_id, "call_id": call["id"], **call["function"]}
+
+
+def _reasoning_items(holder: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
+    """What the model thought, if it can read that again: without its encrypted form it cannot."""
+    item = holder.get("responses_reasoning_item")
+    if not item or not item.get("encrypted_content") or not llm.enable_encrypted_reasoning:
+        return
+    summary = [{"type": "summary_text", "text": text} for text in item.get("summary") or ()]
+    named = {"id": item["id"]} if item.get("id") else {}
+    yield {"type": "reasoning", **named, "summary": summary, "encrypted_content": item["encrypted_content"]}
+
+
+def _input_parts(content: str | Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "input_text", "text": content}]
+    return [_input_part(part) for part in content]
+
+
+def _input_part(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") == "image_url":
+        return {"type": "input_image", "image_url": part["image_url"]["url"]}
+    return {"type": "input_text", "text": a_text(part.get("text"))}
+
+
+# The reply
+
+
+def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
+    """The calls, each with the reasoning that led to it; and the reasoning of a reply that has none."""
+    calls: list[RequestedCall] = []
+    reasoning: dict[str, Any] | None = None
+    for item in output:
+        if item.get("type") == "reasoning":
+            reasoning = _reasoning_item(item)
+        elif item.get("type") == "function_call":
+            calls.append(_call(item, reasoning))
+            reasoning = None
+    return calls, None if calls else reasoning
+
+
+def _call(item: dict[str, Any], reasoning: dict[str, Any] | None) -> RequestedCall:
+    return RequestedCall(
+        id=an_id(item.get("call_id")) or new_call_id(),
+        name=whole(a_text(item.get("name"))),
+        arguments=a_json_text(item.get("arguments")),
+        item_id=an_id(item.get("id")) or None,
+        reasoning_item=reasoning,
+    )
+
+
+def _reasoning_item(item: dict[str, Any]) -> dict[str, Any]:
+    """In the protocol's shape. What is encrypted is for the vendor alone."""
+    kept = {
+        "id": an_id(item.get("id")) or None,
+        "summary": [whole(a_text(part.get("text"))) for part in dicts(item.get("summary"))],
+        "encrypted_content": whole(a_text(item.get("encrypted_content"))) or None,
+        "status": whole(a_text(item.get("status"))) or None,
+    }
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _said(item: dict[str, Any]) -> str:
+    if item.get("type") != "message":
+        return ""
+    parts = dicts(item.get("content"))
+    return "".join(a_text(part.get("text")) or a_text(part.get("refusal")) for part in parts)
+
+
+def _thought(item: dict[str, Any]) -> str:
+    if item.get("type") != "reasoning":
+        return ""
+    parts = dicts(item.get("summary")) or dicts(item.get("content"))
+    return "\n\n".join(a_text(part.get("text")) for part in parts)
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    return Usage(
+        prompt_tokens=a_count(usage.get("input_tokens")),
+        completion_tokens=a_count(usage.get("output_tokens")),
+        cache_read_tokens=a_count(a_dict(usage.get("input_tokens_details")).get("cached_tokens")),
+        reasoning_tokens=a_count(a_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
+    )
+
+
+def _explanation(error: dict[str, Any]) -> str:
+    text = a_text(error.get("message")) or "The model's server failed without an explanation."
+    return whole(f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text)

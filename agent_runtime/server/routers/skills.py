@@ -1,0 +1,55 @@
+"""What an agent would be told of a project, and why (or why not)."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from agent_runtime.context.discover import discover
+from agent_runtime.context.skills import AgentContext, ProjectContext
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.state import Found
+from agent_runtime.wire import SkillFinding, SkillInfo, SkillsRequest, SkillsResponse
+
+router = APIRouter(prefix="/api", tags=["skills"])
+
+
+async def _workspace(request: Request) -> Path:
+    path: Path = request.app.state.config.workspace_path
+    return path
+
+
+@router.post("/skills")
+async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_workspace)]) -> SkillsResponse:
+    """Looks at a project directory, and at the user's own skills. Other sources are not looked at."""
+    directory = Path(wanted.project_dir) if wanted.project_dir else workspace
+    if not directory.is_absolute():
+        raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
+    asked = AgentContext(load_project_skills=wanted.load_project, load_user_skills=wanted.load_user)
+    return _response(await asyncio.to_thread(discover, asked, directory))
+
+
+@router.get("/conversations/{conversation_id}/skills")
+async def of_conversation(conversation: Found) -> SkillsResponse:
+    """What this conversation's agent was told at its creation."""
+    return _response(conversation.spec.project)
+
+
+def _response(found: ProjectContext) -> SkillsResponse:
+    return SkillsResponse(
+        skills=[
+            SkillInfo(
+                name=skill.name,
+                type=skill.type,
+                content=skill.content,
+                triggers=list(skill.triggers),
+                source=skill.source,
+                description=skill.description,
+                is_agentskills_format=skill.type == "agentskills",
+            )
+            for skill in found.skills
+        ],
+        sources={"loaded": len(found.skills), "looked_at": len(found.findings)},
+        report=[SkillFinding.model_validate(one.model_dump()) for one in found.findings],
+    )

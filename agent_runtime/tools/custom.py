@@ -1,0 +1,58 @@
+"""Tools that do not come with the runtime: classes in modules that can be imported, or entry points."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from types import ModuleType
+
+from pydantic import JsonValue
+
+from agent_runtime.tools.tool import AnyTool, Tool, ToolContext
+
+ENTRY_POINT_GROUP = "slipway.tools"
+
+
+class ToolLoadError(Exception):
+    """A tool that was asked for cannot be loaded. The text says which and why."""
+
+
+def load_tool(
+    name: str, params: Mapping[str, JsonValue], context: ToolContext, modules: Mapping[str, str]
+) -> AnyTool | None:
+    """The tool, made with `params` as keyword arguments; None if nothing says where to find one of that name.
+
+    name: `module:Class`, a name in `modules` (name to module), or the name of an installed entry point.
+    ToolLoadError when it is found and cannot be used.
+    """
+    try:
+        make = _find(name, modules)
+        tool = make and make(context, **params)
+    except Exception as error:  # the code of others runs here, and may do anything
+        raise ToolLoadError(f"The tool {name} cannot be loaded: {type(error).__name__}: {error}") from error
+    if tool is not None and not isinstance(tool, Tool):
+        raise ToolLoadError(f"The tool {name} cannot be used: it is no agent_runtime.tools.tool.Tool.")
+    return tool
+
+
+def installed_names() -> list[str]:
+    return [entry.name for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)]
+
+
+def _find(name: str, modules: Mapping[str, str]) -> Callable[..., object] | None:
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        found: Callable[..., object] = getattr(importlib.import_module(module), attribute)
+        return found
+    if name in modules:
+        return _named(importlib.import_module(modules[name]), name)
+    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP, name=name):
+        loaded: Callable[..., object] = entry.load()
+        return loaded
+    return None
+
+
+def _named(module: ModuleType, name: str) -> Callable[..., object]:
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, Tool) and getattr(value, "name", None) == name:
+            return value
+    raise AttributeError(f"module {module.__name__} has no tool of that name")

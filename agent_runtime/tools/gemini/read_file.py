@@ -1,0 +1,105 @@
+"""Reading a file, in the form Gemini models know."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_runtime.events.content import Content, ImageContent, TextContent
+from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.file_editor.view import image_url
+from agent_runtime.tools.gemini.paths import answer, existing_file, resolve
+from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+
+MAX_LINES = 2_000
+MAX_CHARS = 60_000
+
+_DESCRIPTION = f"""\
+Read a file. Text comes as it stands in the file, without line numbers; PNG, JPEG, GIF and WebP images come as
+images. At most {MAX_LINES:,} lines or {MAX_CHARS:,} characters are returned; a notice says when there is
+more, and with which `offset` to go on. Paths are absolute, or relative to {{working_dir}}."""
+
+
+class ReadFileAction(Action):
+    file_path: str = Field(description="The file.")
+    offset: int | None = Field(default=None, ge=0, description="The first line to return, counted from 0.")
+    limit: int | None = Field(default=None, ge=1, description="How many lines to return at most.")
+
+
+class ReadFileObservation(Observation):
+    """lines_shown: the first and the last line, counted from 1."""
+
+    file_path: str
+    file_content: str = ""
+    is_truncated: bool = False
+    lines_shown: tuple[int, int] | None = None
+    total_lines: int | None = None
+
+
+class ReadFileTool(Tool[ReadFileAction]):
+    name = "read_file"
+    title = "read_file"
+    kind = "ReadFileTool"
+    action_type = ReadFileAction
+    observation_type = ReadFileObservation
+    annotations: ClassVar = ToolAnnotations(
+        title="read_file", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+    )
+
+    def __init__(self, context: ToolContext) -> None:
+        self._working_dir = context.working_dir
+
+    @property
+    def description(self) -> str:
+        return _DESCRIPTION.format(working_dir=self._working_dir)
+
+    def claims(self, action: ReadFileAction) -> Sequence[Claim]:
+        return (file_claim(self._working_dir / action.file_path, is_shared=True),)
+
+    async def run(self, action: ReadFileAction) -> ReadFileObservation:
+        return await asyncio.to_thread(answer, lambda: self._read(action), lambda why: _failed(action, why))
+
+    def _read(self, action: ReadFileAction) -> ReadFileObservation:
+        path = resolve(action.file_path, self._working_dir)
+        if path.is_file() and (url := image_url(path)):
+            shown: list[Content] = [TextContent(text=f"{path}:"), ImageContent(image_urls=[url])]
+            return ReadFileObservation(content=shown, file_path=str(path))
+        lines = existing_file(path).lines
+        first = action.offset or 0
+        if first and first >= len(lines):
+            return _failed(action, f"`offset` is {first}, but the file has {len(lines)} lines.")
+        return _shown(path, lines, first, _last(lines, first, action.limit or MAX_LINES))
+
+
+def _last(lines: list[str], first: int, limit: int) -> int:
+    """The line before which to stop: whole lines within the limits, but at least one."""
+    size, last = 0, first
+    for line in lines[first : first + min(limit, MAX_LINES)]:
+        size += len(line) + 1
+        if size > MAX_CHARS and last > first:
+            break
+        last += 1
+    return last
+
+
+def _shown(path: Path, lines: list[str], first: int, last: int) -> ReadFileObservation:
+    text = "\n".join(line[:MAX_CHARS] for line in lines[first:last])
+    is_truncated = first > 0 or last < len(lines) or any(len(line) > MAX_CHARS for line in lines[first:last])
+    notice = ""
+    if is_truncated:
+        notice = f"[Lines {first + 1}-{last} of {len(lines)} of {path}."
+        notice += f" Go on with offset={last}.]\n" if last < len(lines) else "]\n"
+    return ReadFileObservation(
+        content=[TextContent(text=notice + text if lines else f"{path} is empty.")],
+        file_path=str(path),
+        file_content=text,
+        is_truncated=is_truncated,
+        lines_shown=(first + 1, last) if is_truncated else None,
+        total_lines=len(lines),
+    )
+
+
+def _failed(action: ReadFileAction, reason: str) -> ReadFileObservation:
+    return ReadFileObservation(content=[TextContent(text=reason)], is_error=True, file_path=action.file_path)

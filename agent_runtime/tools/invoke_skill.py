@@ -1,0 +1,65 @@
+"""How the agent reads a skill: the prompt lists names and descriptions, the text comes when it is needed."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Protocol
+
+from pydantic import Field
+
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.claims import NOTHING, Claim
+from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
+
+
+class Readable(Protocol):
+    """What the tool needs of a skill. directory: where the files it mentions lie."""
+
+    @property
+    def content(self) -> str: ...
+    @property
+    def directory(self) -> str | None: ...
+
+
+class InvokeSkillAction(Action):
+    name: str = Field(description="The name of the skill, as listed in your instructions.")
+
+
+class InvokeSkillObservation(Observation):
+    skill_name: str
+
+
+class InvokeSkillTool(Tool[InvokeSkillAction]):
+    name = "invoke_skill"
+    title = "invoke_skill"
+    kind = "InvokeSkillTool"
+    action_type = InvokeSkillAction
+    observation_type = InvokeSkillObservation
+    annotations: ClassVar = ToolAnnotations(
+        readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+    )
+
+    def __init__(self, skills: Mapping[str, Readable]) -> None:
+        self._skills = skills
+
+    @property
+    def description(self) -> str:
+        return (
+            "Read a skill: step-by-step knowledge for one kind of task, written for this project or user.\n"
+            "Call it before you begin a task that one of the listed descriptions fits, then follow the text."
+        )
+
+    def claims(self, action: InvokeSkillAction) -> Sequence[Claim]:
+        del action
+        return NOTHING
+
+    async def run(self, action: InvokeSkillAction) -> InvokeSkillObservation:
+        skill = self._skills.get(action.name)
+        if skill is None:
+            known = ", ".join(self._skills)
+            text = f"There is no skill named {action.name}. Skills that exist: {known}."
+            return InvokeSkillObservation(
+                content=[TextContent(text=text)], is_error=True, skill_name=action.name
+            )
+        where = f"\n\n[Files it mentions lie in {skill.directory}]" if skill.directory else ""
+        return InvokeSkillObservation(
+            content=[TextContent(text=skill.content + where)], skill_name=action.name
+        )

@@ -1,0 +1,132 @@
+"""Finding files for `glob` and `grep`, with ripgrep or, where there is none, with our own program."""
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_runtime.tools.search import scan
+from agent_runtime.workspace.environment import command_environment
+from agent_runtime.workspace.processes import run_program
+
+TIMEOUT_SECONDS = 30.0
+MAX_FILES = 100
+# Only .gitignore files decide, in and out of repositories alike; the user's own habits do not.
+_RIPGREP_OPTIONS = (
+    "--no-config", "--no-messages", "--color=never", "--null",
+    "--hidden", "--glob=!.git",
+    "--no-require-git", "--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude",
+)  # fmt: skip
+# Names that ripgrep can choose by itself. The rest is chosen afterwards.
+_PLAIN_INCLUDE = re.compile(r"[\w.*?{},\[\]-]+")
+
+
+class SearchError(Exception):
+    """The search cannot be done; the text tells the model why and what to do instead."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The newest files first, by absolute path; `total` counts those that are left out too."""
+
+    files: list[str]
+    total: int
+
+    @property
+    def is_truncated(self) -> bool:
+        return self.total > len(self.files)
+
+
+async def find_files(pattern: str, directory: Path) -> Found:
+    """Files whose path below `directory` matches the glob; without a slash it is for names at any depth."""
+    if ripgrep := _ripgrep():
+        command = [ripgrep, *_RIPGREP_OPTIONS, "--files", "."]
+    else:
+        command = [*_own_program(), "list"]
+    return await _newest(directory, await _run(command, directory), pattern)
+
+
+async def find_matches(pattern: str, target: Path, include: str | None) -> Found:
+    """Files at or below `target` that match the regular expression, and the glob `include`."""
+    is_directory = await asyncio.to_thread(target.is_dir)
+    directory, name = (target, ".") if is_directory else (target.parent, f"./{target.name}")
+    if ripgrep := _ripgrep():
+        command = [ripgrep, *_RIPGREP_OPTIONS, "--files-with-matches", "--engine=auto"]
+        if "\n" in pattern or "\\n" in pattern:
+            command.append("--multiline")
+        if include and _PLAIN_INCLUDE.fullmatch(include):
+            command += ["--type-add", f"included:{include}", "--type", "included"]
+        command += ["--regexp", pattern, "--", name]
+    else:
+        command = [*_own_program(), "grep", pattern, name]
+    return await _newest(directory, await _run(command, directory), include)
+
+
+def existing(given: str | None, working_dir: Path) -> Path:
+    """The place to search: absolute, or relative to the working directory, which is also the default."""
+    try:
+        path = Path(os.path.normpath(working_dir / (given or "")))
+        if path.exists():
+            return path
+    except (OSError, ValueError) as error:
+        raise SearchError(f"{given!r} is not a path.") from error
+    raise SearchError(f"There is nothing at {path}. Give an existing directory, or leave `path` out.")
+
+
+async def _run(command: list[str], directory: Path) -> list[bytes]:
+    try:
+        done = await run_program(
+            *command, cwd=directory, environment=command_environment(), timeout_seconds=TIMEOUT_SECONDS
+        )
+    except TimeoutError as error:
+        raise SearchError(
+            f"The search was stopped after {TIMEOUT_SECONDS:g} seconds. "
+            "Give a directory further down, or a simpler pattern."
+        ) from error
+    except (OSError, ValueError) as error:  # a directory that may not be entered, a NUL in the pattern
+        raise SearchError(f"The search failed: {error}.") from error
+    if done.exit_code > 1 and (reason := done.stderr.decode(errors="replace").strip()):
+        raise SearchError(f"The search failed:\n{reason}")
+    return done.stdout.split(b"\0")[:-1]
+
+
+async def _newest(directory: Path, names: list[bytes], pattern: str | None) -> Found:
+    return await asyncio.to_thread(_choose, bytes(directory), names, pattern)
+
+
+def _choose(directory: bytes, names: list[bytes], pattern: str | None) -> Found:
+    plain = [name.removeprefix(b"./") for name in names]
+    if pattern is not None:
+        regex = _compile(pattern)
+        plain = [name for name in plain if regex.fullmatch(name.decode("utf-8", "replace"))]
+    paths = [directory + b"/" + name for name in plain]
+    dated = [(-changed, path) for path in paths if (changed := _changed(path)) is not None]
+    newest = [path.decode("utf-8", "replace") for _, path in sorted(dated)[:MAX_FILES]]
+    return Found(newest, len(dated))
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    whole = pattern.removeprefix("./") if "/" in pattern else f"**/{pattern}"
+    try:
+        return re.compile(scan.glob_regex(whole))
+    except re.error as error:
+        raise SearchError(f"{pattern!r} is not a glob pattern: {error}.") from error
+
+
+def _changed(path: bytes) -> int | None:
+    """When the file was last modified, in nanoseconds; None if it vanished meanwhile."""
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _ripgrep() -> str | None:
+    return shutil.which("rg", path=command_environment()["PATH"])
+
+
+def _own_program() -> list[str]:
+    return [sys.executable, "-I", str(Path(scan.__file__))]

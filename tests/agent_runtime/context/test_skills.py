@@ -1,0 +1,124 @@
+"""What is found in a project, what comes first, and why a file is left out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_runtime.context.discover import MAX_FILE_BYTES, discover
+from agent_runtime.context.skills import AgentContext, ProjectContext
+
+ZEBRA = "---\nname: zebra\ntriggers:\n  - zebra\n  - '/stripes'\n---\nZebras have stripes."
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def project(working_dir: Path, **fields: Any) -> ProjectContext:
+    return discover(AgentContext(load_project_skills=True, **fields), working_dir)
+
+
+def why(context: ProjectContext, name: str) -> tuple[bool, str]:
+    """Whether the file was loaded, and the reason."""
+    return next((one.is_loaded, one.reason) for one in context.findings if one.path.endswith(name))
+
+
+def test_what_a_client_sends_comes_before_the_projects_own(tmp_path: Path):
+    write(tmp_path, {".openhands/skills/zebra.md": ZEBRA})
+    sent = {"name": "zebra", "content": "Ours.", "trigger": {"type": "keyword", "keywords": ["z"]}}
+
+    found = project(tmp_path, skills=[sent])
+
+    assert [skill.content for skill in found.skills] == ["Ours."]
+    assert why(found, "zebra.md") == (False, "the client has the same name and comes first")
+
+
+def test_newer_places_come_before_older_ones(tmp_path: Path):
+    write(tmp_path, {".openhands/microagents/a.md": "old", ".openhands/skills/a.md": "new"})
+
+    found = project(tmp_path)
+
+    assert [skill.content for skill in found.skills] == ["new"]
+    assert "comes first" in why(found, "microagents/a.md")[1]
+
+
+def test_a_directory_below_the_repositorys_root_gets_the_roots_instructions_too(tmp_path: Path):
+    write(tmp_path, {".git/HEAD": "", "AGENTS.md": "Root.", "app/AGENTS.md": "App.", "app/CLAUDE.md": "App."})
+
+    found = project(tmp_path / "app")
+
+    assert [skill.content for skill in found.skills] == ["App.", "Root."]
+    assert "same text" in why(found, "app/CLAUDE.md")[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("---\ntriggers: [\n---\nx", "not valid YAML"),
+        ("---\ntriggers: 3\n---\nx", "not a list"),
+        ("---\n- a\n---\nx", "not a list of fields"),
+        ("", "empty"),
+        ("x" * (MAX_FILE_BYTES + 1), "larger than 64 KiB"),
+        ("\ud800", "not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_reported_and_hides_no_other(tmp_path: Path, content: str, reason: str):
+    write(tmp_path, {".agents/skills/good.md": "Good."})
+    (tmp_path / ".agents/skills/bad.md").write_bytes(content.encode(errors="surrogatepass"))
+
+    found = project(tmp_path)
+
+    is_loaded, stated = why(found, "bad.md")
+    assert not is_loaded
+    assert reason in stated
+    assert [skill.name for skill in found.skills] == ["good"]
+
+
+def test_a_skill_without_description_a_readme_and_a_disabled_one_are_left_out(tmp_path: Path):
+    write(
+        tmp_path,
+        {
+            ".agents/skills/a/SKILL.md": "No matter.",
+            ".agents/skills/README.md": "Hi.",
+            ".agents/skills/b.md": "B.",
+        },
+    )
+
+    found = project(tmp_path, disabled_skills=["b"])
+
+    assert found.skills == ()
+    assert "description" in why(found, "SKILL.md")[1]
+    assert "for people" in why(found, "README.md")[1]
+    assert "disabled" in why(found, "b.md")[1]
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path):
+    (tmp_path / "secret").write_text("Secret.")
+    inside = write(tmp_path / "project", {"x": ""})
+    (inside / "AGENTS.md").symlink_to(tmp_path / "secret")
+
+    found = project(inside)
+
+    assert found.skills == ()
+    assert "leads out of the project" in why(found, "AGENTS.md")[1]
+
+
+def test_the_users_own_skills_come_last(tmp_path: Path):
+    home = write(tmp_path / "home", {".agents/skills/a.md": "Mine.", ".agents/skills/b.md": "Mine too."})
+    write(tmp_path / "work", {".agents/skills/a.md": "Theirs."})
+    asked = AgentContext(load_project_skills=True, load_user_skills=True)
+
+    found = discover(asked, tmp_path / "work", home=home)
+
+    assert {skill.name: skill.content for skill in found.skills} == {"a": "Theirs.", "b": "Mine too."}
+
+
+def test_generated_directories_are_not_searched(tmp_path: Path):
+    write(tmp_path, {"node_modules/x/AGENTS.md": "x", ".venv/AGENTS.md": "x", "src/AGENTS.md": "Here."})
+
+    assert project(tmp_path).nested_instructions == ("src/AGENTS.md",)

@@ -1,0 +1,250 @@
+"""Long conversations stay within what the model can take."""
+
+import pytest
+
+from agent_runtime.conversation.conversation import NoCondenserError, NothingToCondenseError
+from tests.agent_runtime.conversation.conftest import (
+    Conversations,
+    events_of,
+    kinds_of,
+    of_kind,
+    statuses_of,
+    user,
+)
+from tests.agent_runtime.conversation.labour import (
+    agent_requests,
+    asks_for_summary,
+    assert_pairs,
+    condensing,
+    texts,
+    think,
+    working,
+)
+from tests.support.scripted_llm import ScriptedLLM, calls, fail, hold, say
+
+
+async def test_what_grows_too_long_is_summed_up_and_its_beginning_and_end_are_kept(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = working(12)
+    conversation = conversations.create(agent=condensing(conversations, max_size=16))
+    conversation.send(user("The task."))
+
+    await conversation.run()
+
+    condensation = of_kind(conversation, "Condensation")[0]
+    after = agent_requests(scripted_llm)[-1]
+    assert conversation.status == "finished"
+    assert condensation["summary"].startswith("SUMMARY")
+    assert condensation["summary_offset"] == 2
+    assert after.messages[0]["role"] == "system"
+    assert texts(after)[1] == "The task."
+    assert "SUMMARY" in texts(after)[2]
+    assert all(len(request.messages) <= 18 for request in agent_requests(scripted_llm))
+    for request in agent_requests(scripted_llm):
+        assert_pairs(request.messages)
+
+
+async def test_the_log_keeps_what_the_model_no_longer_sees(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = working(12)
+    conversation = conversations.create(agent=condensing(conversations, max_size=16))
+    conversation.send(user("The task."))
+    await conversation.run()
+
+    forgotten = {
+        one for event in of_kind(conversation, "Condensation") for one in event["forgotten_event_ids"]
+    }
+
+    assert forgotten <= {event["id"] for event in events_of(conversation)}
+    assert len(of_kind(conversation, "ActionEvent")) == 13
+
+
+async def test_the_calls_of_one_reply_are_forgotten_together(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    thoughts = tuple(("think", {"thought": str(n)}) for n in range(5))
+    scripted_llm.fallback = working(6, tool_calls=calls(*thoughts).tool_calls)
+    conversation = conversations.create(agent=condensing(conversations, max_size=24))
+    conversation.send(user("Think."))
+    await conversation.run()
+
+    forgotten = {
+        one for event in of_kind(conversation, "Condensation") for one in event["forgotten_event_ids"]
+    }
+
+    assert forgotten
+    replies: dict[str, set[bool]] = {}
+    for event in of_kind(conversation, "ActionEvent"):
+        replies.setdefault(event["llm_response_id"], set()).add(event["id"] in forgotten)
+    assert all(len(fates) == 1 for fates in replies.values())
+
+
+async def test_tokens_count_too_as_the_vendor_counts_them(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = working(5, prompt_tokens=9_000)
+    conversation = conversations.create(agent=condensing(conversations, max_tokens=8_000))
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert of_kind(conversation, "Condensation")
+
+
+async def test_the_summarys_cost_is_counted_apart(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.fallback = working(12)
+    conversation = conversations.create(agent=condensing(conversations, max_size=16))
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    used = conversation.info().stats["usage_to_metrics"]
+
+    summaries = [request for request in scripted_llm.requests if asks_for_summary(request)]
+    assert used["condenser"]["accumulated_token_usage"]["prompt_tokens"] == 100 * len(summaries)
+    assert used["agent"]["accumulated_token_usage"]["prompt_tokens"] == 1300
+
+
+async def test_earlier_summaries_go_into_the_next_one(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = working(24)
+    conversation = conversations.create(agent=condensing(conversations, max_size=16))
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    first, second = [request for request in scripted_llm.requests if asks_for_summary(request)][:2]
+
+    assert "SUMMARY after" not in first.last_text
+    assert "SUMMARY after" in second.last_text
+    assert sum("SUMMARY" in text for text in texts(agent_requests(scripted_llm)[-1])) == 1
+
+
+async def test_a_full_context_is_condensed_and_the_model_asked_again(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    full = fail(400, error="This model's maximum context length is 8192 tokens.")
+    scripted_llm.script(think("1"), think("2"), full, say("SUMMARY"), say("Done."))
+    conversation = conversations.create(agent=condensing(conversations))
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert statuses_of(conversation) == ["running", "finished"]
+    assert kinds_of(conversation)[-3:] == ["CondensationRequest", "Condensation", "MessageEvent"]
+
+
+async def test_a_context_that_cannot_be_made_shorter_ends_the_run(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = fail(400, error="maximum context length exceeded")
+    conversation = conversations.create(agent=condensing(conversations))
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "error"
+    assert of_kind(conversation, "ConversationErrorEvent")[0]["code"] == "LLMContextWindowError"
+
+
+async def test_a_condenser_whose_own_model_is_full_is_shown_less_of_each_message(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    long_thought = "y" * 5000
+    scripted_llm.script(
+        think(long_thought),
+        think("2"),
+        say("Done."),
+        fail(400, error="prompt is too long: context window"),
+        say("SUMMARY"),
+    )
+    conversation = conversations.create(agent=condensing(conversations))
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    await conversation.condense()
+
+    whole, cut = scripted_llm.requests[-2:]
+    assert long_thought in whole.last_text
+    assert "characters left out" in cut.last_text
+    assert of_kind(conversation, "Condensation")[0]["summary"] == "SUMMARY"
+
+
+async def test_a_condensation_can_be_asked_for_at_any_time(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(think("1"), think("2"), say("Done."), say("SUMMARY"))
+    conversation = conversations.create(agent=condensing(conversations))
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    await conversation.condense()
+
+    assert kinds_of(conversation)[-2:] == ["CondensationRequest", "Condensation"]
+    assert conversation.status == "finished"
+    assert not conversation.state.has_work
+
+
+async def test_a_run_that_is_going_on_condenses_before_its_next_reply(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    held = hold(think("3"))
+    scripted_llm.script(think("1"), think("2"), held, say("SUMMARY"), say("Done."))
+    conversation = conversations.create(agent=condensing(conversations))
+    conversation.send(user("Go."))
+    conversation.start()
+    await scripted_llm.wait_for_requests(3)
+
+    await conversation.condense()
+    held.release()
+    await conversation.wait()
+
+    assert conversation.state.final_response == "Done."
+    assert any("SUMMARY" in text for text in texts(scripted_llm.requests[-1]))
+
+
+async def test_a_condensation_that_fails_is_told_and_can_be_tried_again(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(think("1"), think("2"), say("Done."), fail(401))
+    conversation = conversations.create(agent=condensing(conversations))
+    conversation.send(user("Go."))
+    await conversation.run()
+    await conversation.condense()
+    status_after_failure = conversation.status
+
+    scripted_llm.script(say("SUMMARY"))
+    await conversation.condense()
+
+    assert status_after_failure == "error"
+    assert of_kind(conversation, "Condensation")[0]["summary"] == "SUMMARY"
+
+
+async def test_without_a_condenser_or_anything_to_forget_nothing_is_condensed(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    plain = conversations.create()
+    with pytest.raises(NoCondenserError):
+        await plain.condense()
+    await plain.delete()
+
+    short = conversations.create(agent=condensing(conversations))
+    with pytest.raises(NothingToCondenseError):
+        await short.condense()
+
+    assert scripted_llm.requests == []
+
+
+async def test_a_pipeline_condenses_with_the_first_that_can(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = working(12)
+    inner = condensing(conversations, max_size=16)["condenser"]
+    pipeline = {"kind": "PipelineCondenser", "condensers": [{"kind": "NoOpCondenser"}, inner]}
+    conversation = conversations.create(agent={"condenser": pipeline})
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert of_kind(conversation, "Condensation")

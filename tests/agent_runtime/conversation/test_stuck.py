@@ -1,0 +1,133 @@
+"""An agent that goes in circles is told, then stopped; one that waits is left in peace."""
+
+from tests.agent_runtime.conversation.conftest import Conversations, of_kind, statuses_of, user
+from tests.support.scripted_llm import ScriptedLLM, Turn, call, say
+
+
+def nudges(conversation) -> list[str]:
+    said = of_kind(conversation, "MessageEvent")
+    return [event["llm_message"]["content"][0]["text"] for event in said if event["source"] == "environment"]
+
+
+async def test_the_same_call_with_the_same_result_brings_a_nudge_and_then_the_end(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = call("terminal", command="echo same")
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert statuses_of(conversation)[-1] == "stuck"
+    assert len(of_kind(conversation, "ObservationEvent")) == 5
+    assert len(nudges(conversation)) == 1
+
+
+async def test_an_agent_that_heeds_the_nudge_goes_on(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.script(*[call("terminal", command="echo same")] * 4, call("finish", message="Right."))
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "finished"
+    assert "same result" in scripted_llm.requests[-1].last_text
+
+
+async def test_a_call_that_keeps_failing_is_noticed_earlier(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = call("no_such_tool")
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "stuck"
+    assert len(of_kind(conversation, "AgentErrorEvent")) == 4
+
+
+async def test_going_back_and_forth_is_noticed(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.script(*[call("terminal", command="echo a"), call("terminal", command="echo b")] * 5)
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "stuck"
+    assert len(of_kind(conversation, "ObservationEvent")) == 7
+
+
+async def test_results_that_change_are_progress(conversations: Conversations, scripted_llm: ScriptedLLM):
+    again = call("terminal", command="echo x >> n; wc -l < n")
+    scripted_llm.script(*[again] * 10, say("Done."))
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "finished"
+    assert nudges(conversation) == []
+
+
+async def test_asking_a_running_command_for_news_is_waiting(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    ask = call("terminal", command="", timeout=0.1)
+    scripted_llm.script(call("terminal", command="cat", timeout=0.1), *[ask] * 8, say("Still building."))
+    conversation = conversations.create()
+    conversation.send(user("Build."))
+
+    await conversation.run()
+
+    assert conversation.status == "finished"
+    assert nudges(conversation) == []
+
+
+async def test_a_users_message_makes_a_stuck_conversation_usable(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    same: Turn = call("terminal", command="echo same")
+    scripted_llm.script(*[same] * 5, same, same, say("Done."))
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    conversation.send(user("Try it twice more, then stop."))
+    status_before_run = conversation.status
+    await conversation.run()
+
+    assert status_before_run == "idle"
+    assert conversation.status == "finished"
+
+
+async def test_running_a_stuck_conversation_again_lets_it_try_again(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(*[call("terminal", command="echo same")] * 5, say("Done."))
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    await conversation.run()
+
+    assert statuses_of(conversation) == ["running", "stuck", "running", "finished"]
+
+
+async def test_thresholds_can_be_set_and_detection_switched_off(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(*[call("terminal", command="echo same")] * 9, say("Done."))
+    conversation = conversations.create(stuck_detection_thresholds={"action_observation": 9})
+    conversation.send(user("Go."))
+    await conversation.run()
+    told = nudges(conversation)
+    await conversation.delete()
+
+    scripted_llm.script(*[call("terminal", command="echo same")] * 9, say("Done."))
+    careless = conversations.create(stuck_detection=False)
+    careless.send(user("Go."))
+    await careless.run()
+
+    assert len(told) == 1
+    assert nudges(careless) == []

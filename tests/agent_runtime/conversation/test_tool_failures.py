@@ -1,0 +1,82 @@
+"""Whatever a tool does, the model gets one answer to each call, and the run goes on."""
+
+import asyncio
+
+import pytest
+from pydantic import Field
+
+from agent_runtime.tools.tool import Action, Observation, Tool, ToolContext
+from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
+from tests.support.scripted_llm import ScriptedLLM, calls, say
+
+MISCHIEF = "tests.agent_runtime.conversation.test_tool_failures:MischiefTool"
+
+
+class MischiefAction(Action):
+    how: str = Field(description="What goes wrong.")
+
+
+class MischiefObservation(Observation):
+    pass
+
+
+class MischiefTool(Tool[MischiefAction]):
+    name = "mischief"
+    description = "Goes wrong."
+    action_type = MischiefAction
+    observation_type = MischiefObservation
+    timeout_seconds = 0.2
+
+    def __init__(self, context: ToolContext) -> None:
+        del context
+
+    def claims(self, action: MischiefAction):
+        if action.how == "claims":
+            raise ValueError("no claims")
+        return super().claims(action)
+
+    async def run(self, action: MischiefAction) -> MischiefObservation:
+        match action.how:
+            case "raise":
+                raise OSError(5, "the disk is on fire")
+            case "hang":
+                await asyncio.Event().wait()
+            case "time out":
+                raise TimeoutError("the other side is silent")
+            case "cancel":
+                raise asyncio.CancelledError
+        return MischiefObservation()
+
+
+@pytest.mark.parametrize("limit", [1, 4])
+async def test_every_kind_of_failure_is_an_answer(
+    conversations: Conversations, scripted_llm: ScriptedLLM, limit: int
+):
+    ways = {
+        "raise": "OSError: [Errno 5] the disk is on fire",
+        "hang": "did not end within 0.2 seconds",
+        "time out": "did not end: the other side is silent",
+        "cancel": "something it waited for was cancelled",
+    }
+    wrong = (("mischief", {"how": 1, "canary": 2}), ("mischief", "{not json"), ("unheard_of", {}))
+    scripted_llm.script(
+        calls(*(("mischief", {"how": how}) for how in (*ways, "claims")), *wrong), say("I see.")
+    )
+    conversation = conversations.create(tools=[MISCHIEF], agent={"tool_concurrency_limit": limit})
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    called = [event["tool_call_id"] for event in of_kind(conversation, "ActionEvent")]
+    errors = {event["tool_call_id"]: event["error"] for event in of_kind(conversation, "AgentErrorEvent")}
+    answered = [event["tool_call_id"] for event in of_kind(conversation, "ObservationEvent")]
+    assert conversation.status == "finished"
+    assert sorted([*errors, *answered]) == sorted(called)
+    assert answered == [called[4]]
+    for call, words in zip(called[:4], ways.values(), strict=True):
+        assert words in errors[call]
+    assert "`canary`: is not a parameter" in errors[called[5]]
+    assert "not a JSON object" in errors[called[6]]
+    assert "not found. Available: ['mischief', 'finish', 'think']" in errors[called[7]]
+    sent = [m["tool_call_id"] for m in scripted_llm.requests[1].messages if m["role"] == "tool"]
+    assert sent == called

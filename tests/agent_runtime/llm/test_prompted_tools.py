@@ -1,0 +1,178 @@
+"""Models without tool calls of their own."""
+
+import json
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_runtime.llm import prompted_tools
+from agent_runtime.llm.messages import Prompt, Reply, Usage
+from tests.agent_runtime.conversation.conftest import Conversations, Watch, kinds_of, of_kind, user
+from tests.support.scripted_llm import ScriptedLLM, say, text_of
+
+PROMPTED = {"native_tool_calling": False}
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "edit",
+        "description": "Edits.",
+        "parameters": {
+            "type": "object",
+            "required": ["path"],
+            "properties": {
+                "path": {"type": "string", "description": "Which file."},
+                "line": {"type": "integer"},
+                "all": {"type": "boolean"},
+                "range": {"type": "array"},
+                "mode": {"type": "string", "enum": ["a", "b"]},
+            },
+        },
+    },
+}
+
+
+def read(text: str, *, was_cut: bool = False) -> list[tuple[str, Any]]:
+    reply = prompted_tools.read(Reply("r", text, "", (), Usage(), was_cut=was_cut), [TOOL])
+    return [(call.name, orjson.loads(call.arguments)) for call in reply.tool_calls]
+
+
+async def test_a_task_goes_through_a_tool_to_its_finish(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(
+        say("Let me look.\n<function=terminal>\n<parameter=command>echo he''llo</parameter>\n"),
+        say("<function=finish><parameter=message>All done.</parameter></function>"),
+    )
+    conversation = conversations.create(llm=PROMPTED)
+    watch = Watch(conversation)
+    conversation.send(user("Say hello."))
+
+    await conversation.run()
+
+    assert kinds_of(conversation)[2:] == ["ActionEvent", "ObservationEvent"] * 2
+    assert conversation.state.final_response == "All done."
+    assert of_kind(conversation, "ActionEvent")[0]["thought"][0]["text"] == "Let me look."
+    first, second = scripted_llm.requests
+    assert "tools" not in first.body
+    assert first.body["stop"] == ["</function"]
+    assert "## terminal" in text_of(first.messages[0])
+    assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "user"]
+    assert second.messages[2]["content"].endswith("</function>")
+    assert second.messages[3]["content"].startswith("EXECUTION RESULT of [terminal]:\nhello")
+    shown = [f["content"] for f in watch.of_type("delta") if f["attempt"] == 1 and f["kind"] == "text"]
+    assert "".join(shown).startswith("Let me look.\n")
+    assert "<function" not in "".join(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<function=edit><parameter=path>/a</parameter></function>", [("edit", {"path": "/a"})]),
+        ("<function=edit>\n<parameter=path>/a</parameter>", [("edit", {"path": "/a"})]),
+        ("<function=edit>\n<parameter=path>/a\n<parameter=line>3", [("edit", {"path": "/a", "line": 3})]),
+        ('<function name="edit"><parameter name="path">/a</parameter>', [("edit", {"path": "/a"})]),
+        ('<function="edit"\n<parameter="path">/a</parameter></function>', [("edit", {"path": "/a"})]),
+        ("<function=edit><parameter=all>True</parameter></function>", [("edit", {"all": True})]),
+        ("<function=edit><parameter=range>[1, 2]</parameter></function>", [("edit", {"range": [1, 2]})]),
+        ("<function=edit><parameter=range>[1, 2,]</parameter></function>", [("edit", {"range": [1, 2]})]),
+        ("<function=edit><parameter=line>three</parameter></function>", [("edit", {"line": "three"})]),
+        ("<function=edit><parameter=path>\na\n  b\n</parameter></function>", [("edit", {"path": "a\n  b"})]),
+        ("<function=edit>", [("edit", {})]),
+        ('<function=edit>{"path": "/a"}</function>', [("edit", {"path": "/a"})]),
+        ("<function=a></function> <function=b></function>", [("a", {}), ("b", {})]),
+        ("<function=edit><parameter=path></x></parameter></function>", [("edit", {"path": "</x>"})]),
+        ("Just words, x < function.", []),
+    ],
+)
+def test_calls_are_read_also_when_half_broken(text: str, expected: object):
+    assert read(text) == expected
+
+
+def test_a_value_that_was_cut_off_is_not_taken_for_whole():
+    text = "<function=edit><parameter=path>/a</parameter><parameter=mode>half of"
+    (call,) = prompted_tools.read(Reply("r", text, "", (), Usage(), was_cut=True), [TOOL]).tool_calls
+
+    with pytest.raises(orjson.JSONDecodeError):
+        orjson.loads(call.arguments)
+
+
+async def test_what_was_cut_off_is_answered_not_run(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.script(
+        say("<function=terminal><parameter=command>touch half", finish_reason="length"), say("I see.")
+    )
+    conversation = conversations.create(llm=PROMPTED)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert "cut off" in of_kind(conversation, "AgentErrorEvent")[0]["error"]
+    assert "cut off" in text_of(scripted_llm.requests[1].messages[-1])
+    assert not (conversations.workspace / "half").exists()
+
+
+async def test_a_question_beside_the_work_shows_its_calls_as_text(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    call = {"id": "1", "type": "function", "function": {"name": "edit", "arguments": "{}"}}
+    messages = [
+        {"role": "system", "content": "Work."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "ok"},
+        {"role": "user", "content": "How far are you?"},
+    ]
+    scripted_llm.script(say("Nearly done: <function=edit> is left."))
+    llm = conversations.create(llm=PROMPTED).agent.llm
+
+    reply = await conversations.client.complete(llm, Prompt(messages=[orjson.dumps(m) for m in messages]))
+
+    assert reply.tool_calls == ()
+    assert "stop" not in scripted_llm.requests[0].body
+    assert scripted_llm.requests[0].messages[0] == {"role": "system", "content": "Work."}
+    assert [m["role"] for m in scripted_llm.requests[0].messages[1:]] == ["assistant", "user"]
+
+
+def test_what_is_written_is_read_again():
+    call = {
+        "id": "1",
+        "function": {"name": "edit", "arguments": '{"path": "a\\nb", "line": 3, "range": [1]}'},
+    }
+    messages = [{"role": "assistant", "content": "Hm.", "tool_calls": [call]}]
+    prompt = Prompt(messages=[orjson.dumps(m) for m in messages], tools=[TOOL])
+
+    written = json.loads(prompted_tools.written_out(prompt).messages[1])["content"]
+
+    assert read(written) == [("edit", {"path": "a\nb", "line": 3, "range": [1]})]
+
+
+MARKUP = [
+    "<function=",
+    "edit",
+    ">",
+    "</function>",
+    "<parameter=",
+    "path",
+    "line",
+    "</parameter>",
+    "<",
+    "\n",
+    '"',
+]
+
+
+@settings(max_examples=3000, deadline=None)
+@given(st.lists(st.sampled_from(MARKUP) | st.text(max_size=8), max_size=14), st.booleans())
+def test_no_markup_does_harm(pieces: list[str], was_cut: bool):
+    text = "".join(pieces).encode("utf-8", "replace").decode()
+    shown: list[str] = []
+    take = prompted_tools.until_call(lambda _, content: shown.append(content))
+    for piece in text:
+        take("text", piece)
+
+    reply = prompted_tools.read(Reply("r", text, "", (), Usage(), was_cut=was_cut), [TOOL])
+
+    assert text.startswith("".join(shown))
+    assert "<function" not in "".join(shown)
+    assert all(isinstance(call.arguments, str) for call in reply.tool_calls)
