@@ -56,8 +56,9 @@ api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI document 
 	$(BIN)/python -m app_server.openapi > docs/openapi/app_server.json
 	$(NPM) run generate
 
-bench: $(VENV)/.product ## Measure the start of both servers (min / median / max)
-	$(BIN)/python benchmarks/startup.py
+bench: $(VENV)/.dev ## Measure the start of both servers (min / median / max) and a run of 2,000 steps
+	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.long_run
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock pyproject.toml

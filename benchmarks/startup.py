@@ -1,6 +1,6 @@
 """How much it takes until each server answers /health: CPU seconds, wall seconds, resident memory.
 
-    .venv/bin/python benchmarks/startup.py [RUNS]
+    .venv/bin/python -m benchmarks.startup [RUNS]
 
 The first run is left out: it compiles, migrates and fills the page cache.
 """

@@ -1,10 +1,9 @@
-"""What a long conversation costs: `python -m tests.benchmarks.long_run [STEPS]`, 2,000 steps by default.
+"""What a long conversation costs: `python -m benchmarks.long_run [STEPS]`, 2,000 steps by default.
 
 The model is scripted and local, so that all time but its own is the runtime's. Prints, per quarter of the
 run, CPU milliseconds per step (of the whole process, the scripted model's share included) and messages per
 prompt; then how long the conversation takes to open, from its snapshot and from its whole log.
 """
-# ruff: noqa: T201 (a command prints)
 
 import asyncio
 import sys
