@@ -38,6 +38,10 @@ def _browser() -> str | None:
     return None if shutil.which(CHROMIUM) else f"needs Chromium at {CHROMIUM} (apt-get install chromium)"
 
 
+def _ripgrep() -> str | None:
+    return None if shutil.which("rg") else "needs ripgrep (apt-get install ripgrep)"
+
+
 def _postgres() -> str | None:
     return None if os.environ.get("SLIPWAY_TEST_POSTGRES_URL") else "needs SLIPWAY_TEST_POSTGRES_URL"
 
@@ -51,4 +55,5 @@ _MISSING: dict[str, Callable[[], str | None]] = {
     "browser": _browser,
     "postgres": _postgres,
     "redis": _redis,
+    "ripgrep": _ripgrep,
 }
