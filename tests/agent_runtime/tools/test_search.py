@@ -259,7 +259,7 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.skipif(find._ripgrep() is None, reason="ripgrep is not installed here")
+@pytest.mark.ripgrep
 @pytest.mark.parametrize("seed", range(60))
 def test_our_own_listing_is_ripgreps_on_random_trees(tmp_path: Path, seed: int):
     choose = random.Random(seed)  # noqa: S311
