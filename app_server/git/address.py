@@ -14,8 +14,9 @@ _HOSTS = {
     "forgejo": "codeberg.org",
 }
 _SHORT = re.compile(r"^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+$")
-_SCP = re.compile(r"^(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9.-]+:(?!//)[^\s]+$")
-_SCHEMES = frozenset(("file", "git", "http", "https", "ssh"))
+# "name::address" would name a program of git's own to run; a leading dash, an option of ssh.
+_SCP = re.compile(r"^(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9.][A-Za-z0-9.-]*:(?!//|:)\S+$")
+_SCHEMES = frozenset(("git", "http", "https", "ssh"))
 
 
 class InvalidRepository(AppError):
@@ -48,7 +49,7 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
     """
     if any(ord(character) < 33 for character in repository.strip()) and "/" not in repository[:1]:
         raise _unreadable()
-    if repository.startswith(("/", "~", ".", "file:")):
+    if repository.lower().startswith(("/", "~", ".", "file:")):
         return _local(repository)
     if "://" in repository:
         return _url(repository)
@@ -60,7 +61,7 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
             )
         url = f"https://{host}/{repository.removesuffix('.git')}.git"
         return Address(url, url, _name(repository))
-    if _SCP.match(repository) and not repository.startswith("-"):
+    if _SCP.match(repository):
         return Address(repository, repository, _name(repository))
     raise _unreadable()
 
@@ -77,12 +78,12 @@ def check_exists(address: Address) -> None:
 
 def without_credentials(text: str) -> str:
     """`text` with the user part of every URL in it taken out."""
-    return re.sub(r"(?<=://)[^/\s@]+@", "", text)
+    return re.sub(r"(?<=://)[^/\s]+@", "", text)
 
 
 def _local(repository: str) -> Address:
     raw = repository
-    if repository.startswith("file:"):
+    if repository.lower().startswith("file:"):
         parts = urlsplit(repository)
         if parts.netloc not in {"", "localhost"}:
             raise _unreadable()
@@ -101,7 +102,9 @@ def _url(repository: str) -> Address:
         host, port = parts.hostname, parts.port
     except ValueError:
         raise _unreadable() from None
-    if parts.scheme.lower() not in _SCHEMES or not host or host.startswith("-") or not parts.path.strip("/"):
+    if parts.scheme not in _SCHEMES or not host or not parts.path.strip("/"):
+        raise _unreadable()
+    if host.startswith("-") or (parts.username or "").startswith("-"):
         raise _unreadable()
     netloc = f"[{host}]" if ":" in host else host
     netloc += f":{port}" if port else ""

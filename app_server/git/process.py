@@ -119,6 +119,8 @@ def _environment(home: Path) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_TERMINAL_PROMPT": "0",
+        # A repository on this machine must not have missing parts fetched by a program that it names.
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_ASKPASS": "true",
         "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
         "GIT_SSH_COMMAND": _SSH,

@@ -14,6 +14,7 @@ from app_server.git.process import GitTimeout, run_git
 _BUNDLE_TIMEOUT_SECONDS = 600.0
 _QUERY_TIMEOUT_SECONDS = 30.0
 _MAX_NAMED_BRANCHES = 20
+_BRANCHES = "refs/heads/"
 _ABSENT = (
     "repository not found",
     "does not exist",
@@ -47,14 +48,13 @@ async def pack(
     """
     clone = directory / "clone.git"
     await _clone(address, clone, timeout_seconds, report)
-    branches = await _lines(clone, "for-each-ref", "--format=%(refname:short)", "refs/heads")
-    if branch is not None and branch not in branches:
-        raise _branch_not_found(address, branch, branches)
+    if branch is not None and not await _has_branch(clone, branch):
+        raise _branch_not_found(address, branch, await _first_branches(clone))
     if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
         return PackedRepository(None, branch or await _head(clone) or "main")
     bundle = directory / "repository.bundle"
     await _bundle(clone, bundle)
-    return PackedRepository(bundle, branch or await _default_branch(clone, branches))
+    return PackedRepository(bundle, branch or await _default_branch(clone))
 
 
 async def _clone(
@@ -117,19 +117,41 @@ async def _bundle(clone: Path, bundle: Path) -> None:
         )
 
 
-async def _default_branch(clone: Path, branches: list[str]) -> str | None:
+async def _default_branch(clone: Path) -> str | None:
     """What HEAD names; when that has no commit, the likeliest other; None for a detached HEAD."""
     head = await _head(clone)
-    if head is None or head in branches:
-        return head
-    return next((name for name in ("main", "master", *branches) if name in branches), None)
+    if head is None:
+        return None
+    for name in (head, "main", "master"):
+        if await _has_branch(clone, name):
+            return name
+    return next(iter(await _first_branches(clone)), head)
+
+
+async def _has_branch(clone: Path, name: str) -> bool:
+    # Asked by its whole name: abbreviations mean something else where a tag is called the same.
+    result = await run_git(
+        "show-ref",
+        "--verify",
+        "--quiet",
+        f"{_BRANCHES}{name}",
+        directory=clone,
+        timeout_seconds=_QUERY_TIMEOUT_SECONDS,
+    )
+    return result.exit_code == 0
+
+
+async def _first_branches(clone: Path) -> list[str]:
+    """One more than are ever named to a user, in alphabetical order."""
+    count = f"--count={_MAX_NAMED_BRANCHES + 1}"
+    return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)
 
 
 async def _head(clone: Path) -> str | None:
     result = await run_git(
-        "symbolic-ref", "--short", "--quiet", "HEAD", directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS
+        "symbolic-ref", "--quiet", "HEAD", directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS
     )
-    return result.output.strip() or None if result.exit_code == 0 else None
+    return result.output.strip().removeprefix(_BRANCHES) or None if result.exit_code == 0 else None
 
 
 async def _lines(clone: Path, *arguments: str) -> list[str]:
@@ -162,9 +184,8 @@ def _clone_failed(address: Address, output: str) -> StartFailure:
 
 
 def _branch_not_found(address: Address, branch: str, branches: list[str]) -> StartFailure:
-    named = ", ".join(sorted(branches)[:_MAX_NAMED_BRANCHES]) or "none"
-    more = len(branches) - _MAX_NAMED_BRANCHES
-    others = f" and {more} more" if more > 0 else ""
+    named = ", ".join(branches[:_MAX_NAMED_BRANCHES]) or "none"
+    others = " and more" if len(branches) > _MAX_NAMED_BRANCHES else ""
     return StartFailure(
         "branch_not_found",
         f"{address.public_url} has no branch {branch!r}. Its branches: {named}{others}.",

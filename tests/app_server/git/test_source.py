@@ -2,12 +2,13 @@
 
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from app_server.errors import StartFailure
-from app_server.git.address import InvalidRepository, parse_address
+from app_server.git.address import InvalidRepository, parse_address, without_credentials
 from app_server.git.source import pack
 
 
@@ -45,12 +46,82 @@ def test_a_repository_is_read_as_its_user_means_it(repository: str, public_url: 
         "~/x",
         "file://other/x",
         "ssh://-oProxyCommand=id/x",
+        "ssh://-oProxyCommand=id@host/x",
+        "x@-oProxyCommand:path",
+        "ext::touch%20/tmp/ran",
+        "fd::17",
+        "FILE://tmp/x",
         "/a\x00b",
     ],
 )
 def test_what_cannot_be_meant_is_refused(repository: str) -> None:
     with pytest.raises(InvalidRepository):
         parse_address(repository)
+
+
+def test_a_path_of_this_machine_is_known_in_any_spelling() -> None:
+    for spelling in ("FILE:///srv/x", "File://localhost/srv/x", "file:/srv/x"):
+        assert parse_address(spelling).local_path == Path("/srv/x")
+
+
+def test_a_password_with_an_at_sign_is_taken_out_whole() -> None:
+    said = "fatal: unable to access 'https://me:p@ss@git.example.org/a/b': see https://example.org/help"
+    assert without_credentials(said) == (
+        "fatal: unable to access 'https://git.example.org/a/b': see https://example.org/help"
+    )
+
+
+async def test_any_of_many_branches_is_found_and_the_default_one_is_kept(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    make_repository(source)
+    names = ["early", *(f"release/{number:04}-{'x' * 30}" for number in range(400))]
+    updates = "".join(f"create refs/heads/{name} HEAD\n" for name in names)
+    git(source, "update-ref", "--stdin", stdin=updates)
+
+    assert (await packed_branch(source, None)) == "main"
+    assert (await packed_branch(source, "early")) == "early"
+    with pytest.raises(StartFailure) as failure:
+        await packed_branch(source, "missing")
+    assert "early, main, release/0000" in failure.value.cause
+    assert failure.value.cause.endswith(" and more.")
+
+
+async def test_a_tag_of_the_same_name_does_not_hide_a_branch(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    make_repository(source)
+    git(source, "tag", "main")
+
+    assert (await packed_branch(source, "main")) == "main"
+    assert (await packed_branch(source, None)) == "main"
+
+
+@pytest.mark.parametrize("branch", ["--all", "-x", "../heads/main", "main\n", "main^{tree}", "HEAD", "*"])
+async def test_only_the_name_of_a_branch_names_one(tmp_path: Path, branch: str) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    make_repository(source)
+    with pytest.raises(StartFailure) as failure:
+        await packed_branch(source, branch)
+    assert failure.value.code == "branch_not_found"
+
+
+async def test_hooks_and_settings_of_the_repository_do_not_run(tmp_path: Path) -> None:
+    source, ran = tmp_path / "source", tmp_path / "ran"
+    source.mkdir()
+    make_repository(source)
+    run = f"touch {ran}"
+    for setting in ("core.fsmonitor", "core.sshCommand", "core.pager", "core.alternateRefsCommand"):
+        git(source, "config", setting, run)
+    for setting in ("uploadpack.packObjectsHook", "remote.origin.uploadpack", "remote.origin.vcs"):
+        git(source, "config", setting, run)
+    for hook in ("post-checkout", "pre-push", "reference-transaction", "post-index-change"):
+        (source / ".git" / "hooks" / hook).write_text(f"#!/bin/sh\n{run}\n")
+        (source / ".git" / "hooks" / hook).chmod(0o755)
+
+    assert (await packed_branch(source, None)) == "main"
+    assert not ran.exists()
 
 
 async def test_hooks_and_settings_of_this_machine_do_not_run(
@@ -82,7 +153,23 @@ async def test_a_server_that_stays_silent_is_given_up(tmp_path: Path) -> None:
     assert "SLIPWAY_CLONE_TIMEOUT_SECONDS" in failure.value.fix
 
 
+async def packed_branch(source: Path, branch: str | None) -> str | None:
+    with tempfile.TemporaryDirectory(dir=source.parent) as scratch:
+        packed = await pack(
+            parse_address(str(source)),
+            branch,
+            directory=Path(scratch),
+            timeout_seconds=30,
+            report=lambda _line: None,
+        )
+    return packed.branch
+
+
 def make_repository(path: Path) -> None:
+    git(path, "init", "-q", "-b", "main")
+    git(path, "commit", "-q", "--allow-empty", "-m", "Begin")
+
+
+def git(path: Path, *arguments: str, stdin: str = "") -> None:
     identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-    for arguments in (("init", "-q", "-b", "main"), ("commit", "-q", "--allow-empty", "-m", "Begin")):
-        subprocess.run(["git", *identity, *arguments], cwd=path, check=True)
+    subprocess.run(["git", *identity, *arguments], cwd=path, input=stdin, text=True, check=True)
