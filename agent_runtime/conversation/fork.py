@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from agent_runtime.conversation.conversation import Conversation, EventNotFoundError
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.errors import EventNotFoundError
 from agent_runtime.conversation.log import EventLog, LogInUseError, Record, read_branch
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent

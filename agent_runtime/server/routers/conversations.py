@@ -5,7 +5,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response, status
 
-from agent_runtime.conversation.conversation import AlreadyRunningError, Conversation
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.registry import Registry

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, status
 
 from agent_runtime.conversation.ask import ask
-from agent_runtime.conversation.conversation import (
+from agent_runtime.conversation.errors import (
     AlreadyRunningError,
     EventNotFoundError,
     NoCondenserError,

@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from agent_runtime.conversation.conversation import AlreadyRunningError, Conversation, EventNotFoundError
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.errors import AlreadyRunningError, EventNotFoundError
 from agent_runtime.conversation.fork import fork
 from agent_runtime.wire import ForkRequest
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, events_of, kinds_of, of_kind, user

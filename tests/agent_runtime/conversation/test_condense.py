@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_runtime.conversation.conversation import NoCondenserError, NothingToCondenseError
+from agent_runtime.conversation.errors import NoCondenserError, NothingToCondenseError
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
     events_of,

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from agent_runtime.conversation.conversation import AlreadyRunningError
+from agent_runtime.conversation.errors import AlreadyRunningError
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
     Watch,

@@ -1,0 +1,38 @@
+"""Work beside a conversation's runs: nobody waits for its result, and the runs do not depend on it."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+from uuid import UUID
+
+logger = logging.getLogger(__name__)
+
+
+class Aside:
+    """Owns the tasks. `close` ends them."""
+
+    def __init__(self, conversation_id: UUID) -> None:
+        self._conversation_id = conversation_id
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """The task, already on its way. It never fails: what goes wrong is logged."""
+        task = asyncio.create_task(self._logged(work), name=f"{name} {self._conversation_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _logged(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            logger.exception(
+                "work beside the runs failed", extra={"conversation_id": str(self._conversation_id)}
+            )

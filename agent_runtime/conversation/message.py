@@ -1,0 +1,27 @@
+"""A user's message on its way into the log."""
+
+from collections.abc import Collection
+
+from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_knowledge, triggered
+from agent_runtime.events.content import TextContent
+from agent_runtime.events.message import Message, MessageEvent
+
+
+def message_event(
+    message: Message,
+    message_id: str | None,
+    project: ProjectContext,
+    context: AgentContext | None,
+    *,
+    known_skills: Collection[str],
+) -> MessageEvent:
+    """The message, with what its words bring up. known_skills: what came up before is not told again."""
+    given_id = {} if message_id is None else {"id": message_id}
+    found = triggered(project.skills, message.text, known=known_skills)
+    suffix = (context or NO_CONTEXT).user_message_suffix
+    return MessageEvent(
+        llm_message=message,
+        activated_skills=[skill.name for skill, _ in found],
+        extended_content=[*render_knowledge(found), *([TextContent(text=suffix)] if suffix else [])],
+        **given_id,
+    )

@@ -1,0 +1,72 @@
+"""The task in which a conversation runs: one at a time."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+from uuid import UUID
+
+from agent_runtime.conversation.errors import AlreadyRunningError
+
+logger = logging.getLogger(__name__)
+
+INTERRUPT_GRACE_SECONDS = 10
+
+
+class RunTask:
+    """Owns the task. on_end: called when a run has come to its own end, and none is going on any more."""
+
+    def __init__(self, conversation_id: UUID, on_end: Callable[[], None]) -> None:
+        self._conversation_id = conversation_id
+        self._on_end = on_end
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """AlreadyRunningError when a run is going on."""
+        if self.is_running:
+            raise AlreadyRunningError
+        self._task = asyncio.create_task(self._run(work), name=f"run {self._conversation_id}")
+
+    async def wait(self) -> None:
+        """Returns when no run is going on."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def cancel(self) -> None:
+        """Stops the run; the log stays as it is. One that will not stop is left alone after a while."""
+        task = self._task
+        if task is None or task.done():
+            return
+        task.cancel()
+        _, late = await asyncio.wait([task], timeout=INTERRUPT_GRACE_SECONDS)
+        if late:
+            logger.warning("a run does not stop", extra={"conversation_id": str(self._conversation_id)})
+
+    async def interrupt(self) -> bool:
+        """Stops the run. True for the one caller who is to write that down.
+
+        False if there was none, if it came to its own end in this moment, or if somebody else stopped it.
+        """
+        task = self._task
+        if task is None or task.done():
+            return False
+        await self.cancel()
+        if self._task is not task:
+            return False
+        self._task = task if not task.done() else None
+        return True
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await work()
+        except Exception:
+            # Not even the failure could be written down, as on a full disk.
+            logger.exception(
+                "a run ended without a record", extra={"conversation_id": str(self._conversation_id)}
+            )
+        self._task = None
+        self._on_end()

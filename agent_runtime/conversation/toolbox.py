@@ -1,0 +1,17 @@
+"""The tools of one conversation."""
+
+from pathlib import Path
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.tools.invoke_skill import InvokeSkillTool
+from agent_runtime.tools.registry import create_tools
+from agent_runtime.tools.tool import AnyTool, ToolContext
+
+
+def make_tools(spec: Spec, agent: Agent, state_dir: Path) -> dict[str, AnyTool]:
+    """The agent's, and the one that reads skills if there are any to read. ToolNotFoundError."""
+    context = ToolContext(working_dir=spec.working_dir, state_dir=state_dir)
+    tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
+    skills = {skill.name: skill for skill in spec.project.of_type("agentskills")}
+    return {**tools, **({InvokeSkillTool.name: InvokeSkillTool(skills)} if skills else {})}

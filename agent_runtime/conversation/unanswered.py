@@ -1,0 +1,30 @@
+"""Calls without a result: which of them can have begun, and what answers those whose own never comes."""
+
+from collections.abc import Mapping, Sequence
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.agent.execute import interrupted, ready
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.observation import AgentErrorEvent
+from agent_runtime.tools.tool import AnyTool
+
+
+def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
+    """Those that cannot simply be run after a crash: all, unless those that can have begun only read."""
+    begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
+    is_harmless = all(tool is not None and tool.annotations.readOnlyHint for tool in begun)
+    return () if is_harmless else pending
+
+
+def give_up(
+    pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
+) -> list[AgentErrorEvent]:
+    """An answer to each. by: what ended them, as in "by the user"."""
+    begun = {action.id for action in _begun(pending, agent, tools)}
+    return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]
+
+
+def _begun(
+    pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]
+) -> Sequence[ActionEvent]:
+    return pending[:1] if agent.tool_concurrency_limit == 1 else ready(pending, tools)
