@@ -2,8 +2,10 @@
 
 import asyncio
 import fcntl
+import signal
 import struct
 import termios
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,9 +38,14 @@ readonly -f __slipway_report __slipway_begin
 """
 
 
+# Those that a terminal sends, for what is typed or when it goes away.
+_TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
+
+
 async def spawn(
     terminal: str, rc: Path, working_dir: Path, environment: Mapping[str, str]
 ) -> asyncio.subprocess.Process:
+    _let_commands_be_interrupted()
     # The leader of a session without a terminal gets the first one it opens as its controlling terminal, so
     # the shell opens it itself: no code of ours has to run between fork and exec.
     launch = 'exec "$0" --noprofile --noediting --rcfile "$1" -i <"$2" >"$2" 2>&1'
@@ -56,6 +63,19 @@ async def spawn(
         env={**environment, "TERM": "xterm-256color"},
         start_new_session=True,
     )
+
+
+def _let_commands_be_interrupted() -> None:
+    """Keeps an ignored signal from being ignored by every command too, where Ctrl-C would do nothing.
+
+    Started in the background or by nohup, this process ignores some. That is inherited over exec, and no
+    shell can undo it; a handler that does nothing is as good for us, and is not inherited.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return  # only the main thread may set handlers
+    for number in _TERMINAL_SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 def set_modes(terminal: int) -> None:

@@ -3,9 +3,10 @@
 import asyncio
 import os
 import shutil
+import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,23 @@ async def test_keys_reach_the_running_command(run: Run, command, key, exit_code)
     assert (await run(command)).exit_code == -1
     assert (await run(key, is_input=True)).exit_code == exit_code
     assert (await run("echo next")).text.splitlines()[-1] == "next"
+
+
+@pytest.fixture
+def started_in_the_background() -> Iterator[None]:
+    """What `nohup … &` leaves a server with."""
+    ignored = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("started_in_the_background")
+@pytest.mark.parametrize(("key", "exit_code"), [("C-c", 130), ("C-\\", 131)])
+async def test_keys_reach_commands_of_a_server_that_was_started_in_the_background(run: Run, key, exit_code):
+    assert (await run("sleep 60")).exit_code == -1
+    assert (await run(key, is_input=True)).exit_code == exit_code
 
 
 async def test_arrow_keys_arrive_as_their_sequences(run: Run):
