@@ -1,6 +1,7 @@
 """Runs the app server: both listeners in one event loop, from a free port to a clean end."""
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from fastapi import FastAPI
 
 from app_server.config import Config
 from app_server.database import Database
+from app_server.errors import ConfigurationError
 from app_server.main import State, WithState, create_app, create_inner_app, lifespan
 from app_server.sandboxes.backend import SandboxKind
 from app_server.sign_in.service import create_link
@@ -30,10 +32,14 @@ class PortTaken(Exception):
 
 
 async def serve(config: Config, announce: Announce) -> None:
-    """Serves until SIGINT or SIGTERM. Raises PortTaken before anything is touched."""
+    """Serves until SIGINT or SIGTERM.
+
+    Raises PortTaken before anything is touched, and ConfigurationError when the home is another server's.
+    """
     async with AsyncExitStack() as stack:
         public_sockets = _listen(_public_addresses(config), config.port, "port", stack)
         inner_sockets = _listen(["127.0.0.1"], config.inner_port, "inner-port", stack)
+        stack.enter_context(_home_of_our_own(config.home))
         state = await stack.enter_async_context(lifespan(config))
         further = [
             address for address in state["sandboxes"].inner_addresses() if not address.startswith("127.")
@@ -154,6 +160,22 @@ def _explanation(error: OSError, address: str, port: int, option: str) -> str:
     return (
         f"Cannot listen on {address}, port {port}: {error.strerror}. Change it with --host or SLIPWAY_HOST."
     )
+
+
+@contextmanager
+def _home_of_our_own(home: Path) -> Iterator[None]:
+    """Two servers on one home would start every sandbox twice, each in the other's way."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (home / "server.lock").open("w") as file:
+        try:
+            # The system gives it back however this process ends.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigurationError(
+                f"Another Slipway server uses {home}: stop it, or choose another directory with --home or "
+                "SLIPWAY_HOME."
+            ) from None
+        yield
 
 
 @contextmanager

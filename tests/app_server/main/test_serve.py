@@ -153,6 +153,18 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path, option: str) -> None:
     assert not (tmp_path / "home").exists()
 
 
+def test_a_home_has_one_server(server: Server) -> None:
+    ports = ("--port", str(free_port()), "--inner-port", str(free_port()))
+    process = slipway(server.home, "serve", *ports)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert output == ""
+    assert len(errors.strip().splitlines()) == 1
+    assert str(server.home) in errors
+    assert "SLIPWAY_HOME" in errors
+    assert json.loads((server.home / "server.json").read_text())["pid"] == server.process.pid
+
+
 def test_a_wrong_variable_is_one_sentence(tmp_path: Path) -> None:
     process = slipway(tmp_path / "home", "serve", "--port", "99999")
     _, errors = process.communicate(timeout=30)
