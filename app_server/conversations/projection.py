@@ -6,6 +6,10 @@ from typing import Any
 
 MAX_TITLE_CHARACTERS = 80
 
+# Of a text that may be huge, a title is looked for in the beginning.
+_READ_CHARACTERS = 10_000
+_MAX_AMOUNT = 10**15
+_MAX_WORD_CHARACTERS = 200
 _STATUSES = frozenset(
     ("idle", "running", "paused", "waiting_for_confirmation", "finished", "error", "stuck", "deleting")
 )
@@ -47,8 +51,8 @@ def title_of(content: Any) -> str | None:
     texts = [
         part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
-    lines = [" ".join(_printable(line).split()) for text in texts for line in text.splitlines()]
-    first = next((line for line in lines if line), None)
+    lines = (line for text in texts for line in text[:_READ_CHARACTERS].splitlines())
+    first = next((line for each in lines if (line := " ".join(_printable(each).split()))), None)
     if first is None or len(first) <= MAX_TITLE_CHARACTERS:
         return first
     return first[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"
@@ -79,22 +83,29 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
     tokens = [part.get("accumulated_token_usage") for part in parts]
     main_tokens = agent.get("accumulated_token_usage")
     usage = {
-        "model": "",
-        "context_window": 0,
-        "per_turn_token": 0,
-        "response_id": "",
-        **(main_tokens if isinstance(main_tokens, Mapping) else {}),
+        "model": _word(main_tokens, "model"),
+        "context_window": _number(main_tokens, "context_window"),
+        "per_turn_token": _number(main_tokens, "per_turn_token"),
+        "response_id": _word(main_tokens, "response_id"),
         **{name: sum(_number(part, name) for part in tokens) for name in _SUMMED_TOKENS},
     }
     metrics = {
-        "model_name": str(agent.get("model_name") or "default"),
+        "model_name": _word(agent, "model_name") or "default",
         "accumulated_cost": sum(_number(part, "accumulated_cost") for part in parts),
-        "max_budget_per_task": agent.get("max_budget_per_task"),
+        "max_budget_per_task": _number(agent, "max_budget_per_task") or None,
         "accumulated_token_usage": usage,
     }
     return replace(state, metrics=metrics)
 
 
 def _number(part: Any, name: str) -> float | int:
+    """What stands there, if it is an amount that JSON and every reader of it can hold; else 0."""
     value = part.get(name) if isinstance(part, Mapping) else None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0
+    return value if 0 <= value <= _MAX_AMOUNT else 0
+
+
+def _word(part: Any, name: str) -> str:
+    value = part.get(name) if isinstance(part, Mapping) else None
+    return _printable(value[:_MAX_WORD_CHARACTERS]) if isinstance(value, str) else ""

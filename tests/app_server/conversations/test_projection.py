@@ -1,7 +1,9 @@
 """The list entry is a fold of the log: any split folds the same, and no event can break it."""
 
+import time
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +51,48 @@ def test_cost_is_that_of_all_models_and_the_name_that_of_the_agents() -> None:
     assert metrics["accumulated_token_usage"]["context_window"] == 1000
 
 
+@pytest.mark.parametrize(
+    "value",
+    [float("inf"), float("nan"), -1.0, 10**400, True, "1.5", {"a": 1}, [1], None],
+    ids=lambda value: str(value)[:8],
+)
+def test_what_is_no_amount_or_name_is_left_out(value: Any) -> None:
+    tokens = {"prompt_tokens": value, "context_window": value, "model": value, "more": "x" * 1000}
+    strange = {
+        "model_name": value,
+        "accumulated_cost": value,
+        "max_budget_per_task": value,
+        "accumulated_token_usage": tokens,
+    }
+    by_usage = {"agent": strange, "title": {"accumulated_cost": 0.5}}
+
+    metrics = fold(Projection(), 1, update("stats", {"usage_to_metrics": by_usage})).metrics
+
+    assert metrics is not None
+    name = value if isinstance(value, str) else ""
+    assert metrics == {
+        "model_name": name or "default",
+        "accumulated_cost": 0.5,
+        "max_budget_per_task": None,
+        "accumulated_token_usage": {
+            "model": name,
+            "context_window": 0,
+            "per_turn_token": 0,
+            "response_id": "",
+            **dict.fromkeys(
+                (
+                    "prompt_tokens",
+                    "completion_tokens",
+                    "cache_read_tokens",
+                    "cache_write_tokens",
+                    "reasoning_tokens",
+                ),
+                0,
+            ),
+        },
+    }
+
+
 def test_an_unknown_status_changes_nothing() -> None:
     state = fold(Projection(), 1, update("execution_status", "running"))
     assert fold(state, 2, update("execution_status", "dancing")).execution_status == "running"
@@ -57,6 +101,10 @@ def test_an_unknown_status_changes_nothing() -> None:
 def test_a_title_is_the_first_line_that_says_something() -> None:
     assert title_of([{"type": "text", "text": "\n \x00 \n  Mend \t the crane \nsoon"}]) == "Mend the crane"
     assert title_of([{"type": "image", "image_urls": []}]) is None
+    huge = "x" * 80 + "\n" * 20_000_000
+    begun = time.process_time()
+    assert title_of([{"text": huge}]) == "x" * 80
+    assert time.process_time() - begun < 0.1
     long = title_of([{"text": "word " * 100}])
     assert long is not None
     assert len(long) <= 80
