@@ -3,8 +3,16 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import to_json
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticSerializationError, to_json
 
 from app_server.pubsub import Frame
 
@@ -45,15 +53,21 @@ class DurableFrame(BaseModel):
     event: dict[str, Any]
 
     @model_validator(mode="after")
-    def _has_envelope(self) -> "DurableFrame":
+    def _can_be_kept(self) -> "DurableFrame":
         try:
             self._envelope = _Envelope.model_validate(self.event)
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             raise ValueError(f"event.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        try:
+            self._body = to_json(self.event, inf_nan_mode="null").decode()
+        except PydanticSerializationError:
+            # Lone surrogates, or too deep: no reader could be given it either.
+            raise ValueError("event: cannot be written as JSON text") from None
         return self
 
     _envelope: _Envelope
+    _body: str
 
     @property
     def envelope(self) -> _Envelope:
@@ -62,7 +76,7 @@ class DurableFrame(BaseModel):
     @property
     def body(self) -> str:
         """The event as JSON text."""
-        return to_json(self.event, inf_nan_mode="null").decode()
+        return self._body
 
 
 class _ItemFrame(BaseModel):
@@ -95,7 +109,7 @@ class Retry(BaseModel):
     code: str
     detail: str
     model: str
-    wait_seconds: float
+    wait_seconds: FiniteFloat
     next_attempt: int
     max_attempts: int
 

@@ -317,6 +317,14 @@ BAD_REPORTS: list[Any] = [
     b'{"frames":' + b"[" * 5000 + b"]" * 5000 + b"}",
     b'{"frames":[{"type":"durable","seq":1,"event":{"id":"x","kind":"\\u0000","source":"a","timestamp":"2026-01-01T00:00:00"}}]}',
     b'{"frames":[{"type":"durable","seq":1,"event":{"id":"x","kind":"A","source":"a","timestamp":"0001-01-01T00:00:00+14:00"}}]}',
+    json.dumps({"frames": [durable(1, text="\ud800")]}).encode(),
+    json.dumps({"frames": [durable(1, **{"\udfff": 1})]}).encode(),
+    json.dumps({"frames": [durable(1, deep="deep")]})
+    .replace('"deep"}', "[" * 400 + "]" * 400 + "}")
+    .encode(),
+    json.dumps({"frames": [durable(2**63)]}).encode(),
+    json.dumps({"frames": [durable(1, id="../" * 100)]}).encode(),
+    json.dumps({"frames": [durable(1, id="a b")]}).encode(),
 ]
 
 
@@ -335,6 +343,27 @@ async def test_strange_but_legal_events_are_kept_as_they_are(feed: Feed) -> None
 
     page = (await feed.home.client.get(f"/api/v1/conversation/{feed.id}/events/search")).json()
     assert page["items"] == [strange["event"]]
+
+
+async def test_what_a_sandbox_says_of_itself_never_breaks_the_list(feed: Feed) -> None:
+    for seq, cost in enumerate((float("inf"), float("nan"), -(10**400), "much", [[]]), 1):
+        stats = {"usage_to_metrics": {"agent": {"accumulated_cost": cost, "model_name": [cost]}}}
+        body = json.dumps({"frames": [state_update(seq, "stats", stats)]})
+        reply = await feed.inner.post(
+            f"/api/v1/webhooks/events/{feed.id}", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert reply.status_code == 200, reply.text
+    for key, value in (("execution_status", {"running": 1}), ("execution_status", "x" * 9), ("title", 5)):
+        seq += 1
+        assert (await feed.report(state_update(seq, key, value))).status_code == 200
+
+    listed = (await feed.home.client.get(f"{ROOT}/search")).raise_for_status().json()["items"]
+
+    assert [item["last_seq"] for item in listed] == [seq]
+    assert listed[0]["metrics"]["accumulated_cost"] == 0
+    async with feed.watch() as socket:
+        frames = await read_until(socket, type="durable", seq=seq)
+    assert frames[2]["conversation"] == listed[0]
 
 
 async def test_bad_input_is_a_problem_never_a_failure(feed: Feed) -> None:
