@@ -27,7 +27,7 @@ from agent_runtime.conversation.run import condense, run
 from agent_runtime.conversation.run_task import RunTask
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.state import LEAF, State
-from agent_runtime.conversation.toolbox import make_tools
+from agent_runtime.conversation.toolbox import close_tools, make_tools
 from agent_runtime.conversation.unanswered import give_up, lost
 from agent_runtime.events.base import Event
 from agent_runtime.events.condensation import CondensationRequest
@@ -160,7 +160,12 @@ class Conversation:
         return True
 
     def start(self) -> None:
-        """Begins a run in the background. AlreadyRunningError when one is going on."""
+        """Begins a run in the background, or goes on with one that was cut off.
+
+        AlreadyRunningError when one is going on.
+        """
+        if self.state.status is ExecutionStatus.RUNNING:
+            self.recover()
         self._run_task.start(self._run)
 
     async def wait(self) -> None:
@@ -182,7 +187,7 @@ class Conversation:
 
     async def interrupt(self) -> None:
         """Stops a run at once: the model's reply is dropped, a running tool cancelled, each call answered."""
-        if await self._run_task.interrupt():
+        if await self._run_task.interrupt() and not self.is_closed:
             self.emit(InterruptEvent(), *self._give_up("by the user"), status_update(ExecutionStatus.PAUSED))
             self.publish_full_state()
 
@@ -255,8 +260,7 @@ class Conversation:
         await self._run_task.cancel()
         await self._aside.close()
         self._history.save_snapshot()
-        for tool in self.tools.values():
-            await tool.close()
+        await close_tools(self.tools.values())
         self.log.close()
         self.is_closed = True
         self._history.publish(frames.END)

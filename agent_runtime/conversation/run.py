@@ -82,14 +82,14 @@ async def condense(conversation: Running) -> None:
     """Makes the condensation that was asked for. What goes wrong is in the log; raises like `run`."""
     plan = conversation.plan_condensation()
     if plan is not None:
-        status = conversation.state.status
-        conversation.emit(*await _outcome(_condense(conversation, plan, otherwise=status)))
+        conversation.emit(*await _outcome(_condense(conversation, plan)))
 
 
-async def _outcome(work: Awaitable[ExecutionStatus]) -> list[Event]:
-    """How it ended, as events: a new status, after an error if it failed."""
+async def _outcome(work: Awaitable[ExecutionStatus | None]) -> list[Event]:
+    """How it ended, as events: a new status if there is one, after an error if it failed."""
     try:
-        return [status_update(await work)]
+        status = await work
+        return [] if status is None else [status_update(status)]
     except LLMError as error:
         failure = ConversationErrorEvent(
             code=error.code, detail=str(error), classification=error.classification
@@ -208,17 +208,14 @@ def _begin(conversation: Running, running: dict[str, asyncio.Task[ToolResult]]) 
         running[action.id] = asyncio.create_task(call, name=f"{action.tool_name} {action.id}")
 
 
-async def _condense(
-    conversation: Running, plan: Plan, otherwise: ExecutionStatus = ExecutionStatus.RUNNING
-) -> ExecutionStatus:
-    """Has the older events summed up. The result is the status to go on with."""
+async def _condense(conversation: Running, plan: Plan) -> None:
+    """Has the older events summed up."""
     condenser = summarizer(conversation.agent.condenser)
     assert condenser is not None, "there is no plan without a condenser"
     reply = await summarize(plan, condenser, conversation.llm_client)
     stats = add_usage(conversation.state.stats, usage_llm(condenser), reply)
     condensation = plan.to_event(reply.text.strip(), reply.id)
     conversation.emit(condensation, ConversationStateUpdateEvent(key="stats", value=stats))
-    return otherwise
 
 
 async def _ask_or_condense(conversation: Running) -> Turn | None:

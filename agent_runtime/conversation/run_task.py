@@ -41,7 +41,8 @@ class RunTask:
         task = self._task
         if task is None or task.done():
             return
-        task.cancel()
+        if not task.cancelling():  # a second time would cut off the cleaning up
+            task.cancel()
         _, late = await asyncio.wait([task], timeout=INTERRUPT_GRACE_SECONDS)
         if late:
             logger.warning("a run does not stop", extra={"conversation_id": str(self._conversation_id)})

@@ -31,7 +31,7 @@ class State:
 
     status: as last logged. Whether a run is going on is not here: that is a live task, never a stored word.
     pending: the calls without a result, in order.
-    wants_condensation: somebody asked for a condensation and it has not been made yet.
+    wants_condensation: somebody asked for a condensation and it has neither been made nor failed yet.
     title, tags: None as long as those of the creation hold.
     """
 
@@ -112,8 +112,8 @@ def _apply(state: State, event: AnyEvent) -> State:
             state = replace(state, wants_condensation=True)
         case Condensation():
             state = replace(state, wants_condensation=False)
-        case ConversationErrorEvent(code=code) if code == BUDGET_REACHED:
-            state = replace(state, cost_when_stopped=total_cost(state.stats))
+        case ConversationErrorEvent():
+            state = _apply_error(state, event)
         case _:
             pass  # of no consequence for the run
     return state
@@ -141,6 +141,14 @@ def _apply_result(state: State, event: ObservationEvent | AgentErrorEvent | User
     if has_finished and answered is not None and answered.action is not None:
         return replace(state, final_response=str(answered.action.get("message", "")))
     return state
+
+
+def _apply_error(state: State, event: ConversationErrorEvent) -> State:
+    # Or else a condenser that fails would fail every run from now on.
+    state = replace(state, wants_condensation=False)
+    if event.code != BUDGET_REACHED:
+        return state
+    return replace(state, cost_when_stopped=total_cost(state.stats))
 
 
 def _apply_update(state: State, event: ConversationStateUpdateEvent) -> State:

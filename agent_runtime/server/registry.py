@@ -145,7 +145,6 @@ class Registry:
 
     def _resume(self, conversation: Conversation) -> None:
         if conversation.state.status is ExecutionStatus.RUNNING:
-            conversation.recover()
             conversation.start()
 
     def _directory(self, conversation_id: UUID) -> Path:
