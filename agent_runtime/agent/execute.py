@@ -6,6 +6,7 @@ Whatever happens, the model gets an answer it can act on.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.errors import ErrorClassification
@@ -27,6 +28,7 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
     try:
         async with asyncio.timeout(tool.timeout_seconds) as timeout:
             observation = await _run(tool, event.action)
+        wire = _writable(observation.to_wire())
     except asyncio.CancelledError:
         if _is_asked_to_stop():
             raise
@@ -40,7 +42,7 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
     return ObservationEvent(
         tool_name=event.tool_name,
         tool_call_id=event.tool_call_id,
-        observation=observation.to_wire(),
+        observation=wire,
         action_id=event.id,
     )
 
@@ -91,6 +93,19 @@ def _parse(tool: AnyTool, action: Mapping[str, object]) -> Action:
     fields = {name: value for name, value in action.items() if name != "kind"}
     parsed: Action = tool.action_type.model_validate(fields)
     return parsed
+
+
+def _writable(value: Any) -> Any:
+    """The same without what UTF-8 has no bytes for: names of files may hold it, the log cannot."""
+    match value:
+        case str():
+            return value if value.isascii() else value.encode(errors="replace").decode()
+        case list():
+            return [_writable(item) for item in value]
+        case dict():
+            return {name: _writable(item) for name, item in value.items()}
+        case _:
+            return value
 
 
 def _is_asked_to_stop() -> bool:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from pydantic import Field
 
+from agent_runtime.events.content import TextContent
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolContext
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, calls, say
@@ -45,6 +46,10 @@ class MischiefTool(Tool[MischiefAction]):
                 raise TimeoutError("the other side is silent")
             case "cancel":
                 raise asyncio.CancelledError
+            case "say nothing":
+                return None  # type: ignore[return-value]
+            case "say what nobody can write":
+                return MischiefObservation(content=[TextContent(text="\ud800")])
         return MischiefObservation()
 
 
@@ -57,10 +62,14 @@ async def test_every_kind_of_failure_is_an_answer(
         "hang": "did not end within 0.2 seconds",
         "time out": "did not end: the other side is silent",
         "cancel": "something it waited for was cancelled",
+        "say nothing": "failed: AttributeError",
     }
     wrong = (("mischief", {"how": 1, "canary": 2}), ("mischief", "{not json"), ("unheard_of", {}))
     scripted_llm.script(
-        calls(*(("mischief", {"how": how}) for how in (*ways, "claims")), *wrong), say("I see.")
+        calls(
+            *(("mischief", {"how": how}) for how in (*ways, "claims", "say what nobody can write")), *wrong
+        ),
+        say("I see."),
     )
     conversation = conversations.create(tools=[MISCHIEF], agent={"tool_concurrency_limit": limit})
     conversation.send(user("Go."))
@@ -72,11 +81,11 @@ async def test_every_kind_of_failure_is_an_answer(
     answered = [event["tool_call_id"] for event in of_kind(conversation, "ObservationEvent")]
     assert conversation.status == "finished"
     assert sorted([*errors, *answered]) == sorted(called)
-    assert answered == [called[4]]
-    for call, words in zip(called[:4], ways.values(), strict=True):
+    assert answered == called[5:7]
+    for call, words in zip(called[:5], ways.values(), strict=True):
         assert words in errors[call]
-    assert "`canary`: is not a parameter" in errors[called[5]]
-    assert "not a JSON object" in errors[called[6]]
-    assert "not found. Available: ['mischief', 'finish', 'think']" in errors[called[7]]
+    assert "`canary`: is not a parameter" in errors[called[7]]
+    assert "not a JSON object" in errors[called[8]]
+    assert "not found. Available: ['mischief', 'finish', 'think']" in errors[called[9]]
     sent = [m["tool_call_id"] for m in scripted_llm.requests[1].messages if m["role"] == "tool"]
     assert sent == called
