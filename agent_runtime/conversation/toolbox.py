@@ -10,7 +10,6 @@ from agent_runtime.tools.invoke_skill import InvokeSkillTool
 from agent_runtime.tools.registry import create_tools
 from agent_runtime.tools.tool import AnyTool, ToolContext
 
-
 logger = logging.getLogger(__name__)
 
 
