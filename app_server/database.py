@@ -4,6 +4,7 @@ One request is one transaction: `Session` commits before the reply is sent, so a
 answer can rely on it. Nobody else calls `commit()` except workers, which open their own sessions.
 """
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -11,13 +12,19 @@ from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Depends
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import JSONResponse
 from pydantic import PlainSerializer
 from sqlalchemy import JSON, DateTime, Enum, MetaData, TypeDecorator, event
 from sqlalchemy.engine import Connection, Dialect
+from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase
 from starlette.requests import HTTPConnection
+
+from app_server.errors import problem, request_id
+
+logger = logging.getLogger(__name__)
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -117,6 +124,24 @@ async def _get_read_session(connection: HTTPConnection) -> AsyncIterator[AsyncSe
 # scope="function": the commit happens before the reply goes out.
 Session = Annotated[AsyncSession, Depends(_get_session, scope="function")]
 ReadSession = Annotated[AsyncSession, Depends(_get_read_session, scope="function")]
+
+
+def install_database_errors(app: FastAPI) -> None:
+    """Makes a database that cannot work a problem that says so; the request has changed nothing."""
+    app.add_exception_handler(OperationalError, _on_database_error)
+    app.add_exception_handler(InterfaceError, _on_database_error)
+
+
+async def _on_database_error(request: Request, error: Exception) -> JSONResponse:
+    logger.error("the database failed", exc_info=error, extra={"request_id": request_id(request)})
+    return problem(
+        request,
+        status=503,
+        code="database_unavailable",
+        detail="The database cannot do its work at the moment. Nothing was changed.",
+        fix="Look whether the server's disk is full and its database answers, then try again.",
+        headers={"Retry-After": "5"},
+    )
 
 
 def _create_engine(url: str) -> AsyncEngine:

@@ -22,7 +22,7 @@ from app_server.config import Config
 from app_server.conversations import command_routes, event_routes, git_routes, start_task_routes
 from app_server.conversations import router as conversations
 from app_server.conversations.start_worker import StartWorker
-from app_server.database import Database
+from app_server.database import Database, install_database_errors
 from app_server.encryption import load_cipher
 from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
 from app_server.llm_gateway import router as llm_gateway
@@ -118,6 +118,7 @@ def create_app(config: Config) -> FastAPI:
         ],
     )
     install_error_handlers(app)
+    install_database_errors(app)
     for router in _PUBLIC_ROUTERS:
         app.include_router(router)
     install_frontend(app)
@@ -136,6 +137,7 @@ def create_inner_app(config: Config) -> FastAPI:
         middleware=[Middleware(RequestContext), Middleware(BodyLimit, max_bytes=config.max_body_bytes)],
     )
     install_error_handlers(app)
+    install_database_errors(app)
     for router in _INNER_ROUTERS:
         app.include_router(router)
     return app

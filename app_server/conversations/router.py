@@ -167,7 +167,13 @@ async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
     database: Database = request.state.database
     # Its own transaction: the worker must find the task when it is woken.
     async with database.session() as session:
-        task = await service.start(session, request.state.cipher, user, body)
+        task = await service.start(
+            session,
+            request.state.cipher,
+            user,
+            body,
+            max_message_bytes=request.state.config.max_message_bytes,
+        )
     request.state.start_worker.wake()
     return task
 

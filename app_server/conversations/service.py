@@ -93,21 +93,25 @@ async def require(session: AsyncSession, user_id: UUID, conversation_id: UUID) -
     return conversation
 
 
-async def start(session: AsyncSession, cipher: Cipher, user: User, request: StartRequest) -> StartTask:
+async def start(
+    session: AsyncSession, cipher: Cipher, user: User, request: StartRequest, *, max_message_bytes: int
+) -> StartTask:
     """A new conversation and the task that brings it up; the same request id again gives the same task.
 
     Raises NotFound `llm_profile_not_found`, InvalidRepository (422), Forbidden `repository_not_allowed`,
-    Conflict `conversation_id_taken`.
+    PayloadTooLarge, Conflict `conversation_id_taken`.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
+    conversation_id = request.conversation_id or uuid4()
+    message = request.initial_message
+    if message:
+        _check_size(message.to_agent(message.id or conversation_id.hex), max_message_bytes)
     profile = await get_profile(session, user.id, request.llm_profile)
     address = await _checked_address(request, user)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
-    conversation_id = request.conversation_id or uuid4()
-    message = request.initial_message
     session.add(
         Conversation(
             id=conversation_id,
