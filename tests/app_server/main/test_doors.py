@@ -1,0 +1,164 @@
+"""Who may open which door: every route of the API's own description, tried by those who may not."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from sqlalchemy import delete
+
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.start_tasks import new_stages
+from app_server.main import create_app, create_inner_app
+from app_server.users.models import ApiKey, Role, User
+from app_server.users.service import create_api_key, create_user
+from app_server.users.tokens import token_hash
+from tests.app_server.conftest import App, http_client
+from tests.app_server.problems import assert_problem
+
+OPEN = frozenset(
+    (
+        "GET /alive",
+        "GET /health",
+        "GET /ready",
+        "GET /server_info",
+        "GET /api/v1/web-client/config",
+        "POST /api/v1/sign-in/link",
+        "DELETE /api/v1/sign-in/session",
+    )
+)
+"""What needs no sign-in. Whatever is added here must be safe for anybody who reaches the port."""
+
+
+@pytest.fixture
+def routes(app: App) -> list[tuple[str, str]]:
+    """Method and path, placeholders and all."""
+    described = create_app(app.config).openapi()["paths"]
+    return [(method.upper(), path) for path, item in described.items() for method in item]
+
+
+@pytest.fixture
+async def conversation_id(app: App, owner: User) -> UUID:
+    """A conversation of the owner that is READY and whose sandbox has the key `session-key`."""
+    ids = {"id": uuid4(), "user_id": owner.id}
+    await app.state["start_worker"].close()
+    async with app.database.session() as session:
+        session.add(Conversation(**ids, llm_profile="demo", last_seq=0))
+        session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
+        sandbox = await app.state["sandboxes"].create(session, sandbox_id=ids["id"], user_id=owner.id)
+        sandbox.session_key_hash = token_hash("session-key")
+    return ids["id"]
+
+
+@pytest.fixture
+async def member(app: App) -> AsyncIterator[httpx.AsyncClient]:
+    async with app.database.session() as session:
+        user = await create_user(session, name="Somebody", role=Role.MEMBER)
+        _, key = await create_api_key(session, user, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as client:
+        yield client
+
+
+async def test_every_route_but_the_open_ones_needs_a_sign_in(
+    routes: list[tuple[str, str]], anonymous: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    names = {f"{method} {path}" for method, path in routes}
+    assert names > OPEN, "a route that is listed as open does not exist"
+    for method, path in closed(routes):
+        for headers in ({}, {"Authorization": "Bearer session-key"}, {"X-Session-API-Key": "session-key"}):
+            reply = await anonymous.request(method, filled(path, conversation_id), headers=headers, json={})
+            assert_problem(reply, 401, "not_authenticated")
+
+
+async def test_a_foreign_conversation_does_not_exist_on_any_route(
+    routes: list[tuple[str, str]], member: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    named = re.compile(r"\{(conversation|task|sandbox)_id\}")
+    about_one = [(method, path) for method, path in routes if named.search(path)]
+    assert len(about_one) > 10
+    for method, path in about_one:
+        unknown, foreign = [
+            await member.request(method, filled(path, each), json=BODY, params=QUERY)
+            for each in (uuid4(), conversation_id)
+        ]
+        assert_problem(foreign, 404, unknown.json()["code"])
+        assert foreign.json()["detail"] == unknown.json()["detail"]
+
+
+async def test_a_foreign_conversation_is_in_no_list(
+    routes: list[tuple[str, str]], member: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    lists = [
+        path for method, path in routes if method == "GET" and "{" not in path and path not in open_paths()
+    ]
+    assert len(lists) > 5
+    for path in lists:
+        params = {
+            "ids": conversation_id.hex,
+            "id": conversation_id.hex,
+            "sandbox_id__eq": conversation_id.hex,
+        }
+        reply = await member.get(path, params=params)
+        assert reply.status_code == 200, reply.text
+        assert conversation_id.hex not in reply.text
+
+
+async def test_the_key_of_a_deleted_user_opens_nothing(
+    app: App, anonymous: httpx.AsyncClient, member: httpx.AsyncClient
+) -> None:
+    me = (await member.get("/api/v1/users/me")).raise_for_status().json()
+    async with app.database.session() as session:
+        await session.execute(delete(ApiKey).where(ApiKey.user_id == UUID(me["id"])))
+        await session.execute(delete(User).where(User.id == UUID(me["id"])))
+    assert_problem(await member.get("/api/v1/users/me"), 401, "not_authenticated")
+
+
+async def test_the_inner_listener_has_no_route_of_the_public_one(
+    routes: list[tuple[str, str]], inner: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    inner.headers["X-Session-API-Key"] = "session-key"
+    for method, path in routes:
+        if path != "/health":
+            assert_problem(await inner.request(method, filled(path, conversation_id)), 404, "not_found")
+
+
+async def test_a_session_key_opens_the_inner_routes_and_only_for_its_own_conversation(
+    app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    paths = set(create_inner_app(app.config).openapi()["paths"]) - {"/health"}
+    assert paths
+    for path in paths:
+        for headers in (
+            {},
+            {"X-Session-API-Key": "wrong"},
+            {"Authorization": client.headers["Authorization"]},
+        ):
+            reply = await inner.post(filled(path, conversation_id), headers=headers, json={})
+            assert_problem(reply, 401, "not_authenticated")
+    key = {"X-Session-API-Key": "session-key"}
+    for target, status in ((conversation_id, 200), (uuid4(), 404)):
+        reply = await inner.post(f"/api/v1/webhooks/events/{target}", headers=key, json={"frames": []})
+        assert reply.status_code == status
+
+
+BODY = {
+    "content": [{"type": "text", "text": "x"}],
+    "title": "x",
+    "command": "id",
+}
+"""Right for every route about one conversation."""
+
+QUERY = {"path": "x", "id": "x"}
+
+
+def closed(routes: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    return ((method, path) for method, path in routes if f"{method} {path}" not in OPEN)
+
+
+def open_paths() -> set[str]:
+    return {name.partition(" ")[2] for name in OPEN}
+
+
+def filled(path: str, conversation_id: UUID) -> str:
+    return re.sub(r"\{\w+\}", conversation_id.hex, path)
