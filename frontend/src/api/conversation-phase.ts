@@ -2,7 +2,7 @@ import type { AppConversation } from './types'
 
 /** What a conversation is doing, in one word for people: the three wire statuses folded into one. */
 export type ConversationPhase =
-  'starting' | 'failed' | 'working' | 'waiting' | 'paused' | 'ready' | 'finished' | 'asleep'
+  'starting' | 'failed' | 'stuck' | 'working' | 'waiting' | 'paused' | 'ready' | 'finished' | 'asleep'
 
 export function conversationPhase(conversation: AppConversation): ConversationPhase {
   if (conversation.start_status === 'ERROR' || conversation.sandbox_status === 'ERROR') return 'failed'
@@ -17,8 +17,9 @@ export function conversationPhase(conversation: AppConversation): ConversationPh
     case 'finished':
       return 'finished'
     case 'error':
-    case 'stuck':
       return 'failed'
+    case 'stuck':
+      return 'stuck'
     default:
       return conversation.sandbox_status === 'RUNNING' ? 'ready' : 'asleep'
   }

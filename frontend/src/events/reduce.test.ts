@@ -139,6 +139,38 @@ describe('a streaming reply', () => {
   })
 })
 
+describe('a model that could not be asked', () => {
+  const reason = {
+    code: 'LLMServiceUnavailableError',
+    detail: 'HTTP 529',
+    model: 'sonnet',
+    wait_seconds: 8,
+    next_attempt: 3,
+    max_attempts: 8,
+  }
+  const aborted: Frame = { type: 'item_aborted', item_id: 'r', attempt: 2, reason: 'x', retry: reason }
+  const started: Frame = { type: 'item_started', item_id: 'r', attempt: 3 }
+  const retryAfter = (...frames: Frame[]) => fold(emptyView, [aborted, ...frames], 1_000).retry
+
+  it('is asked again so many seconds after the news arrived', () => {
+    expect(retryAfter()).toEqual({ reason, at: 9_000 })
+  })
+
+  it('is still waited for when the user adds something', () => {
+    expect(retryAfter(...durable([userMessage('m', 'hurry')]))).not.toBeNull()
+  })
+
+  it.each<[string, Frame[]]>([
+    ['the next attempt has begun', [started]],
+    ['the wait ended early', [{ type: 'item_aborted', item_id: 'r', attempt: 2, reason: 'stopped' }]],
+    ['the agent has gone on', durable([agentMessage('r', 'hello')])],
+    ['the run has ended', durable([statusChange('s', 'error')])],
+    ['the connection is a new one', [{ type: 'sync', from_seq: 1, through_seq: 0 }]],
+  ])('is no longer waited for once %s', (_, frames) => {
+    expect(retryAfter(...frames)).toBeNull()
+  })
+})
+
 describe('any way a stream is delivered', () => {
   const log = sampleLog()
   const whole = fold(emptyView, sampleStream(log, 0))

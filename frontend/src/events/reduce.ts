@@ -6,7 +6,7 @@
  */
 import { eventIs } from './types'
 import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
-import type { ConversationEvent, EventOf, Frame, Outcome, UsageMetrics } from './types'
+import type { ConversationEvent, EventOf, Frame, Outcome, Retry, UsageMetrics } from './types'
 
 /** One row of the timeline: a single event, or an action together with what answered it. */
 export type TimelineItem =
@@ -41,6 +41,8 @@ export interface ConversationView {
   /** Actions without an answer yet: id of the action event → index in `items`. */
   openActions: ReadonlyMap<string, number>
   streaming: readonly StreamingItem[]
+  /** The model could not be asked and will be again. `at`: when, in milliseconds since the epoch. */
+  retry: { reason: Retry; at: number } | null
   startTask: StartTask | null
   conversation: AppConversation | null
   /** What the log itself last said about the run, and where. */
@@ -58,6 +60,7 @@ export const emptyView: ConversationView = {
   items: [],
   openActions: new Map(),
   streaming: [],
+  retry: null,
   startTask: null,
   conversation: null,
   loggedStatus: null,
@@ -73,8 +76,11 @@ type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & 
   openActions: Map<string, number>
 }
 
-/** The view after `frames`; the view given is left as it was. Durable frames that leave a gap are ignored. */
-export function fold(view: ConversationView, frames: readonly Frame[]): ConversationView {
+/**
+ * The view after `frames`; the view given is left as it was. Durable frames that leave a gap are ignored.
+ * `now` is when the frames arrived: what they announce in seconds counts from there.
+ */
+export function fold(view: ConversationView, frames: readonly Frame[], now = Date.now()): ConversationView {
   if (frames.length === 0) return view
   const hasEvents = frames.some((frame) => frame.type === 'durable' && frame.seq > view.lastSeq)
   const draft = {
@@ -83,20 +89,22 @@ export function fold(view: ConversationView, frames: readonly Frame[]): Conversa
     items: (hasEvents ? [...view.items] : view.items) as TimelineItem[],
     openActions: (hasEvents ? new Map(view.openActions) : view.openActions) as Map<string, number>,
   }
-  for (const frame of frames) apply(draft, frame)
+  for (const frame of frames) apply(draft, frame, now)
   return draft
 }
 
-function apply(draft: Draft, frame: Frame): void {
+function apply(draft: Draft, frame: Frame, now: number): void {
   switch (frame.type) {
     case 'sync':
       draft.throughSeq = frame.through_seq
+      draft.retry = null
       draft.streaming = draft.streaming.map((item) => ({ ...item, isStale: true }))
       return
     case 'durable':
       if (frame.seq === draft.lastSeq + 1) applyEvent(draft, frame.seq, frame.event)
       return
     case 'item_started':
+      draft.retry = null
       startItem(draft, frame.item_id, frame.attempt)
       return
     case 'delta':
@@ -106,6 +114,7 @@ function apply(draft: Draft, frame: Frame): void {
       draft.streaming = draft.streaming.filter(
         (item) => item.id !== frame.item_id || item.attempt > frame.attempt,
       )
+      draft.retry = frame.retry ? { reason: frame.retry, at: now + frame.retry.wait_seconds * 1000 } : null
       return
     case 'start_task':
       draft.startTask = frame.task
@@ -125,9 +134,17 @@ function apply(draft: Draft, frame: Frame): void {
 function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   draft.lastSeq = seq
   if (event.source === 'agent') endStreaming(draft, event.id)
+  if (endsRetry(event)) draft.retry = null
   if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
   if (mayTouchFiles(event)) draft.filesTouchedSeq = seq
   place(draft, seq, event)
+}
+
+/** What is said, renamed or counted meanwhile leaves the agent waiting; anything else shows that it has gone on. */
+function endsRetry(event: ConversationEvent): boolean {
+  if (eventIs(event, 'ConversationStateUpdateEvent'))
+    return event.key === 'execution_status' || event.key === 'full_state'
+  return event.source !== 'user'
 }
 
 function place(draft: Draft, seq: number, event: ConversationEvent): void {
@@ -213,12 +230,15 @@ const READ_ONLY_OBSERVATIONS = new Set([
   'TaskTrackerObservation',
   'GlobObservation',
   'GrepObservation',
+  'ReadFileObservation',
+  'ListDirectoryObservation',
+  'InvokeSkillObservation',
 ])
 
 function mayTouchFiles(event: ConversationEvent): boolean {
   if (!eventIs(event, 'ObservationEvent')) return false
   const { kind, command } = event.observation as { kind: string; command?: unknown }
-  if (kind === 'FileEditorObservation') return command !== 'view'
+  if (kind === 'FileEditorObservation' || kind === 'PlanningFileEditorObservation') return command !== 'view'
   return !READ_ONLY_OBSERVATIONS.has(kind)
 }
 

@@ -21,6 +21,17 @@ export interface PlannedTask {
   status: 'todo' | 'in_progress' | 'done'
 }
 
+interface FileEditorAction {
+  kind: 'FileEditorAction'
+  command: FileCommand
+  path: string
+  file_text?: string | null
+  old_str?: string | null
+  new_str?: string | null
+  insert_line?: number | null
+  view_range?: number[] | null
+}
+
 export interface ActionByKind {
   TerminalAction: {
     kind: 'TerminalAction'
@@ -29,19 +40,19 @@ export interface ActionByKind {
     reset?: boolean
     timeout?: number | null
   }
-  FileEditorAction: {
-    kind: 'FileEditorAction'
-    command: FileCommand
-    path: string
-    file_text?: string | null
-    old_str?: string | null
-    new_str?: string | null
-    insert_line?: number | null
-    view_range?: number[] | null
-  }
+  FileEditorAction: FileEditorAction
   ThinkAction: { kind: 'ThinkAction'; thought: string }
   FinishAction: { kind: 'FinishAction'; message: string }
   TaskTrackerAction: { kind: 'TaskTrackerAction'; command: string; task_list?: PlannedTask[] }
+  PlanningFileEditorAction: Omit<FileEditorAction, 'kind'> & { kind: 'PlanningFileEditorAction' }
+  ReadFileAction: { kind: 'ReadFileAction'; file_path: string; offset?: number | null; limit?: number | null }
+  WriteFileAction: { kind: 'WriteFileAction'; file_path: string; content: string }
+  EditAction: { kind: 'EditAction'; file_path: string; old_string: string; new_string: string }
+  ListDirectoryAction: { kind: 'ListDirectoryAction'; dir_path?: string; recursive?: boolean }
+  ApplyPatchAction: { kind: 'ApplyPatchAction'; patch: string }
+  GlobAction: { kind: 'GlobAction'; pattern: string; path?: string | null }
+  GrepAction: { kind: 'GrepAction'; pattern: string; path?: string | null; include?: string | null }
+  InvokeSkillAction: { kind: 'InvokeSkillAction'; name: string }
 }
 
 export type OtherBody = { kind: string } & Record<string, unknown>
@@ -77,6 +88,21 @@ export interface ObservationByKind {
     old_content?: string | null
     new_content?: string | null
   }
+  TaskTrackerObservation: ObservationCommon & { kind: 'TaskTrackerObservation'; task_list?: PlannedTask[] }
+  ApplyPatchObservation: ObservationCommon & {
+    kind: 'ApplyPatchObservation'
+    /** What was done, by path as the patch names it; null where nothing was. */
+    commit?: { changes: Record<string, PatchedFile> } | null
+  }
+  GlobObservation: ObservationCommon & { kind: 'GlobObservation'; files: string[]; truncated?: boolean }
+  GrepObservation: ObservationCommon & { kind: 'GrepObservation'; matches: string[]; truncated?: boolean }
+}
+
+export interface PatchedFile {
+  type: 'add' | 'delete' | 'update'
+  old_content?: string | null
+  new_content?: string | null
+  move_path?: string | null
 }
 
 export type Observation = ObservationByKind[keyof ObservationByKind] | (ObservationCommon & OtherBody)
@@ -113,6 +139,7 @@ export interface EventByKind {
     kind: 'MessageEvent'
     llm_message: { role: string; content: MessageContent[]; reasoning_content?: string | null }
     activated_skills?: string[]
+    extended_content?: TextContent[]
   }
   ActionEvent: EventCommon & {
     kind: 'ActionEvent'
@@ -180,7 +207,29 @@ export function eventIs<K extends keyof EventByKind>(
   return event?.kind === kind
 }
 
+/** In the log under `agent_state`: which model answered in place of those that could not be asked. */
+export interface LLMFallback {
+  model: string
+  passed_over: { model: string; code: string; detail: string }[]
+}
+
+/** The fallback that a state update tells of; null for every other event. */
+export function llmFallback(event: ConversationEvent): LLMFallback | null {
+  if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
+  return (event.value as { llm_fallback?: LLMFallback } | null)?.llm_fallback ?? null
+}
+
 // --- frames ------------------------------------------------------------------------------------
+
+/** Why a model could not be asked, who is asked next, and in how many seconds from the frame's arrival. */
+export interface Retry {
+  code: string
+  detail: string
+  model: string
+  wait_seconds: number
+  next_attempt: number
+  max_attempts: number
+}
 
 export type Frame =
   | { type: 'sync'; from_seq: number; through_seq: number }
@@ -194,7 +243,7 @@ export type Frame =
       kind: 'text' | 'reasoning'
       content: string
     }
-  | { type: 'item_aborted'; item_id: string; attempt: number; reason: string }
+  | { type: 'item_aborted'; item_id: string; attempt: number; reason: string; retry?: Retry | null }
   | { type: 'transient'; event: ConversationEvent }
   | { type: 'start_task'; task: StartTask }
   | { type: 'conversation'; conversation: AppConversation }

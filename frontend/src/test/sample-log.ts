@@ -1,5 +1,5 @@
 /** Events and streams for tests, in the shapes an agent server sends. */
-import type { ConversationEvent, EventOf, FileCommand, Frame } from '@/events/types'
+import type { Action, ConversationEvent, EventOf, FileCommand, Frame, Observation } from '@/events/types'
 
 const common = (id: string, source: string) => ({ id, source, timestamp: '2026-01-02T03:04:05.000000' })
 const text = (value: string) => [{ type: 'text' as const, text: value }]
@@ -46,6 +46,21 @@ export function observation(
       timeout: false,
     },
   }
+}
+
+/** A call of any tool, open until `toolResult` of the same id follows it. */
+export function toolCall(id: string, body: Action): EventOf<'ActionEvent'> {
+  return { ...action(id, ''), tool_name: body.kind, action: body }
+}
+
+export function toolResult(
+  actionId: string,
+  kind: string,
+  output: string,
+  fields: Record<string, unknown> = {},
+): EventOf<'ObservationEvent'> {
+  const body = { kind, content: text(output), is_error: false, ...fields } as Observation
+  return { ...observation(`${actionId}-result`, actionId, ''), tool_name: kind, observation: body }
 }
 
 export function fileEdited(id: string, command: FileCommand): EventOf<'ObservationEvent'> {

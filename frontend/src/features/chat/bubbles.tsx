@@ -1,9 +1,10 @@
-import { CircleAlert, Clock, RotateCw, X } from 'lucide-react'
+import { BookOpen, CircleAlert, Clock, RotateCw, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { ReactNode } from 'react'
 import type { StreamingItem } from '@/events/reduce'
 import type { OutgoingMessage } from '@/events/store'
 import type { EventOf } from '@/events/types'
+import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Spinner } from '@/ui/spinner'
 import { Markdown } from './markdown'
@@ -13,13 +14,32 @@ import { contentText } from './rows'
 export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
   const text = contentText(event.llm_message.content)
   const images = event.llm_message.content.flatMap((part) => (part.type === 'image' ? part.image_urls : []))
-  if (event.source === 'user') return <UserBubble text={text} images={images} />
+  const skills = event.activated_skills ?? []
+  if (event.source === 'user')
+    return (
+      <UserBubble text={text} images={images} footer={skills.length > 0 && <SkillBadges names={skills} />} />
+    )
   return (
     <div>
       <Reasoning text={event.llm_message.reasoning_content} />
       <Markdown text={text} />
       <Images urls={images} />
     </div>
+  )
+}
+
+/** Which skills the message brought along: the agent was given their text with it. */
+function SkillBadges({ names }: { names: readonly string[] }) {
+  const { t } = useTranslation()
+  return (
+    <>
+      <span className="sr-only">{t('chat.skills_used')}</span>
+      {names.map((name) => (
+        <Badge key={name} icon={<BookOpen aria-hidden />}>
+          {name}
+        </Badge>
+      ))}
+    </>
   )
 }
 

@@ -5,6 +5,7 @@ import { ComposerDraftProvider } from './composer-draft'
 import { ConnectionBanner } from './connection-banner'
 import { KeptStateProvider } from './kept-state'
 import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './rows'
+import { RetryLine } from './retry-line'
 import { StatusLine } from './status-line'
 import { Timeline } from './timeline'
 
@@ -32,6 +33,7 @@ export function Chat({ conversationId, start }: ChatProps) {
             showsTechnical={showsTechnical}
             onToggleTechnical={() => setShowsTechnical(!showsTechnical)}
           />
+          <RetryLine />
           <Composer />
         </div>
       </div>

@@ -1,19 +1,22 @@
-import { CirclePause, Hand, Scissors } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
+import { useId, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { agentStatus, CAN_CONTINUE } from '@/events/status'
-import { useConversation } from '@/events/use-conversation'
-import { eventIs, type ConversationEvent, type EventOf } from '@/events/types'
+import { eventIs, llmFallback, type ConversationEvent, type EventOf, type LLMFallback } from '@/events/types'
 import { formatDateTime } from '@/lib/time'
 import { Notice } from '@/ui/notice'
 import { MessageRow } from './bubbles'
+import { ConversationError } from './conversation-error'
+import { useKeptState } from './kept-state'
+import { Markdown } from './markdown'
 import { Refusal } from './outcome'
 import { RawEvent } from './raw-event'
+import { contentText } from './rows'
 
 /** One event that stands alone in the timeline. A kind we do not know is shown as it is. */
 export function EventRow({ event }: { event: ConversationEvent }) {
   const { t } = useTranslation()
-  if (eventIs(event, 'MessageEvent')) return <MessageRow event={event} />
+  if (eventIs(event, 'MessageEvent'))
+    return event.source === 'environment' ? <NudgeRow event={event} /> : <MessageRow event={event} />
   if (eventIs(event, 'ConversationErrorEvent')) return <ConversationError event={event} />
   if (eventIs(event, 'Condensation')) return <CondensationRow event={event} />
   if (eventIs(event, 'PauseEvent'))
@@ -23,10 +26,18 @@ export function EventRow({ event }: { event: ConversationEvent }) {
   if (eventIs(event, 'AgentErrorEvent') || eventIs(event, 'UserRejectObservation'))
     return <Refusal outcome={event} />
   if (event.kind === 'ServerErrorEvent') return <ServerError event={event} />
+  const fallback = llmFallback(event)
+  if (fallback !== null) return <FallbackRow fallback={fallback} at={event.timestamp} />
   return <OtherEventRow event={event} />
 }
 
-function Marker({ icon, text, at }: { icon: ReactNode; text: string; at: string }) {
+interface MarkerProps {
+  icon: ReactNode
+  text: string
+  at: string
+}
+
+function Marker({ icon, text, at }: MarkerProps) {
   return (
     <div className="flex items-center gap-3 text-xs text-muted before:h-px before:flex-1 before:bg-border after:h-px after:flex-1 after:bg-border">
       <span className="flex items-center gap-1.5 *:[svg]:size-3.5" title={formatDateTime(at)}>
@@ -37,36 +48,72 @@ function Marker({ icon, text, at }: { icon: ReactNode; text: string; at: string 
   )
 }
 
-function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
-  const { t } = useTranslation()
+/** A quiet divider that tells more when it is opened. */
+function Remark({ children, ...marker }: MarkerProps & { children: ReactNode }) {
+  const [isOpen, setIsOpen] = useKeptState('remark', false)
+  const bodyId = useId()
   return (
-    <details>
-      <summary className="cursor-pointer list-none rounded-sm">
-        <Marker
-          icon={<Scissors aria-hidden />}
-          text={t('marker.condensed', { count: event.forgotten_event_ids.length })}
-          at={event.timestamp}
-        />
-      </summary>
-      {event.summary && <p className="mt-2 text-sm whitespace-pre-wrap text-muted">{event.summary}</p>}
-    </details>
+    <div>
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        aria-controls={bodyId}
+        onClick={() => setIsOpen(!isOpen)}
+        className="block w-full rounded-sm hover:*:text-text"
+      >
+        <Marker {...marker} />
+      </button>
+      {isOpen && (
+        <div
+          id={bodyId}
+          className="mt-2 max-h-96 overflow-y-auto rounded-lg border border-border bg-sunken px-4 py-2.5 text-sm text-muted"
+        >
+          {children}
+        </div>
+      )}
+    </div>
   )
 }
 
-function ConversationError({ event }: { event: EventOf<'ConversationErrorEvent'> }) {
+function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
   const { t } = useTranslation()
-  const canContinue = useConversation((state) => CAN_CONTINUE.has(agentStatus(state)))
-  const advice = event.classification?.user_action ?? (event.classification?.retryable ? 'retry' : 'other')
+  const marker = {
+    icon: <Scissors aria-hidden />,
+    text: t('marker.condensed', { count: event.forgotten_event_ids.length }),
+    at: event.timestamp,
+  }
+  if (!event.summary) return <Marker {...marker} />
   return (
-    <Notice tone="danger" title={t('conversation_error.title')}>
-      <p className="whitespace-pre-wrap">{event.detail}</p>
-      {canContinue && (
-        <p className="mt-1 text-text">
-          {t(`conversation_error.advice.${advice}`, { defaultValue: t('conversation_error.advice.other') })}
-        </p>
-      )}
-      <p className="mt-1 font-mono text-2xs">{event.code}</p>
-    </Notice>
+    <Remark {...marker}>
+      <Markdown text={event.summary} />
+    </Remark>
+  )
+}
+
+/** What the runtime told the agent of its own accord, for instance that it goes round in circles. */
+function NudgeRow({ event }: { event: EventOf<'MessageEvent'> }) {
+  const { t } = useTranslation()
+  return (
+    <Remark icon={<CornerDownRight aria-hidden />} text={t('marker.nudged')} at={event.timestamp}>
+      <p className="whitespace-pre-wrap">{contentText(event.llm_message.content)}</p>
+    </Remark>
+  )
+}
+
+function FallbackRow({ fallback, at }: { fallback: LLMFallback; at: string }) {
+  const { t } = useTranslation()
+  return (
+    <Remark icon={<Shuffle aria-hidden />} text={t('marker.fallback', { model: fallback.model })} at={at}>
+      <ul className="space-y-1.5">
+        {fallback.passed_over.map(({ model, code, detail }) => (
+          <li key={model} className="wrap-anywhere">
+            <span className="font-mono text-xs text-text">{model}</span>{' '}
+            {t(`retry.why.${code}`, { defaultValue: t('retry.why.other') })}.
+            <span className="block text-xs">{detail}</span>
+          </li>
+        ))}
+      </ul>
+    </Remark>
   )
 }
 

@@ -13,6 +13,11 @@ export function KeptRow({ rowKey, children }: { rowKey: string; children: ReactN
   return <RowContext value={rowKey}>{children}</RowContext>
 }
 
+/** A part of a row that keeps state of its own; `name` is unique within the row. */
+export function KeptPart({ name, children }: { name: string; children: ReactNode }) {
+  return <RowContext value={`${useContext(RowContext)}/${name}`}>{children}</RowContext>
+}
+
 /** `useState` that comes back with its row. `name` is unique within the row. */
 export function useKeptState<T>(name: string, initial: T): [T, (value: T) => void] {
   const kept = useContext(KeptContext)

@@ -2,7 +2,7 @@
 import type { StartTask } from '@/api/types'
 import type { StreamingItem, TimelineItem } from '@/events/reduce'
 import type { OutgoingMessage } from '@/events/store'
-import { eventIs, type ConversationEvent } from '@/events/types'
+import { eventIs, llmFallback, type ConversationEvent } from '@/events/types'
 
 export type Row =
   /** Where the page puts the start's progress. */
@@ -23,7 +23,7 @@ const TECHNICAL_KINDS: ReadonlySet<string> = new Set([
 /** Bookkeeping that few people want to read; the timeline counts it and shows it on request. */
 export function isTechnical(event: ConversationEvent): boolean {
   if (event.kind === 'HookExecutionEvent') return (event as { blocked?: unknown }).blocked !== true
-  return TECHNICAL_KINDS.has(event.kind)
+  return TECHNICAL_KINDS.has(event.kind) && llmFallback(event) === null
 }
 
 export function countTechnical(items: readonly TimelineItem[]): number {

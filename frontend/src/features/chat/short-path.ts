@@ -19,6 +19,14 @@ export function shortPath(path: string, repository: string | null): string {
 }
 
 export function useShortPath(path: string): string {
-  const repository = useConversation(({ view }) => view.conversation?.selected_repository ?? null)
-  return shortPath(path, repository)
+  return shortPath(path, useRepository())
+}
+
+export function useShortPaths(paths: readonly string[]): string[] {
+  const repository = useRepository()
+  return paths.map((path) => shortPath(path, repository))
+}
+
+function useRepository(): string | null {
+  return useConversation(({ view }) => view.conversation?.selected_repository ?? null)
 }

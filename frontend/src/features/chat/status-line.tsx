@@ -15,7 +15,7 @@ const TONES: Partial<Record<AgentStatus, Tone>> = {
   paused: 'warning',
   finished: 'success',
   error: 'danger',
-  stuck: 'danger',
+  stuck: 'warning',
   start_failed: 'danger',
   sandbox_failed: 'danger',
   sandbox_gone: 'danger',

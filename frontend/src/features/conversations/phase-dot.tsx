@@ -7,6 +7,7 @@ import { StatusDot } from '@/ui/status-dot'
 const TONES: Record<ConversationPhase, Tone> = {
   starting: 'warning',
   failed: 'danger',
+  stuck: 'warning',
   working: 'accent',
   waiting: 'warning',
   paused: 'neutral',

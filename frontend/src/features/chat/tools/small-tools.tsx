@@ -1,10 +1,13 @@
-import { CircleCheckBig, CircleDashed, CircleDot, Circle, Lightbulb, ListTodo } from 'lucide-react'
+import clsx from 'clsx'
+import { BookOpen, Circle, CircleCheckBig, CircleDashed, CircleDot, Lightbulb, ListTodo } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { ActionByKind, PlannedTask } from '@/events/types'
+import { observationIs, type ActionByKind, type PlannedTask } from '@/events/types'
 import { Markdown } from '../markdown'
+import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
+import { contentText } from '../rows'
 import { ToolCard } from '../tool-card'
-import type { ToolProps } from './tool-props'
+import { observationOf, type ToolProps } from './tool-props'
 
 export function ThinkTool({ event, outcome, state, action }: ToolProps<ActionByKind['ThinkAction']>) {
   const { t } = useTranslation()
@@ -37,7 +40,34 @@ export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) 
   )
 }
 
+/** Knowledge the agent read up on; the text itself on demand. */
+export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByKind['InvokeSkillAction']>) {
+  const { t } = useTranslation()
+  const text = contentText(observationOf(outcome)?.content ?? [])
+  return (
+    <ToolCard
+      icon={<BookOpen aria-hidden />}
+      title={
+        <>
+          <span className="text-muted">{t('tool.skill')}</span> {action.name}
+        </>
+      }
+      status={<ToolStatus state={state} since={event.timestamp} />}
+      state={state}
+      isInitiallyOpen={state === 'failed'}
+    >
+      {text !== '' && (
+        <div className="max-h-96 overflow-y-auto px-3 py-2 text-sm text-muted">
+          <Markdown text={text} />
+        </div>
+      )}
+      <Refusal outcome={outcome} />
+    </ToolCard>
+  )
+}
+
 const TASK_ICONS = { todo: Circle, in_progress: CircleDot, done: CircleCheckBig }
+const TASK_TONES = { todo: 'text-muted', in_progress: 'text-accent', done: 'text-success' }
 
 export function TaskTrackerTool({
   event,
@@ -46,7 +76,10 @@ export function TaskTrackerTool({
   action,
 }: ToolProps<ActionByKind['TaskTrackerAction']>) {
   const { t } = useTranslation()
-  const tasks = action.task_list ?? []
+  const observation = observationOf(outcome)
+  // Who only looks at the list sends none: it is in the answer.
+  const listed = observationIs(observation, 'TaskTrackerObservation') ? observation.task_list : undefined
+  const tasks = listed ?? action.task_list ?? []
   const done = tasks.filter((task) => task.status === 'done').length
   return (
     <ToolCard
@@ -60,6 +93,9 @@ export function TaskTrackerTool({
       }
       state={state}
     >
+      {state === 'failed' && observation !== null && (
+        <OutputBlock text={contentText(observation.content)} keep="start" isError />
+      )}
       {tasks.length > 0 && (
         <ul className="space-y-1 px-3 py-2 text-sm">
           {tasks.map((task, index) => (
@@ -77,10 +113,7 @@ function TaskLine({ task }: { task: PlannedTask }) {
   const Icon = TASK_ICONS[task.status] ?? CircleDashed
   return (
     <li className="flex gap-2">
-      <Icon
-        aria-hidden
-        className={task.status === 'done' ? 'mt-0.5 size-4 text-success' : 'mt-0.5 size-4 text-muted'}
-      />
+      <Icon aria-hidden className={clsx('mt-0.5 size-4 shrink-0', TASK_TONES[task.status] ?? 'text-muted')} />
       <span className={task.status === 'done' ? 'text-muted' : undefined}>
         {task.title}
         <span className="sr-only">, {t(`tool.task_status.${task.status}`)}</span>

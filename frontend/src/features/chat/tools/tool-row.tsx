@@ -6,9 +6,12 @@ import { Markdown } from '../markdown'
 import { toolState } from '../outcome'
 import { Reasoning } from '../reasoning'
 import { contentText } from '../rows'
-import { FileEditorTool } from './file-editor'
+import { fileCall } from './file-call'
+import { FileTool } from './file-tool'
 import { GenericTool } from './generic'
-import { FinishTool, TaskTrackerTool, ThinkTool } from './small-tools'
+import { PatchTool } from './patch'
+import { SearchTool } from './search'
+import { FinishTool, SkillTool, TaskTrackerTool, ThinkTool } from './small-tools'
 import { TerminalTool } from './terminal'
 
 /** An action, what the agent said to it, and what came of it. */
@@ -33,9 +36,14 @@ function Tool({ item }: { item: Extract<TimelineItem, { type: 'tool' }> }) {
   const { action } = event
   const common = { event, outcome, state: toolState(outcome, isAgentRunning) }
   if (actionIs(action, 'TerminalAction')) return <TerminalTool {...common} action={action} />
-  if (actionIs(action, 'FileEditorAction')) return <FileEditorTool {...common} action={action} />
+  if (actionIs(action, 'ApplyPatchAction')) return <PatchTool {...common} action={action} />
+  if (actionIs(action, 'GlobAction') || actionIs(action, 'GrepAction'))
+    return <SearchTool {...common} action={action} />
+  if (actionIs(action, 'InvokeSkillAction')) return <SkillTool {...common} action={action} />
   if (actionIs(action, 'ThinkAction')) return <ThinkTool {...common} action={action} />
   if (actionIs(action, 'FinishAction')) return <FinishTool {...common} action={action} />
   if (actionIs(action, 'TaskTrackerAction')) return <TaskTrackerTool {...common} action={action} />
+  const file = fileCall(action)
+  if (file !== null) return <FileTool {...common} call={file} />
   return <GenericTool {...common} action={action ?? null} />
 }

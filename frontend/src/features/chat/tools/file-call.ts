@@ -1,0 +1,102 @@
+/** The file tools of all agents in one vocabulary, so that one card shows them. Pure. */
+import {
+  actionIs,
+  observationIs,
+  type Action,
+  type ActionByKind,
+  type FileCommand,
+  type Observation,
+} from '@/events/types'
+import { lineDiff, type DiffLine } from '@/lib/line-diff'
+
+export interface FileCall {
+  command: FileCommand | 'list'
+  path: string
+  /** What the action alone asks for, as lines; the observation may know more. */
+  asked: DiffLine[]
+}
+
+/** `action` as a call on one file or directory; null for every other action. */
+export function fileCall(action: Action | null | undefined): FileCall | null {
+  if (actionIs(action, 'FileEditorAction') || actionIs(action, 'PlanningFileEditorAction'))
+    return { command: action.command, path: action.path, asked: editorLines(action) }
+  if (actionIs(action, 'ReadFileAction')) return { command: 'view', path: action.file_path, asked: [] }
+  if (actionIs(action, 'ListDirectoryAction'))
+    return { command: 'list', path: action.dir_path ?? '.', asked: [] }
+  if (actionIs(action, 'WriteFileAction'))
+    return { command: 'create', path: action.file_path, asked: lineDiff('', action.content) }
+  if (actionIs(action, 'EditAction')) {
+    const asked = lineDiff(action.old_string, action.new_string)
+    return { command: action.old_string === '' ? 'create' : 'str_replace', path: action.file_path, asked }
+  }
+  return null
+}
+
+/** The edit as lines. The observation knows the whole file; before it comes, the action tells what is asked. */
+export function changedLines(call: FileCall, observation: Observation | null): DiffLine[] {
+  if (call.command === 'view' || call.command === 'list') return []
+  const { old_content, new_content } = (observation ?? {}) as { old_content?: unknown; new_content?: unknown }
+  if (typeof new_content !== 'string') return call.asked
+  return lineDiff(typeof old_content === 'string' ? old_content : '', new_content)
+}
+
+function editorLines(
+  action: ActionByKind['FileEditorAction'] | ActionByKind['PlanningFileEditorAction'],
+): DiffLine[] {
+  switch (action.command) {
+    case 'create':
+      return lineDiff('', action.file_text ?? '')
+    case 'str_replace':
+      return lineDiff(action.old_str ?? '', action.new_str ?? '')
+    case 'insert':
+      return lineDiff('', action.new_str ?? '')
+    case 'view':
+    case 'undo_edit':
+    default: // a newer editor may know more commands
+      return []
+  }
+}
+
+export interface FilePatch {
+  type: 'add' | 'delete' | 'update'
+  path: string
+  movedTo: string | null
+  lines: DiffLine[]
+}
+
+/** A patch file by file: as it was carried out where the observation tells, else as it was asked for. */
+export function filePatches(patch: string, observation: Observation | null): FilePatch[] {
+  const commit = observationIs(observation, 'ApplyPatchObservation') ? observation.commit : null
+  if (!commit) return askedPatches(patch)
+  return Object.entries(commit.changes).map(([path, change]) => ({
+    type: change.type,
+    path,
+    movedTo: change.move_path ?? null,
+    lines: lineDiff(change.old_content ?? '', change.new_content ?? ''),
+  }))
+}
+
+const FILE_HEADER = /^\*\*\* (Add|Delete|Update) File: (.+)$/
+const MOVE_HEADER = /^\*\*\* Move to: (.+)$/
+const LINE_TYPES: Record<string, DiffLine['type']> = { '+': 'added', '-': 'removed', ' ': 'same' }
+
+function askedPatches(patch: string): FilePatch[] {
+  const files: FilePatch[] = []
+  for (const line of patch.split('\n')) {
+    const [, verb, path] = FILE_HEADER.exec(line) ?? []
+    const file = files.at(-1)
+    const type = LINE_TYPES[line.charAt(0)]
+    if (verb !== undefined && path !== undefined) {
+      files.push({
+        type: verb.toLowerCase() as FilePatch['type'],
+        path: path.trim(),
+        movedTo: null,
+        lines: [],
+      })
+    } else if (file !== undefined) {
+      file.movedTo = MOVE_HEADER.exec(line)?.[1]?.trim() ?? file.movedTo
+      if (type !== undefined) file.lines.push({ type, text: line.slice(1) })
+    }
+  }
+  return files
+}

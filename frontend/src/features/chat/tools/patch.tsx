@@ -1,0 +1,61 @@
+import { FileDiff } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import type { ActionByKind } from '@/events/types'
+import { InlineDiff } from '../inline-diff'
+import { KeptPart } from '../kept-state'
+import { OutputBlock } from '../output-block'
+import { Refusal, ToolStatus } from '../outcome'
+import { contentText } from '../rows'
+import { useShortPath } from '../short-path'
+import { ToolCard } from '../tool-card'
+import { filePatches, type FilePatch } from './file-call'
+import { LineCounts } from './line-counts'
+import { observationOf, type ToolProps } from './tool-props'
+
+/** A patch, one diff for each file. A patch that failed shows why, above what was asked for. */
+export function PatchTool({ event, outcome, state, action }: ToolProps<ActionByKind['ApplyPatchAction']>) {
+  const { t } = useTranslation()
+  const observation = observationOf(outcome)
+  const files = filePatches(action.patch, observation)
+  return (
+    <ToolCard
+      icon={<FileDiff aria-hidden />}
+      title={t('tool.patch', { count: files.length })}
+      status={
+        <>
+          {state === 'done' && <LineCounts lines={files.flatMap((file) => file.lines)} />}
+          <ToolStatus state={state} since={event.timestamp} />
+        </>
+      }
+      state={state}
+    >
+      {state === 'failed' && observation !== null && (
+        <OutputBlock text={contentText(observation.content)} keep="start" isError />
+      )}
+      {files.map((file) => (
+        <KeptPart key={file.path} name={file.path}>
+          <PatchedFile file={file} />
+        </KeptPart>
+      ))}
+      <Refusal outcome={outcome} />
+    </ToolCard>
+  )
+}
+
+function PatchedFile({ file }: { file: FilePatch }) {
+  const { t } = useTranslation()
+  const path = useShortPath(file.path)
+  const movedTo = useShortPath(file.movedTo ?? '')
+  return (
+    <section className="border-b border-border last:border-b-0">
+      <h3 className="flex items-baseline gap-2 px-3 py-1.5 text-xs">
+        <span className="text-muted">{t(`tool.patched.${file.type}`)}</span>{' '}
+        <span className="min-w-0 truncate font-mono" title={file.path}>
+          {path}
+          {movedTo !== '' && ` → ${movedTo}`}
+        </span>
+      </h3>
+      {file.lines.length > 0 && <InlineDiff lines={file.lines} />}
+    </section>
+  )
+}

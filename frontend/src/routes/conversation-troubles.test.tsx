@@ -1,0 +1,133 @@
+import { screen, within } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import type { ErrorClassification } from '@/events/types'
+import { openConversation, timeline } from '@/test/open-conversation'
+import { agentMessage, statusChange, userMessage } from '@/test/sample-log'
+
+const common = { id: 'x', timestamp: '2026-01-02T03:04:05', source: 'environment' }
+
+describe('a model that has to be asked again', () => {
+  const retry = {
+    code: 'LLMServiceUnavailableError',
+    detail: 'The model’s server answered HTTP 529',
+    model: 'anthropic/sonnet',
+    wait_seconds: 8,
+    next_attempt: 3,
+    max_attempts: 8,
+  }
+  const aborted = { type: 'item_aborted', item_id: 'r', attempt: 2, reason: 'overloaded', retry } as const
+
+  it('is counted down to, with the reason on demand, until it begins to answer', async () => {
+    const { user, stream } = openConversation({ events: [userMessage('m', 'hi')] })
+    await within(await timeline()).findByText('hi')
+    stream.send(aborted)
+    expect(
+      await screen.findByText(/^The model is overloaded: asking again in [789] s \(attempt 3 of 8\)$/),
+    ).toBeVisible()
+    expect(screen.queryByText(retry.detail)).not.toBeInTheDocument()
+    await user.click(screen.getByRole('button', { name: 'Details' }))
+    expect(screen.getByText(retry.detail)).toBeVisible()
+    expect(screen.getByText('anthropic/sonnet')).toBeVisible()
+    stream.send({ type: 'item_started', item_id: 'r', attempt: 3 })
+    await expect.poll(() => screen.queryByText(/asking again/)).toBeNull()
+  })
+
+  it('is named when it is asked at once', async () => {
+    const { stream } = openConversation({ events: [userMessage('m', 'hi')] })
+    await within(await timeline()).findByText('hi')
+    stream.send({ ...aborted, retry: { ...retry, code: 'LLMBudgetError', wait_seconds: 0 } })
+    expect(
+      await screen.findByText(
+        'The account of the model is used up: asking anthropic/sonnet now (attempt 3 of 8)',
+      ),
+    ).toBeVisible()
+  })
+
+  it('is remarked on when another one answered instead', async () => {
+    const passed = { model: 'anthropic/sonnet', code: 'LLMRateLimitError', detail: 'HTTP 429' }
+    const { user } = openConversation({
+      events: [
+        {
+          ...common,
+          kind: 'ConversationStateUpdateEvent',
+          key: 'agent_state',
+          value: { llm_fallback: { model: 'openai/small', passed_over: [passed] } },
+        },
+        agentMessage('r', 'Hello.'),
+      ],
+    })
+    await user.click(await screen.findByRole('button', { name: 'openai/small answered instead' }))
+    expect(screen.getByText('HTTP 429')).toBeVisible()
+    expect(screen.queryByText(/technical event/)).not.toBeInTheDocument()
+  })
+})
+
+describe('an error that ends the run', () => {
+  it.each<[ErrorClassification | null, string, boolean]>([
+    [{ kind: 'authentication', retryable: false, user_action: 'check_settings' }, 'Check the key', true],
+    [{ kind: 'bad_request', retryable: false, user_action: 'check_settings' }, 'Check this model', true],
+    [{ kind: 'configuration', retryable: false, user_action: 'check_settings' }, 'another model', true],
+    [{ kind: 'context_window', retryable: false, user_action: 'condense' }, 'no longer fits', true],
+    [{ kind: 'budget', retryable: false, user_action: 'check_budget' }, 'Top up', true],
+    [{ kind: 'budget', retryable: true, user_action: 'raise_budget' }, 'raise the budget', false],
+    [{ kind: 'content_policy', retryable: false, user_action: 'rephrase' }, 'says it differently', false],
+    [{ kind: 'limit', retryable: true, user_action: 'retry' }, 'as long again', false],
+    [{ kind: 'transient', retryable: true, user_action: 'retry' }, 'often temporary', false],
+    [{ kind: 'from_the_future', retryable: false, user_action: 'pray' }, 'takes another way', false],
+    [null, 'takes another way', false],
+  ])('says what to do: %j', async (classification, advice, leadsToModels) => {
+    openConversation({
+      events: [
+        { ...common, kind: 'ConversationErrorEvent', code: 'SomeError', detail: 'It broke.', classification },
+        statusChange('s', 'error'),
+      ],
+      conversation: { execution_status: 'error', last_seq: 2 },
+    })
+    const notice = within(await screen.findByRole('alert'))
+    expect(notice.getByText('It broke.')).toBeVisible()
+    expect(notice.getByText(new RegExp(advice))).toBeVisible()
+    const link = notice.queryByRole('link', { name: 'Settings → Models' })
+    if (leadsToModels) expect(link).toHaveAttribute('href', '/settings/models')
+    else expect(link).toBeNull()
+  })
+})
+
+describe('an agent that goes round in circles', () => {
+  it('is given a hint, which does not pass for words of its own', async () => {
+    const hint = { ...userMessage('n', 'You repeat yourself.'), source: 'environment' }
+    const { user } = openConversation({ events: [hint] })
+    const marker = await screen.findByRole('button', { name: 'The agent was given a hint' })
+    expect(screen.queryByText('You repeat yourself.')).not.toBeInTheDocument()
+    await user.click(marker)
+    expect(screen.getByText('You repeat yourself.')).toBeVisible()
+  })
+
+  it('is stuck in the end, and the page and the list say what to do', async () => {
+    openConversation({
+      conversation: { execution_status: 'stuck', last_seq: 1 },
+      events: [statusChange('s', 'stuck')],
+    })
+    expect(await screen.findByText(/Tell the agent how to go on/, { selector: '[aria-live]' })).toBeVisible()
+    expect(screen.getByRole('img', { name: 'Stuck: tell the agent how to go on' })).toBeVisible()
+    expect(screen.getByRole('button', { name: 'Continue' })).toBeVisible()
+  })
+})
+
+describe('a condensed memory', () => {
+  it('is a divider that shows the summary on demand', async () => {
+    const { user } = openConversation({
+      events: [
+        {
+          ...common,
+          kind: 'Condensation',
+          forgotten_event_ids: ['a', 'b'],
+          summary: 'Division is **mended**.',
+        },
+      ],
+    })
+    await user.click(
+      await screen.findByRole('button', { name: 'Memory condensed: 2 older events are summarised' }),
+    )
+    expect(screen.getByText('mended', { selector: 'strong' })).toBeVisible()
+  })
+})
