@@ -4,7 +4,8 @@
 2. the project: instructions and skills of the working directory, then those of its repository's root,
 3. the user's own skills.
 
-Blocking, but bounded: few directories are looked at and large files are left out.
+Blocking, but bounded: few directories are looked at and large files are left out. Whatever
+lies there, the rest is found: what cannot be used is reported.
 """
 
 import os
@@ -21,6 +22,7 @@ PROJECT_DIRECTORIES = (".openhands/skills", ".agents/skills", ".openhands/microa
 USER_DIRECTORIES = (".openhands/skills", ".agents/skills")
 
 MAX_FILE_BYTES = 64 * 1024
+MAX_TOTAL_BYTES = 1024 * 1024
 MAX_NESTED_DEPTH = 4
 MAX_DIRECTORIES = 500
 _NOT_WALKED = {"node_modules", "vendor", "third_party", "dist", "build", "target", "venv", "__pycache__"}
@@ -40,6 +42,7 @@ class _Found:
     skills: dict[str, Skill] = field(default_factory=dict)
     nested: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    total_bytes: int = 0
 
     def add(self, skill: Skill, why: str) -> None:
         where = skill.source or skill.name
@@ -106,10 +109,10 @@ def _repository_root(working_dir: Path) -> Path:
 
 
 def _add_instructions(found: _Found, path: Path, root: Path) -> None:
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     try:
-        text = _read(path, root)
+        text = _read(found, path, root)
     except _UnusableError as error:
         found.leave_out(str(path), str(error))
         return
@@ -118,12 +121,17 @@ def _add_instructions(found: _Found, path: Path, root: Path) -> None:
 
 
 def _add_skills(found: _Found, directory: Path, root: Path, whose: str) -> None:
-    for path in _skill_files(directory):
+    try:
+        paths = _skill_files(directory)
+    except OSError as error:
+        found.leave_out(str(directory), f"it cannot be read: {error.strerror}")
+        return
+    for path in paths:
         if path.name.lower() == "readme.md":
             found.leave_out(str(path), "a README is for people")
             continue
         try:
-            skill = _parse(path, _read(path, root))
+            skill = _parse(path, _read(found, path, root))
         except _UnusableError as error:
             found.leave_out(str(path), str(error))
         else:
@@ -137,18 +145,18 @@ _WHEN = {
 }
 
 
-def _skill_files(directory: Path) -> Iterator[Path]:
+def _skill_files(directory: Path) -> list[Path]:
     """`*.md`, and `SKILL.md` in directories of their own, by name."""
     if not directory.is_dir():
-        return
-    for path in sorted(directory.iterdir())[:MAX_DIRECTORIES]:
-        if path.is_dir() and (path / "SKILL.md").exists():
-            yield path / "SKILL.md"
-        elif path.suffix == ".md":
-            yield path
+        return []
+    entries = sorted(path for path in directory.iterdir() if _is_utf8(path.name))[:MAX_DIRECTORIES]
+    own = [path / "SKILL.md" if path.is_dir() else path for path in entries]
+    return [path for path in own if path.suffix == ".md" and os.path.lexists(path)]
 
 
-def _read(path: Path, root: Path) -> str:
+def _read(found: _Found, path: Path, root: Path) -> str:
+    if not path.is_file():  # a pipe would keep us waiting for ever
+        raise _UnusableError("it is not a file")
     if not path.resolve().is_relative_to(root.resolve()):
         raise _UnusableError("it is a link that leads out of the project")
     try:
@@ -161,6 +169,9 @@ def _read(path: Path, root: Path) -> str:
         raise _UnusableError(f"it cannot be read: {error.strerror}") from error
     if not text:
         raise _UnusableError("it is empty")
+    found.total_bytes += len(text.encode())
+    if found.total_bytes > MAX_TOTAL_BYTES:
+        raise _UnusableError(f"with the others it is too much: over {MAX_TOTAL_BYTES // 1024} KiB")
     return text
 
 
@@ -169,16 +180,16 @@ def _parse(path: Path, text: str) -> Skill:
     matter, body = _split(text)
     is_on_request = path.name == "SKILL.md"
     triggers = _texts(matter.get("triggers"), "triggers")
-    description = matter.get("description")
-    if is_on_request and not isinstance(description, str):
+    description = _text(matter.get("description"), "description")
+    if is_on_request and description is None:
         raise _UnusableError("its front matter has no description, by which an agent could choose it")
     return Skill(
-        name=str(matter.get("name") or (path.parent.name if is_on_request else path.stem)),
+        name=_text(matter.get("name"), "name") or (path.parent.name if is_on_request else path.stem),
         type="agentskills" if is_on_request else "knowledge" if triggers else "repo",
         content=body,
         triggers=triggers,
         source=str(path),
-        description=description if isinstance(description, str) else None,
+        description=description,
         directory=str(path.parent) if is_on_request else None,
     )
 
@@ -192,7 +203,7 @@ def _split(text: str) -> tuple[dict[str, Any], str]:
 
     try:
         matter = yaml.safe_load(match[1]) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # as for the 99th of a month
         raise _UnusableError("its front matter is not valid YAML") from error
     if not isinstance(matter, dict):
         raise _UnusableError("its front matter is not a list of fields")
@@ -203,10 +214,28 @@ def _texts(value: object, name: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
-        return (value,)
+        value = [value]
     if not isinstance(value, list):
         raise _UnusableError(f"`{name}` in its front matter is not a list")
-    return tuple(str(one) for one in value)
+    return tuple(text for one in value if (text := _text(one, name)) is not None)
+
+
+def _text(value: object, name: str) -> str | None:
+    # Never str() of anything else: a few lines of YAML can stand for a list with a billion members.
+    if value is None:
+        return None
+    if not isinstance(value, str | int | float) or not _is_utf8(str(value)):
+        raise _UnusableError(f"`{name}` in its front matter is not a text")
+    return str(value)
+
+
+def _is_utf8(text: str) -> bool:
+    """Names of files, and escapes in YAML, may hold what UTF-8 has no bytes for."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _nested_instructions(top: Path) -> list[Path]:
@@ -242,4 +271,4 @@ def _children(directory: Path) -> list[Path]:
 
 
 def _is_walked(name: str) -> bool:
-    return not name.startswith(".") and name not in _NOT_WALKED
+    return not name.startswith(".") and name not in _NOT_WALKED and _is_utf8(name)
