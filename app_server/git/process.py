@@ -11,7 +11,7 @@ from pathlib import Path
 
 OUTPUT_CHARACTERS = 8192
 _PASSED_ON = ("PATH", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
-_OPTIONS = {
+_SETTINGS = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
     "credential.helper": "",
@@ -23,6 +23,22 @@ _SSH = (
     "ssh -F /dev/null -o BatchMode=yes -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o IdentityAgent=none"
     " -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=known_hosts -o ConnectTimeout=20"
 )
+
+
+# Asked only when the server asks; it has nothing to keep or to forget.
+_ANSWER = (
+    """!f() { [ "$1" = get ] && printf 'username=%s\\npassword=%s\\n' """
+    '"$SLIPWAY_GIT_USERNAME" "$SLIPWAY_GIT_PASSWORD"; }; f'
+)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """For the server at `origin` (scheme, host and port) only, wherever it may redirect to."""
+
+    origin: str
+    username: str
+    password: str
 
 
 @dataclass(frozen=True)
@@ -44,17 +60,18 @@ async def run_git(
     directory: Path,
     timeout_seconds: float,
     report: Callable[[str], None] | None = None,
+    credentials: Credentials | None = None,
 ) -> GitResult:
     """Runs git in `directory`, which is also its home. Progress lines go to `report`.
 
+    `credentials` never stand on a command line, where every user of this machine could read them.
     Raises GitTimeout. However it ends, no process of it is left.
     """
     process = await asyncio.create_subprocess_exec(
         "git",
-        *(part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")),
         *arguments,
         cwd=directory,
-        env=_environment(directory),
+        env=_environment(directory, credentials),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -111,8 +128,17 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment(home: Path, credentials: Credentials | None) -> dict[str, str]:
+    settings, secrets = _SETTINGS, {}
+    if credentials:
+        settings = {**settings, f"credential.{credentials.origin}.helper": _ANSWER}
+        secrets = {
+            "SLIPWAY_GIT_USERNAME": credentials.username,
+            "SLIPWAY_GIT_PASSWORD": credentials.password,
+        }
     return {
+        **secrets,
+        **_as_environment(settings),
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
@@ -125,3 +151,11 @@ def _environment(home: Path) -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
         "GIT_SSH_COMMAND": _SSH,
     }
+
+
+def _as_environment(settings: dict[str, str]) -> dict[str, str]:
+    """Settings as git reads them, in their order, stronger than those of any file."""
+    numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (name, value) in enumerate(settings.items()):
+        numbered |= {f"GIT_CONFIG_KEY_{index}": name, f"GIT_CONFIG_VALUE_{index}": value}
+    return numbered

@@ -6,10 +6,11 @@ Credentials and network are needed only here; what goes into the sandbox is a fi
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from app_server.errors import StartFailure
 from app_server.git.address import Address, without_credentials
-from app_server.git.process import GitTimeout, run_git
+from app_server.git.process import Credentials, GitTimeout, run_git
 
 _BUNDLE_TIMEOUT_SECONDS = 600.0
 _QUERY_TIMEOUT_SECONDS = 30.0
@@ -67,11 +68,12 @@ async def _clone(
             "--progress",
             "--template=",
             "--",
-            address.url,
+            address.public_url,
             str(clone),
             directory=clone.parent,
             timeout_seconds=timeout_seconds,
             report=lambda line: report(without_credentials(line)),
+            credentials=_credentials(address),
         )
     except GitTimeout as timeout:
         raise StartFailure(
@@ -82,6 +84,18 @@ async def _clone(
         ) from timeout
     if result.exit_code != 0:
         raise _clone_failed(address, without_credentials(result.output))
+
+
+def _credentials(address: Address) -> Credentials | None:
+    """What the user wrote before the host. With ssh a password cannot be used."""
+    if not address.has_credentials or not address.public_url.startswith(("http://", "https://")):
+        return None
+    given, public = urlsplit(address.url), urlsplit(address.public_url)
+    return Credentials(
+        origin=f"{public.scheme}://{public.netloc}",
+        username=unquote(given.username or ""),
+        password=unquote(given.password or ""),
+    )
 
 
 async def _bundle(clone: Path, bundle: Path) -> None:

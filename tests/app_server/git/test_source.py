@@ -1,9 +1,14 @@
 """Fetching repositories: what users may write, and what git then does."""
 
+import contextlib
 import socket
 import subprocess
 import tempfile
+import threading
+from base64 import b64encode
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,6 +149,50 @@ async def test_hooks_and_settings_of_this_machine_do_not_run(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(("user", "header"), [("me:p%40ss", "me:p@ss"), ("t0ken", "t0ken:")])
+async def test_a_password_opens_its_server_and_is_on_no_command_line(
+    tmp_path: Path, user: str, header: str
+) -> None:
+    make_repository(tmp_path)
+    git(tmp_path, "update-server-info")
+    seen: list[str] = []
+
+    class Guarded(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments, directory=str(tmp_path / ".git"))
+
+        def do_GET(self) -> None:
+            seen.extend(command_lines())
+            if self.headers["Authorization"] == f"Basic {b64encode(header.encode()).decode()}":
+                super().do_GET()
+            else:
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="git"')
+                self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Guarded) as server, tempfile.TemporaryDirectory() as scratch:
+        threading.Thread(target=server.serve_forever).start()
+        packed = await pack(
+            parse_address(f"http://{user}@127.0.0.1:{server.server_port}/project/.."),
+            None,
+            directory=Path(scratch),
+            timeout_seconds=30,
+            report=lambda _line: None,
+        )
+        server.shutdown()
+        kept = git(Path(scratch) / "clone.git", "config", "--list", "--local")
+
+    assert packed.branch == "main"
+    secret = header.strip(":").rpartition(":")[2]
+    assert any("clone" in line for line in seen)
+    for text in (*seen, kept):
+        assert secret not in text
+        assert user not in text
+
+
 async def test_a_server_that_stays_silent_is_given_up(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = parse_address(f"git://127.0.0.1:{silent.getsockname()[1]}/x")
@@ -165,11 +214,23 @@ async def packed_branch(source: Path, branch: str | None) -> str | None:
     return packed.branch
 
 
+def command_lines() -> list[str]:
+    """Of all processes of this machine that are git's."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        # Processes end while we look.
+        with contextlib.suppress(OSError):
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in lines if "git" in line.partition(" ")[0]]
+
+
 def make_repository(path: Path) -> None:
     git(path, "init", "-q", "-b", "main")
     git(path, "commit", "-q", "--allow-empty", "-m", "Begin")
 
 
-def git(path: Path, *arguments: str, stdin: str = "") -> None:
-    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=path, input=stdin, text=True, check=True)
+def git(path: Path, *arguments: str, stdin: str = "") -> str:
+    command = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", *arguments]
+    return subprocess.run(
+        command, cwd=path, input=stdin, text=True, check=True, stdout=subprocess.PIPE
+    ).stdout
