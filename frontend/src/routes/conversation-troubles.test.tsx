@@ -125,9 +125,7 @@ describe('a condensed memory', () => {
         },
       ],
     })
-    await user.click(
-      await screen.findByRole('button', { name: 'Memory condensed: 2 older events are summarised' }),
-    )
+    await user.click(await screen.findByRole('button', { name: 'Memory condensed: 2 older events' }))
     expect(screen.getByText('mended', { selector: 'strong' })).toBeVisible()
   })
 })

@@ -1,4 +1,5 @@
-import { CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
+import clsx from 'clsx'
+import { ChevronRight, CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { eventIs, llmFallback, type ConversationEvent, type EventOf, type LLMFallback } from '@/events/types'
@@ -35,21 +36,26 @@ interface MarkerProps {
   icon: ReactNode
   text: string
   at: string
+  /** Whether what it opens is shown; a marker that opens nothing has none. */
+  isOpen?: boolean
 }
 
-function Marker({ icon, text, at }: MarkerProps) {
+function Marker({ icon, text, at, isOpen }: MarkerProps) {
   return (
-    <div className="flex items-center gap-3 text-xs text-muted before:h-px before:flex-1 before:bg-border after:h-px after:flex-1 after:bg-border">
+    <div className="flex items-center gap-3 text-xs text-muted before:h-px before:min-w-4 before:flex-1 before:bg-border after:h-px after:min-w-4 after:flex-1 after:bg-border">
       <span className="flex items-center gap-1.5 *:[svg]:size-3.5" title={formatDateTime(at)}>
         {icon}
         {text}
+        {isOpen !== undefined && (
+          <ChevronRight aria-hidden className={clsx('transition-transform', isOpen && 'rotate-90')} />
+        )}
       </span>
     </div>
   )
 }
 
 /** A quiet divider that tells more when it is opened. */
-function Remark({ children, ...marker }: MarkerProps & { children: ReactNode }) {
+function Remark({ children, ...marker }: Omit<MarkerProps, 'isOpen'> & { children: ReactNode }) {
   const [isOpen, setIsOpen] = useKeptState('remark', false)
   const bodyId = useId()
   return (
@@ -61,7 +67,7 @@ function Remark({ children, ...marker }: MarkerProps & { children: ReactNode }) 
         onClick={() => setIsOpen(!isOpen)}
         className="block w-full rounded-sm hover:*:text-text"
       >
-        <Marker {...marker} />
+        <Marker {...marker} isOpen={isOpen} />
       </button>
       {isOpen && (
         <div

@@ -33,8 +33,8 @@ export function SearchTool({
       }
       status={
         <>
-          {found !== null && t('tool.found', { count: found.files.length })}
-          {found?.isCut && t('tool.found_more')}
+          {found !== null &&
+            t(found.isCut ? 'tool.found_newest' : 'tool.found', { count: found.files.length })}
           <ToolStatus state={state} since={event.timestamp} />
         </>
       }
