@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 QUEUE_FRAMES = 2000
+QUEUE_CHARACTERS = 32 * 1024**2
 RECONNECT_SECONDS = 1.0
 CONNECT_SECONDS = 5.0
 CHANNEL_PREFIX = "slipway:conversation:"
@@ -61,11 +62,12 @@ class Ended(Exception):
 
 
 class Subscription:
-    """A bounded queue of frames. The first overflow ends it."""
+    """A queue of frames, bounded in their number and size. The first overflow ends it."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
         self._frames: deque[Frame] = deque()
         self._limit = limit
+        self._characters_left = characters
         self._ended: End | None = None
         self._changed = asyncio.Event()
 
@@ -76,21 +78,27 @@ class Subscription:
                 raise Ended(self._ended)
             self._changed.clear()
             await self._changed.wait()
-        return self._frames.popleft()
+        frame = self._frames.popleft()
+        self._characters_left += len(frame.text)
+        return frame
 
     def drain(self) -> list[Frame]:
         """What has arrived so far."""
         frames = list(self._frames)
         self._frames.clear()
+        self._characters_left += sum(len(frame.text) for frame in frames)
         return frames
 
     def push(self, frame: Frame) -> None:
         if self._ended:
             return
-        if len(self._frames) >= self._limit:
+        # One frame is always taken: no watcher could ever get past a larger one.
+        too_large = bool(self._frames) and len(frame.text) > self._characters_left
+        if too_large or len(self._frames) >= self._limit:
             self.end(End.OVERRUN)
             return
         self._frames.append(frame)
+        self._characters_left -= len(frame.text)
         self._changed.set()
 
     def end(self, reason: End) -> None:

@@ -61,3 +61,19 @@ async def _read_all(subscription: Subscription) -> None:
     async with asyncio.timeout(10):
         while True:
             await subscription.next()
+
+
+async def test_a_watcher_that_lets_large_frames_pile_up_is_ended() -> None:
+    subscription = Subscription(100, characters=10)
+    for _ in range(3):
+        subscription.push(Frame("1234567890 and more"))
+        assert (await subscription.next()).text == "1234567890 and more"
+    for _ in range(3):
+        subscription.push(Frame("12345"))
+        subscription.push(Frame("12345"))
+        assert len(subscription.drain()) == 2
+    for _ in range(3):
+        subscription.push(Frame("12345"))
+    with pytest.raises(Ended) as ended:
+        await subscription.next()
+    assert ended.value.reason is End.OVERRUN
