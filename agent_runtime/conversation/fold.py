@@ -85,16 +85,23 @@ class Fold:
 
         The log has everything: reading it all only takes longer.
         """
-        fold = cls(usage_id)
+        if snapshot is None:
+            return cls(usage_id)
         try:
-            body = orjson.loads(snapshot or "{}")
-            if body.get("format") != _FORMAT:
-                return fold
-            state = _STATE.validate_python(body["state"])
-        except ValueError:
-            logger.warning("a snapshot cannot be read; the log is read instead", exc_info=True)
+            return cls._of_snapshot(orjson.loads(snapshot), usage_id)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            # Its text may quote messages: those do not belong in the server's log.
+            logger.warning(
+                "a snapshot cannot be read; the log is read instead", extra={"error": type(error).__name__}
+            )
+            return cls(usage_id)
+
+    @classmethod
+    def _of_snapshot(cls, body: JsonObject, usage_id: str) -> "Fold":
+        fold = cls(usage_id)
+        if body["format"] != _FORMAT:
             return fold
-        fold.state = state
+        fold.state = _STATE.validate_python(body["state"])
         fold.view = View(
             Passage(tuple(ids), tuple(message.encode() for message in messages), tokens)
             for ids, messages, tokens in body["passages"]
@@ -122,6 +129,8 @@ class Fold:
 def fold_log(log: EventLog, usage_id: str, *, snapshot: str | None = None) -> Fold:
     """The whole log taken in, from a snapshot of an earlier part on if there is one."""
     fold = Fold.restore(snapshot, usage_id)
+    if fold.state.last_seq > log.last_seq:
+        fold = Fold(usage_id)  # a snapshot of events that the log has lost
     for record in log.records(after_seq=fold.state.last_seq):
         event = parse_event(record.body)
         if is_navigation(event):

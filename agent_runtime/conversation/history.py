@@ -1,5 +1,7 @@
 """What has happened in a conversation: written down, taken in, told to those who watch. In this order."""
 
+import logging
+import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -15,6 +17,8 @@ from agent_runtime.events.message import MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent
+
+logger = logging.getLogger(__name__)
 
 SNAPSHOT_EVENTS = 200
 """After how many further events a snapshot is worth writing: so many are read in a few milliseconds."""
@@ -86,9 +90,14 @@ class History:
         if self._log.last_seq - self._snapshot_seq < after_events:
             return
         snapshot = self._fold.snapshot()
-        if snapshot is not None:
+        if snapshot is None:
+            return
+        try:
             self._log.set_meta("snapshot", snapshot)
-            self._snapshot_seq = self._log.last_seq
+        except sqlite3.Error:
+            # As on a full disk. Nothing is lost: the log has everything.
+            logger.warning("a snapshot cannot be written", exc_info=True)
+        self._snapshot_seq = self._log.last_seq
 
     def _to_records(self, events: Sequence[Event], seen_seq: int | None) -> list[tuple[AnyEvent, Record]]:
         parent, earliest = self.state.leaf_event_id, self.state.last_timestamp
