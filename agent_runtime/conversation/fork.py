@@ -66,8 +66,9 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
     try:
         if log.get_meta("spec") is not None:
             raise FileExistsError(str(directory))
-        log.append(list(_renumbered(record for record in records if record.kind != _UPDATE)))
-        log.set_meta("spec", spec.model_dump_json())
+        copied = list(_renumbered(record for record in records if record.kind != _UPDATE))
+        # Together: events without a spec could neither be opened nor be written again.
+        log.append(copied, spec=spec.model_dump_json())
     finally:
         log.close()
     if (source / _TASKS).exists():

@@ -115,9 +115,10 @@ class EventLog:
         self._db.close()
         self._lock.close()
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[Record], *, spec: str | None = None) -> None:
         """Adds records, all or none. Their positions must follow the last one.
 
+        spec: of the conversation, if it begins with these.
         sqlite3.IntegrityError if an id is known already.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
@@ -127,9 +128,12 @@ class EventLog:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            if spec is not None:
+                self.set_meta("spec", spec)
             self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk ends it by itself
+                self._db.execute("ROLLBACK")
             raise
         self.last_seq += len(records)
 
