@@ -59,6 +59,23 @@ describe('a search', () => {
     expect(await log.findByRole('button', { name: /Find \*\.toml\s*0 files/ })).toBeVisible()
   })
 
+  it('is closed also when it was watched, until it fails', async () => {
+    const { stream } = openConversation({
+      events: [
+        toolCall('a', { kind: 'GlobAction', pattern: '*.py' }),
+        toolCall('b', { kind: 'GlobAction', pattern: '[' }),
+      ],
+    })
+    const log = within(await timeline())
+    expect(await log.findByRole('button', { name: /Find \*\.py/ })).toHaveAttribute('aria-expanded', 'false')
+    stream.append(
+      toolResult('a', 'GlobObservation', 'Found 1', { files: ['x.py'] }),
+      toolResult('b', 'GlobObservation', 'No such pattern.', { files: [], is_error: true }),
+    )
+    expect(await log.findByText('No such pattern.')).toBeVisible()
+    expect(log.queryByText('x.py')).not.toBeInTheDocument()
+  })
+
   it('shows why it could not be made', async () => {
     const { log } = await openCall({ kind: 'GrepAction', pattern: '(' }, 'a', 'GrepObservation', 'unclosed', {
       matches: [],

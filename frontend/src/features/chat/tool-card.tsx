@@ -12,13 +12,15 @@ export interface ToolCardProps {
   /** Outcome at a glance: exit code, line counts, elapsed time. */
   status?: ReactNode
   state: ToolState
-  isInitiallyOpen?: boolean
+  /** Holds until the reader opens or closes the card; it may change with the outcome. */
+  isOpenByDefault?: boolean
   children?: ReactNode
 }
 
 /** The frame around a tool's action and what came of it. */
-export function ToolCard({ icon, title, status, state, isInitiallyOpen = true, children }: ToolCardProps) {
-  const [isOpen, setIsOpen] = useKeptState('card', isInitiallyOpen)
+export function ToolCard({ icon, title, status, state, isOpenByDefault = true, children }: ToolCardProps) {
+  const [chosen, setChosen] = useKeptState<boolean | null>('card', null)
+  const isOpen = chosen ?? isOpenByDefault
   const bodyId = useId()
   const isBad = state === 'failed' || state === 'rejected'
   return (
@@ -32,7 +34,7 @@ export function ToolCard({ icon, title, status, state, isInitiallyOpen = true, c
         type="button"
         aria-expanded={children ? isOpen : undefined}
         aria-controls={children ? bodyId : undefined}
-        onClick={() => setIsOpen(!isOpen)}
+        onClick={() => setChosen(!isOpen)}
         className="flex min-h-9 w-full items-center gap-2 px-3 py-1.5 text-left text-sm hover:bg-hover focus-visible:-outline-offset-2"
       >
         <span className="shrink-0 text-muted *:size-4">{icon}</span>

@@ -45,7 +45,7 @@ export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'actio
         </>
       }
       state={state}
-      isInitiallyOpen={call.command !== 'view' && call.command !== 'list'}
+      isOpenByDefault={call.command !== 'view' && call.command !== 'list'}
     >
       {diff.length > 0 ? (
         <InlineDiff lines={diff} />

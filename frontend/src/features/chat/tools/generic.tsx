@@ -28,7 +28,7 @@ export function GenericTool({
       }
       status={<ToolStatus state={state} since={event.timestamp} />}
       state={state}
-      isInitiallyOpen={state !== 'done'}
+      isOpenByDefault={state !== 'done'}
     >
       <p className="eyebrow px-3 pt-2">{t('tool.arguments')}</p>
       <ScrollPre className="px-3 pt-1 pb-2 font-mono text-xs">

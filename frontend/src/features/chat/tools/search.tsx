@@ -39,7 +39,7 @@ export function SearchTool({
         </>
       }
       state={state}
-      isInitiallyOpen={state !== 'done'}
+      isOpenByDefault={state === 'failed'}
     >
       {found !== null && shown.length > 0 && <OutputBlock text={shown.join('\n')} keep="start" />}
       {found === null && observation !== null && (

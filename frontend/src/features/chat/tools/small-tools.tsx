@@ -54,7 +54,7 @@ export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByK
       }
       status={<ToolStatus state={state} since={event.timestamp} />}
       state={state}
-      isInitiallyOpen={state === 'failed'}
+      isOpenByDefault={state === 'failed'}
     >
       {text !== '' && (
         <div className="max-h-96 overflow-y-auto px-3 py-2 text-sm text-muted">
