@@ -5,6 +5,7 @@ answer can rely on it. Nobody else calls `commit()` except workers, which open t
 """
 
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -147,10 +148,24 @@ async def _on_database_error(request: Request, error: Exception) -> JSONResponse
 def _create_engine(url: str) -> AsyncEngine:
     if not url.startswith("sqlite"):
         return create_async_engine(url, pool_size=20, max_overflow=10, pool_pre_ping=True)
-    engine = create_async_engine(url, connect_args={"timeout": 30})
+    engine = create_async_engine(url, connect_args={"timeout": 30, "factory": _SqliteConnection})
     event.listen(engine.sync_engine, "connect", _configure_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
+
+
+class _SqliteConnection(sqlite3.Connection):
+    """Gives its locks back when it is closed, whatever was under way.
+
+    A task that is cancelled between a statement and its rows leaves a cursor behind. SQLite keeps a closed
+    connection with open cursors, and its write lock, until the garbage collector finds them: for half a
+    minute everybody else got "database is locked".
+    """
+
+    def close(self) -> None:
+        if self.in_transaction:
+            self.rollback()
+        super().close()
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:
