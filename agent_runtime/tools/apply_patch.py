@@ -73,8 +73,6 @@ class ApplyPatchObservation(Observation):
 
 class ApplyPatchTool(Tool[ApplyPatchAction]):
     name = "apply_patch"
-    title = "apply_patch"
-    kind = "ApplyPatchTool"
     action_type = ApplyPatchAction
     observation_type = ApplyPatchObservation
     annotations: ClassVar = ToolAnnotations(

@@ -20,8 +20,6 @@ class FinishObservation(Observation):
 
 class FinishTool(Tool[FinishAction]):
     name = "finish"
-    title = "finish"
-    kind = "FinishTool"
     action_type = FinishAction
     observation_type = FinishObservation
     annotations: ClassVar = ToolAnnotations(

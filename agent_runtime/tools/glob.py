@@ -38,8 +38,6 @@ class GlobObservation(Observation):
 
 class GlobTool(Tool[GlobAction]):
     name = "glob"
-    title = "glob"
-    kind = "GlobTool"
     action_type = GlobAction
     observation_type = GlobObservation
     annotations: ClassVar = ToolAnnotations(

@@ -43,8 +43,6 @@ class GrepObservation(Observation):
 
 class GrepTool(Tool[GrepAction]):
     name = "grep"
-    title = "grep"
-    kind = "GrepTool"
     action_type = GrepAction
     observation_type = GrepObservation
     annotations: ClassVar = ToolAnnotations(

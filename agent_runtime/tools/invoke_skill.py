@@ -29,8 +29,6 @@ class InvokeSkillObservation(Observation):
 
 class InvokeSkillTool(Tool[InvokeSkillAction]):
     name = "invoke_skill"
-    title = "invoke_skill"
-    kind = "InvokeSkillTool"
     action_type = InvokeSkillAction
     observation_type = InvokeSkillObservation
     annotations: ClassVar = ToolAnnotations(

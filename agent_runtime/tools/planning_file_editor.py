@@ -45,8 +45,6 @@ class PlanningFileEditorObservation(FileEditorObservation):
 
 class PlanningFileEditorTool(Tool[PlanningFileEditorAction]):
     name = "planning_file_editor"
-    title = "planning_file_editor"
-    kind = "PlanningFileEditorTool"
     action_type = PlanningFileEditorAction
     observation_type = PlanningFileEditorObservation
     annotations: ClassVar = ToolAnnotations(

@@ -42,8 +42,6 @@ _TASKS = TypeAdapter(list[TaskItem])
 
 class TaskTrackerTool(Tool[TaskTrackerAction]):
     name = "task_tracker"
-    title = "task_tracker"
-    kind = "TaskTrackerTool"
     action_type = TaskTrackerAction
     observation_type = TaskTrackerObservation
     annotations: ClassVar = ToolAnnotations(

@@ -20,8 +20,6 @@ class ThinkObservation(Observation):
 
 class ThinkTool(Tool[ThinkAction]):
     name = "think"
-    title = "think"
-    kind = "ThinkTool"
     action_type = ThinkAction
     observation_type = ThinkObservation
     annotations: ClassVar = ToolAnnotations(

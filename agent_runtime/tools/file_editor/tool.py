@@ -37,8 +37,6 @@ RequiredT = TypeVar("RequiredT")
 
 class FileEditorTool(Tool[FileEditorAction]):
     name = "file_editor"
-    title = "file_editor"
-    kind = "FileEditorTool"
     action_type = FileEditorAction
     observation_type = FileEditorObservation
     annotations: ClassVar = ToolAnnotations(

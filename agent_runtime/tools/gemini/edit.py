@@ -42,8 +42,6 @@ class EditObservation(Observation):
 
 class EditTool(Tool[EditAction]):
     name = "edit"
-    title = "edit"
-    kind = "EditTool"
     action_type = EditAction
     observation_type = EditObservation
     annotations: ClassVar = ToolAnnotations(

@@ -46,8 +46,6 @@ class ListDirectoryObservation(Observation):
 
 class ListDirectoryTool(Tool[ListDirectoryAction]):
     name = "list_directory"
-    title = "list_directory"
-    kind = "ListDirectoryTool"
     action_type = ListDirectoryAction
     observation_type = ListDirectoryObservation
     annotations: ClassVar = ToolAnnotations(

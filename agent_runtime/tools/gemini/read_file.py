@@ -40,8 +40,6 @@ class ReadFileObservation(Observation):
 
 class ReadFileTool(Tool[ReadFileAction]):
     name = "read_file"
-    title = "read_file"
-    kind = "ReadFileTool"
     action_type = ReadFileAction
     observation_type = ReadFileObservation
     annotations: ClassVar = ToolAnnotations(

@@ -32,8 +32,6 @@ class WriteFileObservation(Observation):
 
 class WriteFileTool(Tool[WriteFileAction]):
     name = "write_file"
-    title = "write_file"
-    kind = "WriteFileTool"
     action_type = WriteFileAction
     observation_type = WriteFileObservation
     annotations: ClassVar = ToolAnnotations(

@@ -29,8 +29,6 @@ SETTLE_SECONDS = 2.0
 
 class TerminalTool(Tool[TerminalAction]):
     name = "terminal"
-    title = "terminal"
-    kind = "TerminalTool"
     action_type = TerminalAction
     observation_type = TerminalObservation
     annotations: ClassVar = ToolAnnotations(
