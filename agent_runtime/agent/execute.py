@@ -30,7 +30,7 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
             observation = await _run(tool, event.action)
         wire = _writable(observation.to_wire())
     except asyncio.CancelledError:
-        if _is_asked_to_stop():
+        if is_asked_to_stop():
             raise
         return _error(event, f"`{event.tool_name}` gave up: something it waited for was cancelled.", FAILED)
     except TimeoutError as error:
@@ -57,6 +57,12 @@ def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErro
     else:
         text = f"Not run: the work was interrupted {by} before this call was reached."
     return _error(event, text, INTERRUPTED)
+
+
+def is_asked_to_stop() -> bool:
+    """Whether somebody has cancelled the task that asks, or a CancelledError comes from what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
@@ -106,11 +112,6 @@ def _writable(value: Any) -> Any:
             return {name: _writable(item) for name, item in value.items()}
         case _:
             return value
-
-
-def _is_asked_to_stop() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _error(event: ActionEvent, text: str, classification: ErrorClassification) -> AgentErrorEvent:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
+from agent_runtime.agent.execute import is_asked_to_stop
 from agent_runtime.conversation.errors import AlreadyRunningError
 
 logger = logging.getLogger(__name__)
@@ -64,7 +65,9 @@ class RunTask:
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await work()
-        except Exception:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and is_asked_to_stop():
+                raise
             # Not even the failure could be written down, as on a full disk.
             logger.exception(
                 "a run ended without a record", extra={"conversation_id": str(self._conversation_id)}

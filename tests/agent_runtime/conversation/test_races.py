@@ -1,10 +1,12 @@
 """Two things at once, and what breaks in the middle: the log stays true and nothing is left behind."""
 
 import asyncio
+from uuid import uuid4
 
 import pytest
 from pydantic import Field
 
+from agent_runtime.conversation.run_task import RunTask
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolContext
 from tests.agent_runtime.conversation.conftest import Conversations, kinds_of, of_kind, statuses_of, user
 from tests.agent_runtime.conversation.labour import condensing, think
@@ -190,3 +192,16 @@ async def test_a_run_that_was_cut_off_goes_on_without_repeating_a_call(tidy, con
     (answer,) = of_kind(again, "AgentErrorEvent")
     assert "may have run" in answer["error"]
     assert again.state.final_response == "Done."
+
+
+async def test_a_run_that_something_inside_it_cancels_is_told_to_be_over():
+    ends: list[bool] = []
+
+    async def work() -> None:
+        raise asyncio.CancelledError
+
+    run = RunTask(uuid4(), on_end=lambda: ends.append(run.is_running))
+    run.start(work)
+    await run.wait()
+
+    assert ends == [False]
