@@ -1,5 +1,6 @@
 """The few calls a headless run makes; every failure is a `RunFailed` with the server's own words."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from websockets.sync.client import connect
 Json = dict[str, Any]
 
 MAX_FRAME_BYTES = 16 * 1024**2
+DELETE_TIMEOUT_SECONDS = 15.0
+DELETE_POLL_SECONDS = 0.1
 
 
 class RunFailed(Exception):
@@ -49,8 +52,15 @@ class Client:
             timeout=timeout_seconds + 30,
         )
 
-    def delete(self, conversation_id: str) -> None:
+    def delete(self, conversation_id: str) -> bool:
+        """Whether its sandbox is gone too, which the server removes in the background within seconds."""
         self._call("DELETE", f"/app-conversations/{conversation_id}")
+        deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
+        while self._call("GET", "/sandboxes", params={"id": conversation_id}).json() != [None]:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(DELETE_POLL_SECONDS)
+        return True
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
         """Every frame of the conversation, over as many connections as it takes: no gap, no repetition."""

@@ -50,8 +50,8 @@ def run(config: Config, what: Run, printer: Printer) -> bool:
         try:
             return _follow(client, conversation_id, what, printer, sandbox_kind["backend"])
         finally:
-            if not what.keep:
-                client.delete(conversation_id)
+            if not what.keep and not client.delete(conversation_id):
+                printer.note("Its sandbox could not be removed: the server's log says why.")
 
 
 def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, sandbox: str) -> bool:

@@ -137,6 +137,9 @@ class AppServerProcess:
         with self.client() as client:
             for item in client.get("/app-conversations/search").raise_for_status().json()["items"]:
                 client.delete(f"/app-conversations/{item['id']}").raise_for_status()
+            wait_until(
+                lambda: client.get("/sandboxes/search").json()["items"] == [], 60, lambda: "sandboxes to go"
+            )
 
 
 def add_model(client: httpx.Client, base_url: str, api_key: str, name: str = "scripted") -> None:
