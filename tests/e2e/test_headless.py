@@ -48,7 +48,8 @@ def test_a_run_without_a_server_starts_one_and_ends_it(
 ) -> None:
     scripted_server.stop()
     write_a_greeting(scripted_llm)
-    ended = run(scripted_server, "--repo", str(repository), "--verify", "grep hello greeting.txt")
+    own = ["--sandbox", "process", "--repo", str(repository)]
+    ended = run(scripted_server, *own, "--verify", "grep hello greeting.txt")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "diff --git a/greeting.txt b/greeting.txt" in ended.stdout
     assert not (scripted_server.home / "server.json").exists()
