@@ -101,11 +101,9 @@ class Outbox:
         try:
             while True:
                 await self._something_to_tell()
-                await self._deliver()
+                await self._deliver_or_wait()
         except _UnknownConversationError:
             logger.info("reports end: unknown to the receiver", extra={"url": self._url})
-        except Exception:
-            logger.exception("reports end", extra={"url": self._url})
         finally:
             stop()
 
@@ -125,6 +123,17 @@ class Outbox:
         await self._wakeup.wait()
         # What follows within the next moments travels along.
         await asyncio.sleep(FLUSH_SECONDS)
+
+    async def _deliver_or_wait(self) -> None:
+        try:
+            await self._deliver()
+        except _UnknownConversationError:
+            raise
+        except Exception:
+            # A full disk, say, keeps a confirmation from being noted. Reports must go on once it is over:
+            # whoever watches would see this conversation as running for ever.
+            logger.exception("a report failed", extra={"url": self._url})
+            await self._pause()
 
     async def _deliver(self) -> None:
         batch = self._next_batch()

@@ -1,6 +1,8 @@
 """Reports to the app server: nothing lost, nothing doubled, whoever dies."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,22 @@ def test_a_receiver_that_dies_and_returns_misses_nothing(
     receiver.fail_next = 2
     receiver.start()
 
+    wait_until_reported(reporting, receiver, conversation)
+
+
+def test_a_confirmation_that_cannot_be_noted_does_not_end_the_reports(
+    reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    conversation = create(reporting, scripted_llm, tmp_path)
+    file = reporting.path / "conversations" / conversation / "log.sqlite"
+    with closing(sqlite3.connect(file)) as log:
+        # What a full disk does for a while: the note of how far the receiver has come cannot be written.
+        log.execute("ALTER TABLE meta RENAME TO meta_away")
+        reporting.call("POST", f"/api/conversations/{conversation}/events", json=message("first"))
+        wait_until(lambda: "a report failed" in reporting.log_text())
+        log.execute("ALTER TABLE meta_away RENAME TO meta")
+
+    reporting.call("POST", f"/api/conversations/{conversation}/events", json=message("second"))
     wait_until_reported(reporting, receiver, conversation)
 
 
