@@ -9,7 +9,9 @@ export default mergeConfig(
       setupFiles: ['src/test/setup.ts'],
       include: ['src/**/*.test.{ts,tsx}'],
       restoreMocks: true,
-      testTimeout: 15_000,
+      // Only a test that hangs takes as long.
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
     },
   }),
 )

@@ -3,7 +3,7 @@ import { ApiError, type Problem } from './errors'
 type QueryValue = string | number | boolean | null | undefined
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** `null` and `undefined` are left out; arrays repeat the name. */
   query?: Record<string, QueryValue | readonly QueryValue[]>
   /** Sent as JSON. */

@@ -94,10 +94,36 @@ export function useSendMessage(id: string) {
   })
 }
 
+/** What the conversation may cost in all, in US dollars (null: any amount); the agent goes on at once. */
+export function useRaiseBudget(id: string) {
+  return useMutation({
+    mutationFn: (dollars: number | null) =>
+      request<Success>(`${ROOT}/${id}/budget`, {
+        method: 'POST',
+        body: { max_budget_per_task: dollars, run: true },
+      }),
+  })
+}
+
+/** Has older events summed up, so that the model's window has room again. */
+export function useCondense(id: string) {
+  return useMutation({
+    mutationFn: () => request<Success>(`${ROOT}/${id}/condense`, { method: 'POST' }),
+  })
+}
+
 /** `run` goes on, `pause` stops after the current step, `interrupt` stops now. */
 export function useControlConversation(id: string) {
   return useMutation({
     mutationFn: (action: 'run' | 'pause' | 'interrupt') =>
       request<Success>(`${ROOT}/${id}/${action}`, { method: 'POST' }),
+  })
+}
+
+/** Has another saved model take over. The live stream tells when it has. */
+export function useSwitchProfile(id: string) {
+  return useMutation({
+    mutationFn: (name: string) =>
+      request<Success>(`${ROOT}/${id}/switch_profile`, { method: 'POST', body: { profile_name: name } }),
   })
 }

@@ -232,6 +232,197 @@ export interface paths {
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/answer-mcp-change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer
+         * @description Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`.
+         */
+        post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/browser": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Browser
+         * @description Its tabs and a picture of the current page, as they are now. 409 `sandbox_not_running`.
+         */
+        get: operations["browser_api_v1_app_conversations__conversation_id__browser_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Budget
+         * @description Sets the budget; the same amount again changes nothing.
+         */
+        post: operations["set_budget_api_v1_app_conversations__conversation_id__budget_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Checkpoints
+         * @description Oldest first; `turn` ones name the message that the agent began to work on then.
+         */
+        get: operations["list_checkpoints_api_v1_app_conversations__conversation_id__checkpoints_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff Checkpoint
+         * @description What has become of the files since: what a rewind would undo. 409 `checkpoints_unavailable`.
+         */
+        get: operations["diff_checkpoint_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__diff_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rewind
+         * @description Puts back files, chat or both; what is there now becomes a checkpoint first.
+         *
+         *     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
+         */
+        post: operations["rewind_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__rewind_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/condense": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Condense
+         * @description Has older events summed up: now, or before the next reply of an agent that works.
+         *
+         *     409 `nothing_to_condense`.
+         */
+        post: operations["condense_api_v1_app_conversations__conversation_id__condense_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/confirmation-mode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Mode
+         * @description From the agent's next step on. What waits already goes on waiting.
+         */
+        post: operations["set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/consent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Consent
+         * @description Everything that the repository, as it is now, would run. None of it runs unless it is allowed.
+         */
+        get: operations["get_consent_api_v1_app_conversations__conversation_id__consent_get"];
+        put?: never;
+        /**
+         * Answer Offers
+         * @description Remembers the answers; what is allowed runs, or joins the conversation, at once.
+         *
+         *     409 `offer_changed` when a hash is not offered (any more), and then nothing is done; 409 `not_ready`
+         *     while the conversation starts. Where a start has failed, its retry goes by the answers.
+         */
+        post: operations["answer_offers_api_v1_app_conversations__conversation_id__consent_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/execute-bash-command": {
         parameters: {
             query?: never;
@@ -314,6 +505,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/goal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Goal
+         * @description The objective becomes a message, and the agent works on it until it is reached.
+         *
+         *     409 `already_running`, `conversation_not_ready`.
+         */
+        post: operations["set_goal_api_v1_app_conversations__conversation_id__goal_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/goal/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Goal
+         * @description Takes up a goal that was stopped, with the rounds it has left.
+         *
+         *     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
+         */
+        post: operations["resume_goal_api_v1_app_conversations__conversation_id__goal_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/goal/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Goal
+         * @description Ends the pursuit, not the run that is going on. It can be resumed.
+         */
+        post: operations["stop_goal_api_v1_app_conversations__conversation_id__goal_stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/interrupt": {
         parameters: {
             query?: never;
@@ -354,6 +609,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/respond-to-confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Respond
+         * @description Approves what waits, or refuses it. 409 `nothing_to_confirm`, `confirmation_outdated`.
+         */
+        post: operations["respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/run": {
         parameters: {
             query?: never;
@@ -386,6 +661,106 @@ export interface paths {
          */
         post: operations["send_message_api_v1_app_conversations__conversation_id__send_message_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Conversation Skills
+         * @description As it was found when the conversation began. `report` tells of every file that was looked at.
+         */
+        get: operations["get_conversation_skills_api_v1_app_conversations__conversation_id__skills_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/sub-conversations/{sub_conversation_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sub Conversation Events
+         * @description A page of a sub-agent's log, oldest first.
+         */
+        get: operations["sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/switch_profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch Conversation Profile
+         * @description The agent's next call goes to another of the saved models.
+         */
+        post: operations["switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/consents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Consents
+         * @description By repository, then the newest first.
+         */
+        get: operations["list_consents_api_v1_consents_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/consents/{consent_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Consent
+         * @description Starts from then on ask again. What a conversation has taken up stays in that conversation.
+         */
+        delete: operations["revoke_consent_api_v1_consents__consent_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -462,6 +837,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Memory Notes
+         * @description All notes, by repository and name.
+         */
+        get: operations["list_memory_notes_api_v1_memory_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/memory/{note_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Memory Note */
+        get: operations["get_memory_note_api_v1_memory__note_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Memory Note
+         * @description Later conversations do not know it any more; one that is going on may still have read it.
+         */
+        delete: operations["delete_memory_note_api_v1_memory__note_id__delete"];
+        options?: never;
+        head?: never;
+        /** Update Memory Note */
+        patch: operations["update_memory_note_api_v1_memory__note_id__patch"];
+        trace?: never;
+    };
     "/api/v1/sandboxes": {
         parameters: {
             query?: never;
@@ -502,6 +919,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandboxes/{sandbox_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Sandbox
+         * @description Puts a sandbox to sleep: its files are kept, its commands end. The next message wakes it.
+         */
+        post: operations["pause_sandbox_api_v1_sandboxes__sandbox_id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sandboxes/{sandbox_id}/resume": {
         parameters: {
             query?: never;
@@ -513,9 +950,91 @@ export interface paths {
         put?: never;
         /**
          * Resume Sandbox
-         * @description Brings a sandbox up again that was given up after too many crashes. Answers at once.
+         * @description Brings a sandbox up again that sleeps, or was given up after too many crashes. Answers at once.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Save Secret
+         * @description Adds it, or replaces the one of the same name: agents get the new value from their next command on.
+         */
+        post: operations["save_secret_api_v1_secrets_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Secrets
+         * @description All of them, by name, on one page.
+         */
+        get: operations["search_secrets_api_v1_secrets_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change Secret */
+        put: operations["change_secret_api_v1_secrets__name__put"];
+        post?: never;
+        /**
+         * Delete Secret
+         * @description Agents that were told of it cannot use it any more.
+         */
+        delete: operations["delete_secret_api_v1_secrets__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Confirmation */
+        get: operations["get_confirmation_api_v1_settings_confirmation_get"];
+        /**
+         * Set Confirmation
+         * @description Holds for tasks that are started from now on.
+         */
+        put: operations["set_confirmation_api_v1_settings_confirmation_put"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -731,6 +1250,22 @@ export interface components {
             status: "ok";
         };
         /**
+         * AnswerOffers
+         * @description Hashes of what the user was shown.
+         */
+        AnswerOffers: {
+            /**
+             * Allow
+             * @default []
+             */
+            allow: string[];
+            /**
+             * Refuse
+             * @default []
+             */
+            refuse: string[];
+        };
+        /**
          * ApiKeyInfo
          * @description `prefix` tells keys apart; the rest of a key is not known to us.
          */
@@ -763,6 +1298,7 @@ export interface components {
             execution_status: string | null;
             /** Git Provider */
             git_provider: string | null;
+            goal?: components["schemas"]["ConversationGoal"] | null;
             /** Id */
             id: string;
             /** Last Seq */
@@ -845,6 +1381,181 @@ export interface components {
              */
             timestamp?: string;
         };
+        /**
+         * BrowserTab
+         * @description A page of the agent's browser. What it is called was written by others.
+         */
+        BrowserTab: {
+            /** Is Current */
+            is_current: boolean;
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
+        };
+        /**
+         * BrowserView
+         * @description The agent's browser at one moment. image_url: the current page as a JPEG in a `data:` URL, if it could
+         *     be drawn.
+         */
+        BrowserView: {
+            /** Image Url */
+            image_url: string | null;
+            /** Is Open */
+            is_open: boolean;
+            /** Pages */
+            pages: components["schemas"]["BrowserTab"][];
+        };
+        /**
+         * ChangeSecret
+         * @description `value` left out: it stays.
+         */
+        ChangeSecret: {
+            /** Description */
+            description?: string | null;
+            /** Name */
+            name: string;
+            /** Value */
+            value?: string | null;
+        };
+        /** CheckpointChange */
+        CheckpointChange: {
+            /** Path */
+            path: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ADDED" | "UPDATED" | "DELETED";
+        };
+        /**
+         * CheckpointDiff
+         * @description What has become of the files since a checkpoint: what a rewind to it would undo.
+         *
+         *     patch: a unified diff; null when it is too large. edited: those among the files that the agent has not
+         *     changed, or not alone; a rewind refuses to touch them. blocked: files that cannot be put back, as
+         *     something that is in no checkpoint is in their place.
+         */
+        CheckpointDiff: {
+            /** Blocked */
+            blocked: string[];
+            /** Edited */
+            edited: string[];
+            /** Files */
+            files: components["schemas"]["CheckpointChange"][];
+            /** Patch */
+            patch: string | null;
+        };
+        /**
+         * CheckpointInfo
+         * @description seq: of the log's last event then. event_id: the message that began the turn.
+         *
+         *     skipped: files that are not in it, and that no rewind touches.
+         */
+        CheckpointInfo: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Event Id */
+            event_id?: string | null;
+            /** Id */
+            id: number;
+            kind: components["schemas"]["CheckpointKind"];
+            /** Seq */
+            seq: number;
+            /** Skipped */
+            skipped?: string[];
+        };
+        /**
+         * CheckpointKind
+         * @description When it was made.
+         *
+         *     turn: before the agent began to work on a message of the user. end: when it had ended. edits: before it
+         *     went on without a new message, after others had changed files. rewind: before files or chat went back.
+         *     rewound: after that.
+         * @enum {string}
+         */
+        CheckpointKind: "turn" | "end" | "edits" | "rewind" | "rewound";
+        /**
+         * CheckpointList
+         * @description Oldest first. unavailable: `{code, detail}` of why the last one could not be made, or null.
+         */
+        CheckpointList: {
+            /** Checkpoints */
+            checkpoints: components["schemas"]["CheckpointInfo"][];
+            /** Unavailable */
+            unavailable?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * ConfirmationMode
+         * @description Before every step, before risky steps, or never.
+         * @enum {string}
+         */
+        ConfirmationMode: "always" | "risky" | "never";
+        /**
+         * ConfirmationSettings
+         * @description `default_mode`: what null stands for here. A sandbox that isolates lets the agent run freely.
+         */
+        ConfirmationSettings: {
+            default_mode: components["schemas"]["ConfirmationMode"];
+            mode: components["schemas"]["ConfirmationMode"] | null;
+        };
+        /**
+         * ConsentInfo
+         * @description A decision about one version: `hash` of what `path` held.
+         */
+        ConsentInfo: {
+            /** Created At */
+            created_at: string;
+            decision: components["schemas"]["Decision"];
+            /** Hash */
+            hash: string;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "plugin";
+            /** Name */
+            name: string;
+            offer: components["schemas"]["Offer"];
+            /** Path */
+            path: string;
+            /** Repository */
+            repository: string;
+        };
+        /**
+         * ConversationConsent
+         * @description `repository` is what the answers are remembered for.
+         */
+        ConversationConsent: {
+            /** Items */
+            items: components["schemas"]["OfferInfo"][];
+            /** Repository */
+            repository: string;
+        };
+        /**
+         * ConversationGoal
+         * @description How a goal stands. iteration: how many audits it has had; objective: its beginning.
+         */
+        ConversationGoal: {
+            /** Iteration */
+            iteration: number;
+            /** Max Iterations */
+            max_iterations: number;
+            /** Objective */
+            objective: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "complete" | "capped" | "interrupted";
+        };
         /** CreateApiKey */
         CreateApiKey: {
             /** Name */
@@ -868,6 +1579,11 @@ export interface components {
             /** Prefix */
             prefix: string;
         };
+        /**
+         * Decision
+         * @enum {string}
+         */
+        Decision: "allowed" | "refused";
         /**
          * DemoInfo
          * @description A conversation that works without any key: its model profile, its repository, its task.
@@ -893,6 +1609,18 @@ export interface components {
             total: number;
             /** Used */
             used: number;
+        };
+        /**
+         * EventPage
+         * @description Events as they stand in a log, and where the next page begins; None after the last one.
+         */
+        EventPage: {
+            /** Items */
+            items: {
+                [key: string]: unknown;
+            }[];
+            /** Next Page Id */
+            next_page_id?: string | null;
         };
         /**
          * EventSortOrder
@@ -981,6 +1709,8 @@ export interface components {
             base_url: string | null;
             /** Is Recording */
             is_recording: boolean;
+            /** Max Budget Per Task */
+            max_budget_per_task: number | null;
             /** Model */
             model: string;
             /** Name */
@@ -996,14 +1726,32 @@ export interface components {
         /**
          * LLMSettings
          * @description `api_key` left out keeps the stored key, an empty one clears it.
+         *
+         *     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
          */
         LLMSettings: {
             /** Api Key */
             api_key?: string | null;
             /** Base Url */
             base_url?: string | null;
+            /** Max Budget Per Task */
+            max_budget_per_task?: number | null;
             /** Model */
             model: string;
+        };
+        /**
+         * McpChangeAnswer
+         * @description Whether a tool of an MCP server may be called as it is offered now. fingerprint: of the change.
+         */
+        McpChangeAnswer: {
+            /** Accept */
+            accept: boolean;
+            /** Fingerprint */
+            fingerprint: string;
+            /** Server */
+            server: string;
+            /** Tool */
+            tool: string;
         };
         /**
          * Memory
@@ -1014,6 +1762,118 @@ export interface components {
             percent: number;
             /** Rss */
             rss: number;
+        };
+        /** MemoryNoteInfo */
+        MemoryNoteInfo: {
+            /** Conversation Id */
+            conversation_id: string | null;
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Repository */
+            repository: string;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+            /** Updated At */
+            updated_at: string;
+        };
+        /**
+         * MemoryNoteSummary
+         * @description `repository` as in github.com/owner/name; `conversation_id` wrote it last.
+         */
+        MemoryNoteSummary: {
+            /** Conversation Id */
+            conversation_id: string | null;
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Repository */
+            repository: string;
+            /** Title */
+            title: string;
+            /** Updated At */
+            updated_at: string;
+        };
+        /**
+         * Offer
+         * @description One thing that would run. It is known by kind, path and name; its hash says which version it is.
+         *
+         *     definition: the part of the file at `path` that is meant, where it is not all of it. runs: the commands
+         *     in it, for people. files: all that the hash stands for, beside the definition. problem: why it cannot be
+         *     consented to.
+         */
+        Offer: {
+            /** Definition */
+            definition?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Files
+             * @default []
+             */
+            files: components["schemas"]["OfferedFile"][];
+            /** Hash */
+            hash: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "plugin";
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * Runs
+             * @default []
+             */
+            runs: string[];
+        };
+        /**
+         * OfferInfo
+         * @description An offer as its user sees it. approved: the version of it that they allowed last, if it was another.
+         *
+         *     is_loaded: whether the conversation has it; null for scripts, of which the start's stages tell.
+         */
+        OfferInfo: {
+            approved?: components["schemas"]["Offer"] | null;
+            /** Is Loaded */
+            is_loaded?: boolean | null;
+            offer: components["schemas"]["Offer"];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "allowed" | "refused";
+        };
+        /**
+         * OfferedFile
+         * @description A file that would run, or that decides what runs. path: relative to the repository.
+         *
+         *     text: its content; null if it is no text, or too long to be read by anybody.
+         */
+        OfferedFile: {
+            /** Path */
+            path: string;
+            /** Sha256 */
+            sha256: string;
+            /**
+             * Size
+             * @description Bytes
+             */
+            size: number;
+            /** Text */
+            text?: string | null;
         };
         /** Page[AppConversation] */
         Page_AppConversation_: {
@@ -1026,6 +1886,13 @@ export interface components {
         Page_SandboxInfo_: {
             /** Items */
             items: components["schemas"]["app_server__sandboxes__schemas__SandboxInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[SecretInfo] */
+        Page_SecretInfo_: {
+            /** Items */
+            items: components["schemas"]["SecretInfo"][];
             /** Next Page Id */
             next_page_id?: string | null;
         };
@@ -1092,10 +1959,74 @@ export interface components {
             memory: components["schemas"]["Memory"];
         };
         /**
+         * RespondToConfirmation
+         * @description `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+         *
+         *     `reason`: what the agent is told of a refusal; it goes on with it at once.
+         */
+        RespondToConfirmation: {
+            /** Accept */
+            accept: boolean;
+            /** Action Ids */
+            action_ids: string[];
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Remember
+             * @default false
+             */
+            remember: boolean;
+        };
+        /**
+         * RewindRequest
+         * @description What goes back. on_edits: `refuse` if files are concerned that the user has edited, or `keep` these.
+         */
+        RewindRequest: {
+            /**
+             * Chat
+             * @default true
+             */
+            chat: boolean;
+            /**
+             * Files
+             * @default true
+             */
+            files: boolean;
+            /**
+             * On Edits
+             * @default refuse
+             * @enum {string}
+             */
+            on_edits: "refuse" | "keep";
+        };
+        /**
+         * RewindResult
+         * @description undo: the checkpoint that was made before, to which one can go back again. kept: files left alone.
+         */
+        RewindResult: {
+            /** Files */
+            files: components["schemas"]["CheckpointChange"][];
+            /** Kept */
+            kept: string[];
+            /** Undo */
+            undo: number;
+        };
+        /**
          * Role
          * @enum {string}
          */
         Role: "owner" | "admin" | "member" | "viewer";
+        /** SandboxPaused */
+        SandboxPaused: {
+            /**
+             * Success
+             * @default true
+             */
+            success: boolean;
+        };
         /** SandboxResumed */
         SandboxResumed: {
             /**
@@ -1112,6 +2043,25 @@ export interface components {
         /** SaveProfile */
         SaveProfile: {
             llm: components["schemas"]["LLMSettings"];
+        };
+        /** SaveSecret */
+        SaveSecret: {
+            /** Description */
+            description?: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Value
+             * Format: password
+             */
+            value: string;
+        };
+        /** SecretInfo */
+        SecretInfo: {
+            /** Description */
+            description: string | null;
+            /** Name */
+            name: string;
         };
         /** SendMessageReply */
         SendMessageReply: {
@@ -1153,10 +2103,139 @@ export interface components {
             /** Uptime */
             uptime: number;
         };
+        /**
+         * SetBudget
+         * @description `max_budget_per_task`: what the conversation may cost in all, in dollars; null: any amount.
+         *
+         *     `run`: and go on at once.
+         */
+        SetBudget: {
+            /** Max Budget Per Task */
+            max_budget_per_task: number | null;
+            /**
+             * Run
+             * @default false
+             */
+            run: boolean;
+        };
+        /**
+         * SetConfirmation
+         * @description `mode`: null for what suits the sandbox.
+         */
+        SetConfirmation: {
+            mode: components["schemas"]["ConfirmationMode"] | null;
+        };
+        /** SetConfirmationMode */
+        SetConfirmationMode: {
+            mode: components["schemas"]["ConfirmationMode"];
+        };
         /** SignInWithLink */
         SignInWithLink: {
             /** Token */
             token: string;
+        };
+        /**
+         * SkillFinding
+         * @description A place that was looked at, and why it was loaded or not. origin: whose it is, see docs/context.md.
+         */
+        SkillFinding: {
+            /** Is Loaded */
+            is_loaded: boolean;
+            /** Name */
+            name?: string | null;
+            /**
+             * Origin
+             * @default project
+             */
+            origin: string;
+            /** Path */
+            path: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * SkillInfo
+         * @description type: `repo` always holds, `knowledge` comes with its triggers, `agentskills` is read on request.
+         */
+        SkillInfo: {
+            /** Content */
+            content: string;
+            /** Description */
+            description?: string | null;
+            /**
+             * Disable Model Invocation
+             * @default false
+             */
+            disable_model_invocation: boolean;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: components["schemas"]["SkillInputInfo"][];
+            /**
+             * Is Agentskills Format
+             * @default false
+             */
+            is_agentskills_format: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /** Source */
+            source?: string | null;
+            /**
+             * Triggers
+             * @default []
+             */
+            triggers: string[];
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "repo" | "knowledge" | "agentskills";
+        };
+        /**
+         * SkillInputInfo
+         * @description What is written after a task skill's name, in order or as `name=value`.
+         */
+        SkillInputInfo: {
+            /** Default */
+            default?: string | null;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Name */
+            name: string;
+            /**
+             * Required
+             * @default true
+             */
+            required: boolean;
+        };
+        /**
+         * SkillsResponse
+         * @description sources: how many were loaded of each origin.
+         */
+        SkillsResponse: {
+            /**
+             * Report
+             * @default []
+             */
+            report: components["schemas"]["SkillFinding"][];
+            /** Skills */
+            skills: components["schemas"]["SkillInfo"][];
+            /**
+             * Sources
+             * @default {}
+             */
+            sources: {
+                [key: string]: number;
+            };
         };
         /** StartError */
         StartError: {
@@ -1171,17 +2250,58 @@ export interface components {
             stage: components["schemas"]["StartStatus"];
         };
         /**
+         * StartGoal
+         * @description Makes the first message a goal. max_iterations: how often a judge may send the agent back.
+         */
+        StartGoal: {
+            /**
+             * Max Iterations
+             * @default 10
+             */
+            max_iterations: number;
+        };
+        /**
+         * StartGoalRequest
+         * @description What the agent is to reach, and how often its work is audited before it gives up.
+         */
+        StartGoalRequest: {
+            /**
+             * Max Iterations
+             * @default 10
+             */
+            max_iterations: number;
+            /** Objective */
+            objective: string;
+        };
+        /**
          * StartRequest
          * @description What to start. Fields of the protocol that are not listed here are ignored.
+         *
+         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
+         *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
          */
         "StartRequest-Input": {
+            /**
+             * Ask When Stuck
+             * @default true
+             */
+            ask_when_stuck: boolean;
+            confirmation_mode?: components["schemas"]["ConfirmationMode"] | null;
+            /**
+             * Consent
+             * @default []
+             */
+            consent: string[];
             /** Conversation Id */
             conversation_id?: string | null;
             /** Git Provider */
             git_provider?: string | null;
+            goal?: components["schemas"]["StartGoal"] | null;
             initial_message?: components["schemas"]["SendMessageRequest"] | null;
             /** Llm Profile */
             llm_profile?: string | null;
+            /** Max Budget Per Task */
+            max_budget_per_task?: number | null;
             /** Selected Branch */
             selected_branch?: string | null;
             /** Selected Repository */
@@ -1194,15 +2314,32 @@ export interface components {
         /**
          * StartRequest
          * @description What to start. Fields of the protocol that are not listed here are ignored.
+         *
+         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
+         *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
          */
         "StartRequest-Output": {
+            /**
+             * Ask When Stuck
+             * @default true
+             */
+            ask_when_stuck: boolean;
+            confirmation_mode?: components["schemas"]["ConfirmationMode"] | null;
+            /**
+             * Consent
+             * @default []
+             */
+            consent: string[];
             /** Conversation Id */
             conversation_id?: string | null;
             /** Git Provider */
             git_provider?: string | null;
+            goal?: components["schemas"]["StartGoal"] | null;
             initial_message?: components["schemas"]["SendMessageRequest"] | null;
             /** Llm Profile */
             llm_profile?: string | null;
+            /** Max Budget Per Task */
+            max_budget_per_task?: number | null;
             /** Selected Branch */
             selected_branch?: string | null;
             /** Selected Repository */
@@ -1276,6 +2413,14 @@ export interface components {
              */
             success: boolean;
         };
+        /**
+         * SwitchProfile
+         * @description The saved model that takes over.
+         */
+        SwitchProfile: {
+            /** Profile Name */
+            profile_name: string;
+        };
         /** TextContent */
         TextContent: {
             /**
@@ -1296,6 +2441,16 @@ export interface components {
         UpdateConversation: {
             /** Title */
             title: string;
+        };
+        /**
+         * UpdateMemoryNote
+         * @description What is left out stays as it is.
+         */
+        UpdateMemoryNote: {
+            /** Text */
+            text?: string | null;
+            /** Title */
+            title?: string | null;
         };
         /** UserInfo */
         UserInfo: {
@@ -1333,7 +2488,9 @@ export interface components {
         };
         /**
          * SandboxInfo
-         * @description `warning` says what an agent could reach when sandboxes are not isolated.
+         * @description `isolation`: what of the server's machine is out of an agent's reach: all of it, its files, or nothing.
+         *
+         *     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
          */
         app_server__web_client__SandboxInfo: {
             /**
@@ -1343,6 +2500,11 @@ export interface components {
             backend: "docker" | "process";
             /** Is Isolated */
             is_isolated: boolean;
+            /**
+             * Isolation
+             * @enum {string}
+             */
+            isolation: "full" | "files" | "none";
             /** Warning */
             warning: string | null;
         };
@@ -1841,6 +3003,338 @@ export interface operations {
             };
         };
     };
+    answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpChangeAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    browser_api_v1_app_conversations__conversation_id__browser_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrowserView"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_budget_api_v1_app_conversations__conversation_id__budget_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetBudget"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_checkpoints_api_v1_app_conversations__conversation_id__checkpoints_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointList"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_checkpoint_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__diff_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                checkpoint_id: number;
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointDiff"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rewind_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__rewind_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                checkpoint_id: number;
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewindRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RewindResult"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    condense_api_v1_app_conversations__conversation_id__condense_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetConfirmationMode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_consent_api_v1_app_conversations__conversation_id__consent_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationConsent"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_offers_api_v1_app_conversations__conversation_id__consent_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerOffers"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationConsent"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post: {
         parameters: {
             query?: never;
@@ -1974,6 +3468,103 @@ export interface operations {
             };
         };
     };
+    set_goal_api_v1_app_conversations__conversation_id__goal_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartGoalRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_goal_api_v1_app_conversations__conversation_id__goal_resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_goal_api_v1_app_conversations__conversation_id__goal_stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     interrupt_conversation_api_v1_app_conversations__conversation_id__interrupt_post: {
         parameters: {
             query?: never;
@@ -2015,6 +3606,41 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RespondToConfirmation"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -2090,6 +3716,185 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SendMessageReply"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_conversation_skills_api_v1_app_conversations__conversation_id__skills_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillsResponse"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get: {
+        parameters: {
+            query?: {
+                page_id?: string | null;
+            };
+            header?: never;
+            path: {
+                sub_conversation_id: string;
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            /** @description It has no such sub-conversation */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchProfile"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description The sandbox does not run */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Its agent server failed */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_consents_api_v1_consents_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsentInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_consent_api_v1_consents__consent_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                consent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -2243,6 +4048,130 @@ export interface operations {
             };
         };
     };
+    list_memory_notes_api_v1_memory_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryNoteSummary"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_memory_note_api_v1_memory__note_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                note_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryNoteInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_memory_note_api_v1_memory__note_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                note_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_memory_note_api_v1_memory__note_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                note_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateMemoryNote"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryNoteInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_sandboxes_api_v1_sandboxes_get: {
         parameters: {
             query: {
@@ -2306,6 +4235,37 @@ export interface operations {
             };
         };
     };
+    pause_sandbox_api_v1_sandboxes__sandbox_id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxPaused"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post: {
         parameters: {
             query?: never;
@@ -2324,6 +4284,194 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SandboxResumed"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_secret_api_v1_secrets_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveSecret"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_secrets_api_v1_secrets_search_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SecretInfo_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_secret_api_v1_secrets__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSecret"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_secret_api_v1_secrets__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_confirmation_api_v1_settings_confirmation_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfirmationSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_confirmation_api_v1_settings_confirmation_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetConfirmation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfirmationSettings"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -2,7 +2,10 @@
  * Compiled, never run: the hand-written types must name exactly the fields of the generated schema.
  * The schema is looser than docs/protocol.md in places (`metrics`, `execution_status`), so only names are compared.
  */
+import type * as checkpoints from './checkpoint-types'
 import type { components } from './schema.gen'
+import type * as offers from './offers'
+import type { BrowserTab, BrowserView } from './browser'
 import type * as own from './types'
 
 type Schemas = components['schemas']
@@ -16,10 +19,62 @@ export const checked: [
   SameFields<own.ApiKey, Schemas['ApiKeyInfo']>,
   SameFields<own.CreatedApiKey, Schemas['CreatedApiKey']>,
   SameFields<own.AppConversation, Schemas['AppConversation']>,
+  SameFields<own.Goal, Schemas['ConversationGoal']>,
   SameFields<own.StartTask, Schemas['StartTaskInfo']>,
   SameFields<own.StartStage, Schemas['StartStage']>,
   SameFields<own.StartError, Schemas['StartError']>,
   SameFields<own.GitChange, Schemas['GitChange']>,
   SameFields<own.GitDiff, Schemas['GitDiff']>,
+  SameFields<checkpoints.Checkpoint, Schemas['CheckpointInfo']>,
+  SameFields<checkpoints.CheckpointList, Schemas['CheckpointList']>,
+  SameFields<checkpoints.CheckpointDiff, Schemas['CheckpointDiff']>,
+  SameFields<checkpoints.RewindRequest, Schemas['RewindRequest']>,
+  SameFields<checkpoints.RewindResult, Schemas['RewindResult']>,
+  SameFields<BrowserTab, Schemas['BrowserTab']>,
+  SameFields<BrowserView, Schemas['BrowserView']>,
   SameFields<own.SendMessageReply, Schemas['SendMessageReply']>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true, true]
+  SameFields<own.MemoryNoteSummary, Schemas['MemoryNoteSummary']>,
+  SameFields<own.MemoryNote, Schemas['MemoryNoteInfo']>,
+  SameFields<own.KnownSkills, Schemas['SkillsResponse']>,
+  SameFields<own.Skill, Schemas['SkillInfo']>,
+  SameFields<own.SkillInput, Schemas['SkillInputInfo']>,
+  SameFields<own.SkillFinding, Schemas['SkillFinding']>,
+  SameFields<offers.OfferedFile, Schemas['OfferedFile']>,
+  SameFields<offers.Offer, Schemas['Offer']>,
+  SameFields<offers.OfferInfo, Schemas['OfferInfo']>,
+  SameFields<offers.ConversationConsent, Schemas['ConversationConsent']>,
+  SameFields<offers.Consent, Schemas['ConsentInfo']>,
+] = [
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+]

@@ -11,9 +11,38 @@ export interface User {
 
 export interface WebClientConfig {
   version: string
-  sandbox: { backend: 'docker' | 'process'; is_isolated: boolean; warning: string | null }
+  sandbox: {
+    backend: 'docker' | 'process'
+    /** What of the server's machine is out of an agent's reach: all of it, its files, or nothing. */
+    isolation: 'full' | 'files' | 'none'
+    is_isolated: boolean
+    warning: string | null
+  }
   /** What "Try the demo" starts; null when this server ships none. */
   demo: { profile: string; repository: string; task: string } | null
+}
+
+/** Whether the agent asks: before every step, before risky ones, or never. */
+export const CONFIRMATION_MODES = ['always', 'risky', 'never'] as const
+export type ConfirmationMode = (typeof CONFIRMATION_MODES)[number]
+
+export interface ConfirmationSettings {
+  /** null: what suits the sandbox, which is `default_mode`. */
+  mode: ConfirmationMode | null
+  default_mode: ConfirmationMode
+}
+
+/** A value that agents may use. It is never sent to a browser. */
+export interface Secret {
+  name: string
+  description: string | null
+}
+
+export interface SecretInput {
+  name: string
+  /** Write-only. */
+  value: string
+  description?: string
 }
 
 export interface LLMProfile {
@@ -21,6 +50,8 @@ export interface LLMProfile {
   model: string
   base_url: string | null
   api_key_set: boolean
+  /** US dollars a conversation with this model may cost unless it says otherwise. */
+  max_budget_per_task: number | null
   /** A recorded model: it replays a recording instead of calling a vendor. */
   is_recording: boolean
 }
@@ -35,6 +66,7 @@ export interface LLMProfileInput {
   base_url?: string | null
   /** Write-only. Left out = the stored key stays. */
   api_key?: string
+  max_budget_per_task?: number | null
 }
 
 export interface ApiKey {
@@ -81,6 +113,9 @@ export interface StartRequest {
   selected_branch?: string | null
   llm_profile?: string | null
   title?: string | null
+  max_budget_per_task?: number | null
+  /** Makes the first message a goal. */
+  goal?: { max_iterations: number } | null
 }
 
 export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR' | 'MISSING'
@@ -153,6 +188,16 @@ export interface Metrics {
   accumulated_token_usage: TokenUsage | null
 }
 
+export type GoalStatus = 'running' | 'complete' | 'capped' | 'interrupted'
+
+/** An objective that a judge looks at after each of the agent's turns. `iteration`: how often it has. */
+export interface Goal {
+  objective: string
+  status: GoalStatus
+  iteration: number
+  max_iterations: number
+}
+
 export interface AppConversation {
   id: string
   created_by_user_id: string | null
@@ -167,6 +212,7 @@ export interface AppConversation {
   llm_profile: string | null
   agent_kind: string
   metrics: Metrics | null
+  goal: Goal | null
   parent_conversation_id: string | null
   sub_conversation_ids: string[]
   public: boolean | null
@@ -201,4 +247,61 @@ export interface GitDiff {
 
 export interface Success {
   success: boolean
+}
+
+/** `repository` as in github.com/owner/name, or a path on the server. */
+export interface MemoryNoteSummary {
+  id: string
+  repository: string
+  name: string
+  title: string
+  /** Who wrote it last; that conversation may be gone. */
+  conversation_id: string | null
+  created_at: string
+  updated_at: string
+}
+
+export interface MemoryNote extends MemoryNoteSummary {
+  text: string
+}
+
+export interface SkillInput {
+  name: string
+  description: string
+  required: boolean
+  default: string | null
+}
+
+export interface Skill {
+  name: string
+  type: 'repo' | 'knowledge' | 'agentskills'
+  content: string
+  triggers: string[]
+  inputs: SkillInput[]
+  /** Globs of the files it is a rule for. */
+  paths: string[]
+  source: string | null
+  description: string | null
+  is_agentskills_format: boolean
+  disable_model_invocation: boolean
+}
+
+/** Whose a skill is, in the order in which the first of a name wins; notes stand apart. */
+export const SKILL_ORIGINS = ['client', 'project', 'user', 'organisation', 'public', 'memory'] as const
+export type SkillOrigin = (typeof SKILL_ORIGINS)[number]
+
+/** A file that was looked at, and why it was loaded or not. */
+export interface SkillFinding {
+  path: string
+  name: string | null
+  origin: string
+  is_loaded: boolean
+  reason: string
+}
+
+export interface KnownSkills {
+  skills: Skill[]
+  /** How many were loaded of each origin. */
+  sources: Record<string, number>
+  report: SkillFinding[]
 }

@@ -202,7 +202,7 @@ describe('any way a stream is delivered', () => {
     view = fold(view, sampleStream(log, view.lastSeq))
     expect({ ...view, throughSeq: null }).toEqual({ ...whole, throughSeq: null })
     const eventIds = view.items.flatMap((item) =>
-      item.type === 'event' ? [item.event.id] : [item.action.id, item.outcome?.id],
+      item.type === 'tool' ? [item.action.id, item.outcome?.id] : [item.event.id],
     )
     expect(eventIds.toSorted()).toEqual(log.map((event) => event.id).toSorted())
   })

@@ -4,13 +4,22 @@
  * Positions decide everything. A durable frame counts once, whatever is sent again after a reconnect; how a
  * stream was cut into batches never shows in the result. A batch copies each list it touches once.
  */
+import { goalOf, goalStep, isOver, type GoalStep, type PursuedGoal } from './goal'
+import { branch, newLeaf, rewindOf, type Placed } from './rewind'
+import { tasksOf, type HandedTask } from './tasks'
+import { sightAfter, type Sight } from './sight'
+import { applyDelta, endStreaming, startItem, type StreamingItem } from './streaming'
+import { mayTouchFiles } from './touched-files'
+import { mcpChangesOf, type McpChange } from './mcp-changes'
 import { eventIs } from './types'
+import { asRecord, sumUsage } from './usage'
 import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
 import type { ConversationEvent, EventOf, Frame, Outcome, Retry, UsageMetrics } from './types'
 
-/** One row of the timeline: a single event, or an action together with what answered it. */
+/** One row of the timeline: a single event, a step of a goal, or an action together with what answered it. */
 export type TimelineItem =
   | { type: 'event'; seq: number; event: ConversationEvent }
+  | { type: 'goal'; seq: number; event: ConversationEvent; goal: PursuedGoal; step: GoalStep }
   | {
       type: 'tool'
       seq: number
@@ -19,25 +28,14 @@ export type TimelineItem =
       outcomeSeq: number | null
     }
 
-/** A reply that is being written; the durable event with the same id takes its place. */
-export interface StreamingItem {
-  id: string
-  attempt: number
-  nextOrder: number
-  text: string
-  reasoning: string
-  /** Pieces were missed (we connected in the middle); the durable event brings the whole text. */
-  hasGap: boolean
-  /** Came before the last reconnect: it may have ended while we were away. */
-  isStale: boolean
-}
-
 export interface ConversationView {
   /** Position of the last event folded in; the stream resumes after it. */
   lastSeq: number
   /** End of the replay that is under way; the history is complete once `lastSeq` reaches it. */
   throughSeq: number | null
   items: readonly TimelineItem[]
+  /** Every event there was, also those that were left behind by going back. */
+  history: readonly Placed[]
   /** Actions without an answer yet: id of the action event → index in `items`. */
   openActions: ReadonlyMap<string, number>
   streaming: readonly StreamingItem[]
@@ -48,8 +46,16 @@ export interface ConversationView {
   /** What the log itself last said about the run, and where. */
   loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
   usage: UsageMetrics | null
+  /** Gone once the user has said something after its end. */
+  goal: PursuedGoal | null
+  /** Work that sub-agents do: id of the action event that handed it over → how it stands. */
+  tasks: ReadonlyMap<string, HandedTask>
+  /** Tools of MCP servers that are not as they were approved. */
+  mcpChanges: readonly McpChange[]
   /** Position of the last event that may have changed files: the change list is refetched when it moves. */
   filesTouchedSeq: number
+  /** Null until the agent has used a browser. */
+  sight: Sight | null
   /** Ids of the latest agent events, so that a repeated delta does not revive a reply that has ended. */
   endedItems: readonly string[]
 }
@@ -58,6 +64,7 @@ export const emptyView: ConversationView = {
   lastSeq: 0,
   throughSeq: null,
   items: [],
+  history: [],
   openActions: new Map(),
   streaming: [],
   retry: null,
@@ -65,14 +72,17 @@ export const emptyView: ConversationView = {
   conversation: null,
   loggedStatus: null,
   usage: null,
+  goal: null,
+  tasks: new Map(),
+  mcpChanges: [],
   filesTouchedSeq: 0,
+  sight: null,
   endedItems: [],
 }
 
-const REMEMBERED_ENDED_ITEMS = 16
-
 type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & {
   items: TimelineItem[]
+  history: Placed[]
   openActions: Map<string, number>
 }
 
@@ -87,6 +97,7 @@ export function fold(view: ConversationView, frames: readonly Frame[], now = Dat
     ...view,
     // Deltas come up to sixty times a second: they must not copy a long history.
     items: (hasEvents ? [...view.items] : view.items) as TimelineItem[],
+    history: (hasEvents ? [...view.history] : view.history) as Placed[],
     openActions: (hasEvents ? new Map(view.openActions) : view.openActions) as Map<string, number>,
   }
   for (const frame of frames) apply(draft, frame, now)
@@ -129,15 +140,25 @@ function apply(draft: Draft, frame: Frame, now: number): void {
   }
 }
 
-// --- durable events ----------------------------------------------------------------------------
-
 function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   draft.lastSeq = seq
   if (event.source === 'agent') endStreaming(draft, event.id)
   if (endsRetry(event)) draft.retry = null
   if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
-  if (mayTouchFiles(event)) draft.filesTouchedSeq = seq
-  place(draft, seq, event)
+  if (mayTouchFiles(event) || rewindOf(event) !== null) draft.filesTouchedSeq = seq
+  draft.sight = sightAfter(draft.sight, seq, event)
+  draft.history.push({ seq, event })
+  const leaf = newLeaf(event)
+  if (leaf !== null) goBack(draft, leaf.id)
+  else place(draft, seq, event)
+}
+
+/** What does not lead to `leaf` leaves the timeline. */
+function goBack(draft: Draft, leaf: string | null): void {
+  draft.items = []
+  draft.openActions = new Map()
+  draft.goal = null
+  for (const { seq, event } of branch(draft.history, leaf)) place(draft, seq, event)
 }
 
 /** What is said, renamed or counted meanwhile leaves the agent waiting; anything else shows that it has gone on. */
@@ -147,10 +168,19 @@ function endsRetry(event: ConversationEvent): boolean {
   return event.source !== 'user'
 }
 
+const isUserMessage = (event: ConversationEvent) => event.source === 'user' && eventIs(event, 'MessageEvent')
+
 function place(draft: Draft, seq: number, event: ConversationEvent): void {
+  if (draft.goal !== null && isOver(draft.goal) && isUserMessage(event)) draft.goal = null
   if (eventIs(event, 'ActionEvent')) {
     draft.openActions.set(event.id, draft.items.length)
     draft.items.push({ type: 'tool', seq, action: event, outcome: null, outcomeSeq: null })
+    return
+  }
+  const goal = goalOf(event)
+  if (goal !== null) {
+    draft.items.push({ type: 'goal', seq, event, goal, step: goalStep(draft.goal, goal) })
+    draft.goal = goal
     return
   }
   const actionId = answeredAction(draft, event)
@@ -184,6 +214,10 @@ function applyStateUpdate(draft: Draft, seq: number, event: EventOf<'Conversatio
     draft.loggedStatus = { value: status, seq, since }
     if (status !== 'running') draft.streaming = []
   }
+  const told = tasksOf(event)
+  if (told.length > 0)
+    draft.tasks = new Map([...draft.tasks, ...told.map((task) => [task.action_id, task] as const)])
+  draft.mcpChanges = mcpChangesOf(event) ?? draft.mcpChanges
   const usage = sumUsage(asRecord(values['stats'])['usage_to_metrics'])
   if (usage !== null) draft.usage = usage
 }
@@ -201,92 +235,4 @@ const EXECUTION_STATUSES: readonly string[] = [
 
 function isExecutionStatus(value: unknown): value is ExecutionStatus {
   return typeof value === 'string' && EXECUTION_STATUSES.includes(value)
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-/** The log counts per use of a model (agent, condenser, title …); people want the sum. */
-function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
-  const all = Object.values(asRecord(usageToMetrics)).map(asRecord)
-  if (all.length === 0) return null
-  const tokens = all.map((metrics) => asRecord(metrics['accumulated_token_usage']))
-  const total = (records: Record<string, unknown>[], key: string) =>
-    records.reduce((sum, record) => sum + (typeof record[key] === 'number' ? record[key] : 0), 0)
-  return {
-    accumulated_cost: total(all, 'accumulated_cost'),
-    accumulated_token_usage: {
-      prompt_tokens: total(tokens, 'prompt_tokens'),
-      completion_tokens: total(tokens, 'completion_tokens'),
-      cache_read_tokens: total(tokens, 'cache_read_tokens'),
-    },
-  }
-}
-
-const READ_ONLY_OBSERVATIONS = new Set([
-  'ThinkObservation',
-  'FinishObservation',
-  'TaskTrackerObservation',
-  'GlobObservation',
-  'GrepObservation',
-  'ReadFileObservation',
-  'ListDirectoryObservation',
-  'InvokeSkillObservation',
-])
-
-function mayTouchFiles(event: ConversationEvent): boolean {
-  if (!eventIs(event, 'ObservationEvent')) return false
-  const { kind, command } = event.observation as { kind: string; command?: unknown }
-  if (kind === 'FileEditorObservation' || kind === 'PlanningFileEditorObservation') return command !== 'view'
-  return !READ_ONLY_OBSERVATIONS.has(kind)
-}
-
-// --- streaming replies -------------------------------------------------------------------------
-
-function newItem(id: string, attempt: number, firstOrder: number): StreamingItem {
-  return {
-    id,
-    attempt,
-    nextOrder: firstOrder,
-    text: '',
-    reasoning: '',
-    hasGap: firstOrder > 0,
-    isStale: false,
-  }
-}
-
-function startItem(draft: Draft, id: string, attempt: number): void {
-  if (draft.endedItems.includes(id)) return
-  const known = draft.streaming.find((item) => item.id === id)
-  if (known !== undefined && known.attempt >= attempt) return
-  const others = draft.streaming.filter((item) => item.id !== id && !item.isStale)
-  draft.streaming = [...others, newItem(id, attempt, 0)]
-}
-
-function applyDelta(draft: Draft, delta: Extract<Frame, { type: 'delta' }>): void {
-  if (draft.endedItems.includes(delta.item_id)) return
-  const known = draft.streaming.find((item) => item.id === delta.item_id)
-  if (known !== undefined && delta.attempt < known.attempt) return
-  const isSameAttempt = known?.attempt === delta.attempt
-  const item = isSameAttempt ? known : newItem(delta.item_id, delta.attempt, delta.order)
-  if (delta.order < item.nextOrder) return
-  const next: StreamingItem = {
-    ...item,
-    [delta.kind]: item[delta.kind] + delta.content,
-    nextOrder: delta.order + 1,
-    hasGap: item.hasGap || delta.order > item.nextOrder,
-    isStale: false,
-  }
-  draft.streaming =
-    known === undefined
-      ? [...draft.streaming, next]
-      : draft.streaming.map((each) => (each === known ? next : each))
-}
-
-/** A durable agent event ends the reply of its id, and any older one whose end we missed. */
-function endStreaming(draft: Draft, id: string): void {
-  draft.endedItems = [...draft.endedItems, id].slice(-REMEMBERED_ENDED_ITEMS)
-  if (draft.streaming.length === 0) return
-  draft.streaming = draft.streaming.filter((item) => item.id !== id && !item.isStale)
 }

@@ -3,12 +3,15 @@
  * Kinds that are not listed here are legal (the protocol grows); they keep their raw body and are shown as such.
  */
 
+import type { BrowserActionByKind } from './browser-actions'
 import type { AppConversation, MessageContent, StartTask, TextContent } from '@/api/types'
 
 interface EventCommon {
   id: string
   timestamp: string
   source: string
+  /** The event before it, as the conversation went; it may have gone back since. */
+  parent_id?: string | null
 }
 
 // --- actions -----------------------------------------------------------------------------------
@@ -32,7 +35,7 @@ interface FileEditorAction {
   view_range?: number[] | null
 }
 
-export interface ActionByKind {
+export interface ActionByKind extends BrowserActionByKind {
   TerminalAction: {
     kind: 'TerminalAction'
     command: string
@@ -53,6 +56,14 @@ export interface ActionByKind {
   GlobAction: { kind: 'GlobAction'; pattern: string; path?: string | null }
   GrepAction: { kind: 'GrepAction'; pattern: string; path?: string | null; include?: string | null }
   InvokeSkillAction: { kind: 'InvokeSkillAction'; name: string }
+  MCPToolAction: { kind: 'MCPToolAction'; data: Record<string, unknown> }
+  TaskAction: {
+    kind: 'TaskAction'
+    prompt: string
+    description?: string | null
+    subagent_type?: string
+    resume?: string | null
+  }
 }
 
 export type OtherBody = { kind: string } & Record<string, unknown>
@@ -63,6 +74,13 @@ export function actionIs<K extends keyof ActionByKind>(
   kind: K,
 ): action is ActionByKind[K] {
   return action?.kind === kind
+}
+
+/** What a look at an action found before it ran. */
+export interface SecurityDetails {
+  reasons?: string[]
+  /** Whether it is one that the user has to be asked about. */
+  asks?: boolean
 }
 
 // --- observations ------------------------------------------------------------------------------
@@ -95,6 +113,8 @@ export interface ObservationByKind {
     commit?: { changes: Record<string, PatchedFile> } | null
   }
   GlobObservation: ObservationCommon & { kind: 'GlobObservation'; files: string[]; truncated?: boolean }
+  /** The first lines of its text are `URL: …` and `Title: …`. */
+  BrowserObservation: ObservationCommon & { kind: 'BrowserObservation' }
   GrepObservation: ObservationCommon & { kind: 'GrepObservation'; matches: string[]; truncated?: boolean }
 }
 
@@ -122,15 +142,24 @@ export interface ErrorClassification {
   user_action: string | null
 }
 
+/** What a critic makes of the work: how likely it is to be a success, from 0 to 1, and why. */
+export interface CriticResult {
+  score: number
+  message: string
+}
+
 export interface TokenUsage {
   prompt_tokens: number
   completion_tokens: number
   cache_read_tokens?: number
+  /** Of the agent's own model: how much it can take, and how much its last call has used. */
   context_window?: number
+  per_turn_token?: number
 }
 
 export interface UsageMetrics {
   accumulated_cost: number
+  max_budget_per_task?: number | null
   accumulated_token_usage?: TokenUsage | null
 }
 
@@ -139,6 +168,7 @@ export interface EventByKind {
     kind: 'MessageEvent'
     llm_message: { role: string; content: MessageContent[]; reasoning_content?: string | null }
     activated_skills?: string[]
+    critic_result?: CriticResult | null
     extended_content?: TextContent[]
   }
   ActionEvent: EventCommon & {
@@ -151,12 +181,15 @@ export interface EventByKind {
     tool_call?: { name: string; arguments: string }
     summary?: string | null
     security_risk?: string
+    critic_result?: CriticResult | null
   }
   ObservationEvent: EventCommon & {
     kind: 'ObservationEvent'
     tool_name: string
     action_id: string
     observation: Observation
+    /** What was added for the model's eyes: rules for the paths that the call touched. */
+    extended_content?: TextContent[]
   }
   AgentErrorEvent: EventCommon & {
     kind: 'AgentErrorEvent'
@@ -165,12 +198,33 @@ export interface EventByKind {
     error: string
     classification?: ErrorClassification | null
   }
+  SecurityAnalysisEvent: EventCommon & {
+    kind: 'SecurityAnalysisEvent'
+    /** By the id of the action's event. */
+    risks: Record<string, string>
+    details: Record<string, SecurityDetails>
+  }
   UserRejectObservation: EventCommon & {
     kind: 'UserRejectObservation'
     tool_name: string
     action_id: string
     rejection_reason: string
     rejection_source?: 'user' | 'hook'
+  }
+  HookExecutionEvent: EventCommon & {
+    kind: 'HookExecutionEvent'
+    hook_event_type: string
+    hook_command: string
+    tool_name?: string | null
+    success: boolean
+    blocked?: boolean
+    exit_code: number
+    stdout?: string
+    stderr?: string
+    reason?: string | null
+    additional_context?: string | null
+    /** Why it came to no verdict. */
+    error?: string | null
   }
   ConversationErrorEvent: EventCommon & {
     kind: 'ConversationErrorEvent'
@@ -205,18 +259,6 @@ export function eventIs<K extends keyof EventByKind>(
   kind: K,
 ): event is EventByKind[K] {
   return event?.kind === kind
-}
-
-/** In the log under `agent_state`: which model answered in place of those that could not be asked. */
-export interface LLMFallback {
-  model: string
-  passed_over: { model: string; code: string; detail: string }[]
-}
-
-/** The fallback that a state update tells of; null for every other event. */
-export function llmFallback(event: ConversationEvent): LLMFallback | null {
-  if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
-  return (event.value as { llm_fallback?: LLMFallback } | null)?.llm_fallback ?? null
 }
 
 // --- frames ------------------------------------------------------------------------------------

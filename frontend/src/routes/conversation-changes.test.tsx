@@ -41,7 +41,7 @@ describe('the changes', () => {
     expect(await screen.findByText('No changes')).toBeVisible()
     patch = PATCH
     stream.append(fileEdited('o', 'str_replace'))
-    expect(await screen.findByRole('button', { name: /^calc\.py/ }, { timeout: 4000 })).toBeVisible()
+    expect(await screen.findByRole('button', { name: /^calc\.py/ })).toBeVisible()
   })
 
   it('is at peace with a sandbox that sleeps', async () => {

@@ -23,7 +23,7 @@ describe('the chat', () => {
       tool_name: 'terminal',
       tool_call_id: 'call-a',
       error: 'Interrupted by the user; it may have run, wholly or in part.',
-      classification: { kind: 'interrupted', retryable: true, user_action: 'none' },
+      classification: { kind: 'agent_action', retryable: true, user_action: 'none' },
     }
     openConversation({ events: [action('a', 'sleep 600'), stopped] })
     const log = await timeline()

@@ -49,14 +49,15 @@ describe('a search', () => {
   })
 
   it('shows the files found by name, and says when there are none', async () => {
-    const { log } = await openCall(
+    const { user, log } = await openCall(
       { kind: 'GlobAction', pattern: '*.toml' },
       'a',
       'GlobObservation',
       'No files found',
       { files: [] },
     )
-    expect(await log.findByRole('button', { name: /Find \*\.toml\s*0 files/ })).toBeVisible()
+    await user.click(await log.findByRole('button', { name: /Find \*\.toml\s*0 files/ }))
+    expect(log.getByText('Nothing found')).toBeVisible()
   })
 
   it('is closed also when it was watched, until it fails', async () => {
@@ -158,6 +159,69 @@ describe('the file tools of other agents', () => {
   })
 })
 
+describe('a file that could not be read', () => {
+  it('says why without being asked', async () => {
+    const { log } = await openCall(
+      { kind: 'FileEditorAction', command: 'view', path: `${ROOT}/gone.py` },
+      'a',
+      'FileEditorObservation',
+      'There is no such file.',
+      { is_error: true },
+    )
+    expect(await log.findByText('There is no such file.')).toBeVisible()
+  })
+})
+
+describe('a command', () => {
+  it('that waits for input has not failed, and what is typed is told from a command', async () => {
+    openConversation({
+      events: [
+        toolCall('a', { kind: 'TerminalAction', command: 'read name' }),
+        toolResult('a', 'TerminalObservation', 'name?', { exit_code: -1, timeout: true }),
+        toolCall('b', { kind: 'TerminalAction', command: 'Ada', is_input: true }),
+        toolResult('b', 'TerminalObservation', 'Hello Ada', { exit_code: 0 }),
+      ],
+    })
+    const log = within(await timeline())
+    expect(await log.findByRole('button', { name: /^read name\s*Still running$/ })).toBeVisible()
+    expect(log.getByRole('button', { name: /^Input Ada/ })).toBeVisible()
+  })
+})
+
+describe('notes', () => {
+  const note = { command: 'create', name: 'tests', title: 'How tests run', text: 'With **make**.' }
+
+  async function openNote(tool: string, data: Record<string, unknown>, output: string, isError = false) {
+    const asked = { ...toolCall('a', { kind: 'MCPToolAction', data }), tool_name: tool }
+    const answer = toolResult('a', 'MCPToolObservation', output, { is_error: isError })
+    const { user } = openConversation({ events: [asked, answer] })
+    return { user, log: within(await timeline()) }
+  }
+
+  it('that the agent keeps read like text', async () => {
+    const { user, log } = await openNote('memory_write', note, 'Kept.')
+    await user.click(await log.findByRole('button', { name: 'Keep a note: How tests run' }))
+    expect(await log.findByText('make', { selector: 'strong' })).toBeVisible()
+  })
+
+  it('that it looks for are shown with what it found', async () => {
+    const { user, log } = await openNote('memory_search', { query: 'tests' }, '# tests: How tests run')
+    await user.click(await log.findByRole('button', { name: 'Search the notes for tests' }))
+    expect(await log.findByRole('heading', { name: 'tests: How tests run' })).toBeVisible()
+  })
+
+  it('that could not be kept say why', async () => {
+    const { log } = await openNote('memory_write', note, 'There are too many notes.', true)
+    expect(await log.findByText('There are too many notes.')).toBeVisible()
+  })
+
+  it('leave a tool alone that only has the same name', async () => {
+    const { user, log } = await openNote('memory_write', { path: 'x' }, 'done')
+    await user.click(await log.findByRole('button', { name: 'memory_write' }))
+    expect(log.getByText('Arguments')).toBeVisible()
+  })
+})
+
 describe('skills', () => {
   it('are named on the message that brought them along', async () => {
     openConversation({
@@ -177,5 +241,25 @@ describe('skills', () => {
     )
     await user.click(await log.findByRole('button', { name: 'Read the skill release' }))
     expect(await log.findByText('first', { selector: 'strong' })).toBeVisible()
+  })
+})
+
+describe('a picture the agent looks at', () => {
+  it('is shown to the reader, too', async () => {
+    const picture = 'data:image/png;base64,iVBORw0KGgo='
+    const { log } = await openCall(
+      { kind: 'FileEditorAction', command: 'view', path: `${ROOT}/plot.png` },
+      'a',
+      'FileEditorObservation',
+      'PNG image',
+      {
+        content: [
+          { type: 'text', text: 'PNG image, 4 x 3 pixels' },
+          { type: 'image', image_urls: [picture] },
+        ],
+      },
+    )
+    expect(await log.findByRole('img', { name: 'Attached picture' })).toHaveAttribute('src', picture)
+    expect(log.getByText('PNG image, 4 x 3 pixels')).toBeVisible()
   })
 })

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import type { ErrorClassification } from '@/events/types'
 import { openConversation, timeline } from '@/test/open-conversation'
@@ -11,7 +11,7 @@ describe('a model that has to be asked again', () => {
     code: 'LLMServiceUnavailableError',
     detail: 'The model’s server answered HTTP 529',
     model: 'anthropic/sonnet',
-    wait_seconds: 8,
+    wait_seconds: 900,
     next_attempt: 3,
     max_attempts: 8,
   }
@@ -22,14 +22,14 @@ describe('a model that has to be asked again', () => {
     await within(await timeline()).findByText('hi')
     stream.send(aborted)
     expect(
-      await screen.findByText(/^The model is overloaded: asking again in [789] s \(attempt 3 of 8\)$/),
+      await screen.findByText(/^The model is overloaded: asking again in [89]\d\d s \(attempt 3 of 8\)$/),
     ).toBeVisible()
     expect(screen.queryByText(retry.detail)).not.toBeInTheDocument()
     await user.click(screen.getByRole('button', { name: 'Details' }))
     expect(screen.getByText(retry.detail)).toBeVisible()
     expect(screen.getByText('anthropic/sonnet')).toBeVisible()
     stream.send({ type: 'item_started', item_id: 'r', attempt: 3 })
-    await expect.poll(() => screen.queryByText(/asking again/)).toBeNull()
+    await waitFor(() => expect(screen.queryByText(/asking again/)).toBeNull())
   })
 
   it('is named when it is asked at once', async () => {
@@ -63,27 +63,56 @@ describe('a model that has to be asked again', () => {
 })
 
 describe('an error that ends the run', () => {
-  it.each<[ErrorClassification | null, string, boolean]>([
-    [{ kind: 'authentication', retryable: false, user_action: 'check_settings' }, 'Check the key', true],
-    [{ kind: 'bad_request', retryable: false, user_action: 'check_settings' }, 'Check this model', true],
-    [{ kind: 'configuration', retryable: false, user_action: 'check_settings' }, 'another model', true],
-    [{ kind: 'context_window', retryable: false, user_action: 'condense' }, 'no longer fits', true],
-    [{ kind: 'budget', retryable: false, user_action: 'check_budget' }, 'Top up', true],
-    [{ kind: 'budget', retryable: true, user_action: 'raise_budget' }, 'raise the budget', false],
-    [{ kind: 'content_policy', retryable: false, user_action: 'rephrase' }, 'says it differently', false],
-    [{ kind: 'limit', retryable: true, user_action: 'retry' }, 'as long again', false],
-    [{ kind: 'transient', retryable: true, user_action: 'retry' }, 'often temporary', false],
-    [{ kind: 'from_the_future', retryable: false, user_action: 'pray' }, 'takes another way', false],
-    [null, 'takes another way', false],
-  ])('says what to do: %j', async (classification, advice, leadsToModels) => {
+  it.each<[string, ErrorClassification | null, string, boolean]>([
+    [
+      'LLMAuthenticationError',
+      { kind: 'auth', retryable: false, user_action: 'settings' },
+      'Check the key',
+      true,
+    ],
+    [
+      'LLMBadRequestError',
+      { kind: 'config', retryable: false, user_action: 'settings' },
+      'Check this model',
+      true,
+    ],
+    [
+      'LLMNotAvailableError',
+      { kind: 'config', retryable: false, user_action: 'settings' },
+      'another model',
+      true,
+    ],
+    ['LLMContextWindowError', null, 'no longer fits', true],
+    ['LLMBudgetError', { kind: 'quota', retryable: false, user_action: 'settings' }, 'Top up', true],
+    [
+      'MaxBudgetReached',
+      { kind: 'quota', retryable: true, user_action: 'settings' },
+      'how much more it may cost',
+      false,
+    ],
+    ['LLMContentPolicyError', null, 'says it differently', false],
+    ['MaxIterationsReached', null, 'as long again', false],
+    [
+      'LLMTimeoutError',
+      { kind: 'transient', retryable: true, user_action: 'retry' },
+      'often temporary',
+      false,
+    ],
+    ['Other', { kind: 'from_the_future', retryable: true, user_action: 'pray' }, 'often temporary', false],
+    ['Other', { kind: 'from_the_future', retryable: false, user_action: 'pray' }, 'takes another way', false],
+    ['Other', null, 'takes another way', false],
+  ])('says what to do: %s %j', async (code, classification, advice, leadsToModels) => {
     openConversation({
       events: [
-        { ...common, kind: 'ConversationErrorEvent', code: 'SomeError', detail: 'It broke.', classification },
+        { ...common, kind: 'ConversationErrorEvent', code, detail: 'It broke.', classification },
         statusChange('s', 'error'),
       ],
       conversation: { execution_status: 'error', last_seq: 2 },
     })
-    const notice = within(await screen.findByRole('alert'))
+    const role = code === 'MaxBudgetReached' ? 'status' : 'alert'
+    const notice = within(
+      await screen.findByText('It broke.').then((text) => text.closest<HTMLElement>(`[role=${role}]`)!),
+    )
     expect(notice.getByText('It broke.')).toBeVisible()
     expect(notice.getByText(new RegExp(advice))).toBeVisible()
     const link = notice.queryByRole('link', { name: 'Settings → Models' })
@@ -126,6 +155,6 @@ describe('a condensed memory', () => {
       ],
     })
     await user.click(await screen.findByRole('button', { name: 'Memory condensed: 2 older events' }))
-    expect(screen.getByText('mended', { selector: 'strong' })).toBeVisible()
+    expect(await screen.findByText('mended', { selector: 'strong' })).toBeVisible()
   })
 })

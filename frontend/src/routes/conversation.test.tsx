@@ -1,7 +1,7 @@
-import { screen, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { fakeConversation } from '@/test/factories'
+import { fakeConversation, fakeProfile } from '@/test/factories'
 import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { action, observation, statusChange, userMessage } from '@/test/sample-log'
 import { server } from '@/test/server'
@@ -59,6 +59,30 @@ describe('the sidebar', () => {
 })
 
 describe('the header', () => {
+  it('lets another model take over, and shows it once it has', async () => {
+    const { user, sent, stream } = openConversation({
+      conversation: { llm_profile: 'sonnet', sandbox_status: 'RUNNING' },
+      profiles: [fakeProfile({ name: 'sonnet' }), fakeProfile({ name: 'opus' })],
+    })
+    await user.click(await screen.findByRole('button', { name: /^Model: sonnet/ }))
+    await user.click(await screen.findByRole('menuitemradio', { name: 'opus' }))
+    await waitFor(() => expect(sent.switch_profile).toEqual([{ profile_name: 'opus' }]))
+    stream.send({
+      type: 'conversation',
+      conversation: fakeConversation({ id: ID, llm_profile: 'opus', sandbox_status: 'RUNNING' }),
+    })
+    expect(await screen.findByRole('button', { name: /^Model: opus/ })).toBeVisible()
+  })
+
+  it('offers no other model while the sandbox sleeps', async () => {
+    openConversation({
+      conversation: { llm_profile: 'sonnet', sandbox_status: 'PAUSED' },
+      profiles: [fakeProfile({ name: 'sonnet' }), fakeProfile({ name: 'opus' })],
+    })
+    expect(await screen.findByText('sonnet', { selector: 'header *' })).toBeVisible()
+    expect(screen.queryByRole('button', { name: /^Model:/ })).not.toBeInTheDocument()
+  })
+
   it('names repository and model, marks a recording, and renames', async () => {
     const { user } = openConversation({
       conversation: { llm_profile: 'demo', selected_repository: 'octo/app', selected_branch: 'main' },

@@ -8,7 +8,14 @@ import { isApiError } from '@/api/errors'
 import type { AppConversation, StartTask } from '@/api/types'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
+import { contentText } from '@/features/chat/rows'
 import { ConversationHeader } from '@/features/chat/conversation-header'
+import type { ChatSlots } from '@/features/chat/slots'
+import { CheckpointsButton } from '@/features/checkpoints/checkpoints-button'
+import { RestoreProvider } from '@/features/checkpoints/restore'
+import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
+import { RepositoryConsent } from '@/features/consent/repository-consent'
+import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
 import { StartProgress } from '@/features/start/start-progress'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { useMediaQuery } from '@/lib/use-media-query'
@@ -23,7 +30,36 @@ const Changes = lazy(() =>
   import('@/features/changes/changes').then((module) => ({ default: module.Changes })),
 )
 
-/** One conversation: its timeline beside its changes. */
+const Browser = lazy(() =>
+  import('@/features/browser/browser').then((module) => ({ default: module.Browser })),
+)
+
+const PatchFiles = lazy(() =>
+  import('@/features/changes/patch-files').then((module) => ({ default: module.PatchFiles })),
+)
+
+const CHAT_SLOTS: ChatSlots = {
+  messageAction: (message, putBack) => {
+    const text = contentText(message.llm_message.content)
+    return <RestoreButton eventId={message.id} text={text} onChatRestored={() => putBack(text)} />
+  },
+  rewindAction: (rewind) => <UndoButton checkpoint={rewind.undo} />,
+}
+
+function renderPatch(patch: string) {
+  return (
+    <Suspense fallback={<PatchLoading />}>
+      <PatchFiles patch={patch} />
+    </Suspense>
+  )
+}
+
+function PatchLoading() {
+  const { t } = useTranslation()
+  return <SkeletonList rows={2} label={t('changes.loading')} />
+}
+
+/** One conversation: its timeline beside its changes and its browser. */
 export function ConversationRoute() {
   const { conversationId = '' } = useParams()
   return (
@@ -51,12 +87,25 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
     return <SkeletonList rows={5} label={t('chat.loading')} className="m-6" />
   }
   return (
-    <div className="flex h-full min-h-0 flex-col">
-      <ConversationHeader conversation={conversation} />
-      <div className="min-h-0 flex-1">
-        <Panels conversationId={conversationId} />
+    <RestoreProvider conversationId={conversationId} renderPatch={renderPatch}>
+      <div className="flex h-full min-h-0 flex-col">
+        <ConversationHeader
+          conversation={conversation}
+          actions={
+            conversation.start_status === 'READY' && (
+              <>
+                <CheckpointsButton conversationId={conversationId} />
+                <KnowledgeButton conversationId={conversationId} />
+              </>
+            )
+          }
+        />
+        {conversation.start_status === 'READY' && <RepositoryConsent conversationId={conversationId} />}
+        <div className="min-h-0 flex-1">
+          <Panels conversationId={conversationId} />
+        </div>
       </div>
-    </div>
+    </RestoreProvider>
   )
 }
 
@@ -70,10 +119,11 @@ function useListedAs(streamed: AppConversation | null) {
 
 function Panels({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
+  const hasBrowser = useConversation((state) => state.view.sight !== null)
   const isWide = useMediaQuery('(min-width: 1100px)')
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
-      <Chat conversationId={conversationId} start={<Start />} />
+      <Chat conversationId={conversationId} start={<Start />} slots={CHAT_SLOTS} />
     </ErrorBoundary>
   )
   const changes = (
@@ -83,10 +133,20 @@ function Panels({ conversationId }: { conversationId: string }) {
       </Suspense>
     </ErrorBoundary>
   )
+  const browser = (
+    <ErrorBoundary title={t('browser.failed')} resetKey={conversationId}>
+      <Suspense fallback={<SkeletonList rows={4} label={t('browser.loading')} className="m-3" />}>
+        <Browser conversationId={conversationId} />
+      </Suspense>
+    </ErrorBoundary>
+  )
   return (
     <SplitPanels
       main={{ label: t('chat.chat'), content: chat }}
-      side={{ label: t('changes.title'), content: changes }}
+      sides={[
+        { value: 'changes', label: t('changes.title'), content: changes },
+        ...(hasBrowser ? [{ value: 'browser', label: t('browser.title'), content: browser }] : []),
+      ]}
       isSplit={isWide}
       storageKey="slipway.conversation.split"
       label={t('chat.panels')}

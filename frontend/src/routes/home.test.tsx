@@ -104,13 +104,26 @@ test('without a model one can be added in place', async () => {
   expect(await screen.findByRole('dialog', { name: 'Add a model' })).toBeVisible()
 })
 
-test('sandboxes that isolate nothing are announced in the words of the server', async () => {
-  renderApp({
-    config: fakeConfig({
-      sandbox: { backend: 'process', is_isolated: false, warning: 'Agents can read this machine.' },
-    }),
-  })
-  expect(await screen.findByText('Agents can read this machine.')).toBeVisible()
+test.each([
+  ['none', 'Commands are not isolated'],
+  ['files', 'Commands are isolated in part'],
+] as const)(
+  'sandboxes that isolate %s are announced in the words of the server',
+  async (isolation, title) => {
+    renderApp({
+      config: fakeConfig({
+        sandbox: { backend: 'process', isolation, is_isolated: false, warning: 'Agents can read it.' },
+      }),
+    })
+    expect(await screen.findByText('Agents can read it.')).toBeVisible()
+    expect(screen.getByText(title)).toBeVisible()
+  },
+)
+
+test('sandboxes without a gap need no words', async () => {
+  renderApp()
+  await screen.findByRole('region', { name: 'Recent conversations' })
+  expect(screen.queryByText(/Commands are|gap/)).not.toBeInTheDocument()
 })
 
 test('recent conversations lead back to their pages', async () => {

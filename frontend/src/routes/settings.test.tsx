@@ -25,7 +25,14 @@ test('a new model is sent to the server with its key', async () => {
   expect(sent).toEqual([
     [
       'local',
-      { llm: { model: 'openai/qwen3-coder', base_url: 'http://localhost:11434/v1', api_key: 'sk-1' } },
+      {
+        llm: {
+          model: 'openai/qwen3-coder',
+          base_url: 'http://localhost:11434/v1',
+          max_budget_per_task: null,
+          api_key: 'sk-1',
+        },
+      },
     ],
   ])
 })
@@ -45,7 +52,9 @@ test('editing a model leaves its stored key alone unless a new one is typed', as
   await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
   await user.click(await screen.findByRole('button', { name: 'Save' }))
   await waitFor(() =>
-    expect(sent).toEqual([{ llm: { model: 'anthropic/claude-sonnet-4-5', base_url: null } }]),
+    expect(sent).toEqual([
+      { llm: { model: 'anthropic/claude-sonnet-4-5', base_url: null, max_budget_per_task: null } },
+    ]),
   )
 })
 
@@ -127,4 +136,42 @@ test('the chosen theme applies at once and is remembered', async () => {
   expect(localStorage.getItem('slipway.theme')).toBe('dark')
   await user.click(screen.getByRole('radio', { name: 'System' }))
   expect(document.documentElement.dataset.theme).toBeUndefined()
+})
+
+test('a secret is saved, listed by its name, and deleted; its value is not kept', async () => {
+  const sent: unknown[] = []
+  const stored: { name: string; description: string }[] = []
+  const { user } = renderApp({
+    url: '/settings/secrets',
+    extra: [
+      http.get('*/api/v1/secrets/search', () => HttpResponse.json({ items: stored, next_page_id: null })),
+      http.post('*/api/v1/secrets', async ({ request }) => {
+        sent.push(await request.json())
+        stored.push({ name: 'TOKEN', description: 'For staging' })
+        return HttpResponse.json(stored[0], { status: 201 })
+      }),
+      http.delete('*/api/v1/secrets/TOKEN', () => {
+        stored.length = 0
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  await user.type(await screen.findByLabelText('Name'), 'not a name')
+  await user.type(screen.getByLabelText('Value'), 'abc')
+  await user.click(screen.getByRole('button', { name: 'Save the secret' }))
+  expect(await screen.findByText('At least 4 characters.')).toBeVisible()
+  expect(sent).toEqual([])
+
+  await user.clear(screen.getByLabelText('Name'))
+  await user.type(screen.getByLabelText('Name'), 'TOKEN')
+  await user.type(screen.getByLabelText('Value'), 'd-value')
+  await user.type(screen.getByLabelText('What it is for'), 'For staging')
+  await user.click(screen.getByRole('button', { name: 'Save the secret' }))
+  expect(await screen.findByText('For staging')).toBeVisible()
+  expect(sent).toEqual([{ name: 'TOKEN', value: 'abcd-value', description: 'For staging' }])
+  await waitFor(() => expect(screen.getByLabelText('Value')).toHaveValue(''))
+
+  await user.click(screen.getByRole('button', { name: 'Delete TOKEN' }))
+  await user.click(await screen.findByRole('button', { name: 'Delete secret' }))
+  expect(await screen.findByText('No secrets')).toBeVisible()
 })

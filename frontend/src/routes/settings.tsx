@@ -1,39 +1,54 @@
 import clsx from 'clsx'
-import { Info, KeyRound, Palette, Sparkles } from 'lucide-react'
+import type { ComponentType } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Navigate, NavLink, useParams } from 'react-router'
 import { AboutSection } from '@/features/about/about-section'
 import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
 import { AppearanceSection } from '@/features/appearance/appearance-section'
+import { ConfirmationSection } from '@/features/confirmation-mode/confirmation-section'
+import { ConsentsSection } from '@/features/consent/consents-section'
+import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
+import { SecretsSection } from '@/features/secrets/secrets-section'
+import { SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/use-document-title'
+import { useScrolledToCurrent } from '@/lib/use-scrolled-to-current'
 import { NotFoundRoute } from './not-found'
 
-const SECTIONS = [
-  { path: 'models', label: 'settings.models', icon: Sparkles, Section: ModelsSection },
-  { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound, Section: ApiKeysSection },
-  { path: 'appearance', label: 'settings.appearance', icon: Palette, Section: AppearanceSection },
-  { path: 'about', label: 'settings.about', icon: Info, Section: AboutSection },
-] as const
+type SectionPath = (typeof SETTINGS_SECTIONS)[number]['path']
+
+const SECTIONS: Record<SectionPath, ComponentType> = {
+  models: ModelsSection,
+  confirmation: ConfirmationSection,
+  consents: ConsentsSection,
+  secrets: SecretsSection,
+  'api-keys': ApiKeysSection,
+  memory: MemorySection,
+  appearance: AppearanceSection,
+  about: AboutSection,
+}
 
 export function SettingsRoute() {
   const { t } = useTranslation()
   const { section } = useParams()
-  const current = SECTIONS.find(({ path }) => path === section)
+  const navigation = useScrolledToCurrent(section)
+  const current = SETTINGS_SECTIONS.find(({ path }) => path === section)
   useDocumentTitle(current ? `${t(current.label)} · ${t('settings.title')}` : t('settings.title'))
 
-  if (!section) return <Navigate to={`/settings/${SECTIONS[0].path}`} replace />
+  if (!section) return <Navigate to={`/settings/${SETTINGS_SECTIONS[0].path}`} replace />
   if (!current) return <NotFoundRoute />
+  const Section = SECTIONS[current.path]
   return (
     <div className="mx-auto max-w-5xl px-4 py-8 sm:px-8 lg:py-12">
       <h1 className="mb-6 text-2xl font-semibold tracking-tight lg:mb-8">{t('settings.title')}</h1>
       <div className="flex flex-col gap-6 md:flex-row md:gap-12">
         <nav
+          ref={navigation}
           aria-label={t('settings.title')}
           className="-mx-4 overflow-x-auto px-4 md:mx-0 md:w-44 md:shrink-0 md:px-0"
         >
           <ul className="flex gap-1 md:flex-col">
-            {SECTIONS.map(({ path, label, icon: Icon }) => (
+            {SETTINGS_SECTIONS.map(({ path, label, icon: Icon }) => (
               <li key={path}>
                 <NavLink
                   to={`/settings/${path}`}
@@ -54,7 +69,7 @@ export function SettingsRoute() {
           </ul>
         </nav>
         <div className="min-w-0 flex-1">
-          <current.Section />
+          <Section />
         </div>
       </div>
     </div>

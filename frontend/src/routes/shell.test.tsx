@@ -4,12 +4,15 @@ import { expect, test } from 'vitest'
 import { fakeConversation } from '@/test/factories'
 import { renderApp } from '@/test/render-app'
 
-test('the command palette opens from the keyboard and goes where one types', async () => {
+test.each([
+  ['api keys', '/settings/api-keys'],
+  ['about', '/settings/about'],
+])('the command palette opens from the keyboard and goes where one types: %s', async (typed, path) => {
   const { user, router } = renderApp({ conversations: [fakeConversation()] })
   await screen.findByRole('heading', { name: 'What should be done?' })
   await user.keyboard('{Control>}k{/Control}')
-  await user.type(await screen.findByPlaceholderText(/Type a command/), 'api keys{Enter}')
-  await waitFor(() => expect(router.state.location.pathname).toBe('/settings/api-keys'))
+  await user.type(await screen.findByPlaceholderText(/Type a command/), `${typed}{Enter}`)
+  await waitFor(() => expect(router.state.location.pathname).toBe(path))
 })
 
 test('signing out ends the session and returns to the sign-in page', async () => {

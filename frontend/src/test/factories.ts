@@ -1,4 +1,14 @@
-import { START_STAGES, type AppConversation, type LLMProfile, type StartTask, type User } from '@/api/types'
+import type { Consent, Offer } from '@/api/offers'
+import {
+  START_STAGES,
+  type AppConversation,
+  type LLMProfile,
+  type MemoryNote,
+  type Skill,
+  type SkillFinding,
+  type StartTask,
+  type User,
+} from '@/api/types'
 import type { WebClientConfig } from '@/api/types'
 
 let next = 0
@@ -12,7 +22,7 @@ export function fakeUser(overrides: Partial<User> = {}): User {
 export function fakeConfig(overrides: Partial<WebClientConfig> = {}): WebClientConfig {
   return {
     version: '0.1.0',
-    sandbox: { backend: 'docker', is_isolated: true, warning: null },
+    sandbox: { backend: 'docker', isolation: 'full', is_isolated: true, warning: null },
     demo: { profile: 'demo', repository: '/srv/demo', task: 'Fix the failing test.' },
     ...overrides,
   }
@@ -24,6 +34,7 @@ export function fakeProfile(overrides: Partial<LLMProfile> = {}): LLMProfile {
     model: 'anthropic/claude-sonnet-4-5',
     base_url: null,
     api_key_set: true,
+    max_budget_per_task: null,
     is_recording: false,
     ...overrides,
   }
@@ -48,6 +59,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     llm_profile: 'sonnet',
     agent_kind: 'openhands',
     metrics: null,
+    goal: null,
     parent_conversation_id: null,
     sub_conversation_ids: [],
     public: false,
@@ -86,6 +98,78 @@ export function fakeStartTask(overrides: Partial<StartTask> = {}): StartTask {
       output: null,
     })),
     error: null,
+    ...overrides,
+  }
+}
+
+export function fakeSkill(overrides: Partial<Skill> = {}): Skill {
+  return {
+    name: 'release',
+    type: 'knowledge',
+    content: 'Tag it.',
+    triggers: [],
+    inputs: [],
+    paths: [],
+    source: null,
+    description: null,
+    is_agentskills_format: false,
+    disable_model_invocation: false,
+    ...overrides,
+  }
+}
+
+export function fakeFinding(overrides: Partial<SkillFinding> = {}): SkillFinding {
+  return {
+    path: 'AGENTS.md',
+    name: 'AGENTS.md',
+    origin: 'project',
+    is_loaded: true,
+    reason: 'x',
+    ...overrides,
+  }
+}
+
+export function fakeNote(overrides: Partial<MemoryNote> = {}): MemoryNote {
+  return {
+    id: fakeId(),
+    repository: 'github.com/ada/engine',
+    name: 'running-the-tests',
+    title: 'Running the tests',
+    text: 'Use make check.',
+    conversation_id: null,
+    created_at: NOW,
+    updated_at: NOW,
+    ...overrides,
+  }
+}
+
+export function fakeOffer(overrides: Partial<Offer> = {}, text = 'make install\n'): Offer {
+  const path = '.openhands/setup.sh'
+  return {
+    kind: 'setup_script',
+    path,
+    name: path,
+    hash: 'a'.repeat(64),
+    runs: [`. ${path}`],
+    definition: null,
+    files: [{ path, sha256: 'e'.repeat(64), size: text.length, text }],
+    problem: null,
+    ...overrides,
+  }
+}
+
+export function fakeConsent(overrides: Partial<Consent> = {}): Consent {
+  const offer = fakeOffer()
+  return {
+    id: fakeId(),
+    repository: 'github.com/ada/engine',
+    kind: offer.kind,
+    path: offer.path,
+    name: offer.name,
+    hash: offer.hash,
+    decision: 'allowed',
+    offer,
+    created_at: NOW,
     ...overrides,
   }
 }

@@ -32,6 +32,12 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/profiles', () =>
       HttpResponse.json({ profiles, active_profile: world.activeProfile ?? profiles[0]?.name ?? null }),
     ),
+    http.get('*/api/v1/settings/confirmation', () =>
+      HttpResponse.json({ mode: null, default_mode: 'never' }),
+    ),
+    http.get('*/api/v1/app-conversations/:id/consent', () =>
+      HttpResponse.json({ repository: 'github.com/ada/engine', items: [] }),
+    ),
     http.get('*/api/v1/api-keys', () => HttpResponse.json([])),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
       const title = new URL(request.url).searchParams.get('title__contains')?.toLowerCase() ?? ''

@@ -1,8 +1,8 @@
 /** Mounts the page of one conversation against a small server, for the tests of what it composes. */
 import { screen } from '@testing-library/react'
-import { http, HttpResponse } from 'msw'
+import { http, HttpResponse, type RequestHandler } from 'msw'
 import { beforeEach } from 'vitest'
-import type { AppConversation, StartTask } from '@/api/types'
+import type { AppConversation, LLMProfile, StartTask } from '@/api/types'
 import type { ConversationEvent } from '@/events/types'
 import { fakeConversation, fakeDemoProfile, fakeStartTask } from './factories'
 import { renderApp } from './render-app'
@@ -12,16 +12,23 @@ export const ID = 'c'.repeat(32)
 export interface Given {
   conversation?: Partial<AppConversation>
   task?: Partial<StartTask>
+  profiles?: LLMProfile[]
   events?: ConversationEvent[]
   patch?: () => Response
+  /** Routes in place of those of the page's server. */
+  extra?: RequestHandler[]
+  browser?: () => Response
 }
 
 /** Opens the page of one conversation; `sent` collects the bodies of what the page posts, by the end of the path. */
 export function openConversation({
   conversation,
   task,
+  profiles = [fakeDemoProfile()],
   events = [],
   patch = () => new HttpResponse(''),
+  extra = [],
+  browser = () => HttpResponse.json({ is_open: false, pages: [], image_url: null }),
 }: Given = {}) {
   const known = fakeConversation({ id: ID, ...conversation })
   const stream = streamServer({
@@ -38,10 +45,16 @@ export function openConversation({
   const app = renderApp({
     url: `/conversations/${ID}`,
     conversations: [known],
-    profiles: [fakeDemoProfile()],
+    profiles,
     extra: [
+      ...extra,
       stream.handler as never,
       http.get('*/git/patch', () => patch()),
+      http.get('*/app-conversations/:id/browser', () => browser()),
+      http.post('*/app-conversations/:id/goal/:command', async ({ request }) => {
+        await note(request)
+        return HttpResponse.json({ success: true })
+      }),
       http.post('*/app-conversations/:id/:command', async ({ request, params }) => {
         await note(request)
         return HttpResponse.json(

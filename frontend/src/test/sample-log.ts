@@ -142,3 +142,21 @@ export function seeded(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }
+
+/** A step of a goal, as it stands after it. */
+export function goalUpdate(id: string, fields: Record<string, unknown> = {}): ConversationEvent {
+  return {
+    ...common(id, 'environment'),
+    kind: 'ConversationStateUpdateEvent',
+    key: 'goal',
+    value: {
+      active: true,
+      status: 'running',
+      iteration: 0,
+      max_iterations: 3,
+      objective: 'Mend the harbour.',
+      verdict: null,
+      ...fields,
+    },
+  }
+}

@@ -1,7 +1,10 @@
 import '@testing-library/jest-dom/vitest'
-import { cleanup } from '@testing-library/react'
+import { cleanup, configure } from '@testing-library/react'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { server } from './server'
+
+// A condition comes true when it does: a busy machine takes longer than the second that is the default.
+configure({ asyncUtilTimeout: 60_000 })
 
 // jsdom has no layout: what Radix, cmdk and the virtual list ask of it must exist.
 class ResizeObserverStub implements ResizeObserver {
@@ -32,15 +35,14 @@ beforeAll(() => {
   server.listen({ onUnhandledRequest: 'error' })
   server.events.on('request:unhandled', noteUnexpected)
 })
+// One hook, for its order counts: a page that is still mounted when the handlers go asks nobody in particular.
 afterEach(() => {
   cleanup()
-  const requests = unexpected
-  unexpected = []
-  expect(requests).toEqual([])
-})
-afterEach(() => {
   server.resetHandlers()
   localStorage.clear()
   delete document.documentElement.dataset.theme
+  const requests = unexpected
+  unexpected = []
+  expect(requests).toEqual([])
 })
 afterAll(() => server.close())

@@ -20,24 +20,27 @@ export function Dialog({ isOpen, onOpenChange, title, description, children, cla
   return (
     <Primitive.Root open={isOpen} onOpenChange={onOpenChange}>
       <Primitive.Portal>
-        <Primitive.Overlay className="fixed inset-0 z-40 grid animate-appear place-items-center overflow-y-auto bg-scrim p-4">
+        <Primitive.Overlay className="fixed inset-0 z-40 grid animate-appear grid-cols-1 place-items-center overflow-y-auto bg-scrim p-4">
           <Primitive.Content
             {...(!description && { 'aria-describedby': undefined })}
             className={clsx(
-              'relative w-full max-w-lg rounded-xl border border-border bg-raised p-6 shadow-overlay outline-none',
+              'relative w-full max-w-lg rounded-xl border border-border bg-raised p-4 shadow-overlay outline-none sm:p-6',
               className,
             )}
           >
             <Primitive.Title className="pr-8 text-lg font-semibold">{title}</Primitive.Title>
             {description && (
-              <Primitive.Description className="mt-1 text-sm text-muted">{description}</Primitive.Description>
+              <Primitive.Description className="mt-1 text-sm wrap-anywhere text-muted">
+                {description}
+              </Primitive.Description>
             )}
             <div className="mt-5">{children}</div>
             <Primitive.Close asChild>
               <IconButton
                 label={t('action.close')}
                 size="sm"
-                className="absolute top-4 right-4"
+                hasTooltip={false}
+                className="absolute top-3 right-3 sm:top-4 sm:right-4"
                 icon={<X className="size-4" />}
               />
             </Primitive.Close>

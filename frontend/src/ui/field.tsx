@@ -1,3 +1,4 @@
+import clsx from 'clsx'
 import { CircleAlert } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 
@@ -15,14 +16,15 @@ export interface FieldProps {
   note?: ReactNode
   /** Receives the ids that tie the control to label, hint and error. */
   children: (control: FieldControlProps) => ReactNode
+  className?: string
 }
 
 /** A labelled control with its hint and its error. */
-export function Field({ label, hint, error, note, children }: FieldProps) {
+export function Field({ label, hint, error, note, children, className }: FieldProps) {
   const id = useId()
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
   return (
-    <div className="flex min-w-0 flex-col gap-1.5">
+    <div className={clsx('flex min-w-0 flex-col gap-1.5', className)}>
       <div className="flex items-baseline justify-between gap-2">
         <label htmlFor={id} className="text-sm font-medium">
           {label}

@@ -18,7 +18,7 @@ export function SkeletonList({
   return (
     <div role="status" aria-label={label} className="flex flex-col gap-2">
       {Array.from({ length: rows }, (_, row) => (
-        <Skeleton key={row} className={clsx('h-10 w-full', className)} />
+        <Skeleton key={row} className={clsx('h-10', className)} />
       ))}
     </div>
   )

@@ -9,9 +9,14 @@ export interface Panel {
   content: ReactNode
 }
 
+export interface SidePanel extends Panel {
+  value: string
+}
+
 export interface SplitPanelsProps {
   main: Panel
-  side: Panel
+  /** At least one; of several, one at a time shows. */
+  sides: readonly SidePanel[]
   /** Side by side with a divider, or one at a time behind tabs. */
   isSplit: boolean
   /** Where the browser remembers the position of the divider. */
@@ -22,35 +27,39 @@ export interface SplitPanelsProps {
   initialShare?: number
 }
 
+const MAIN = 'main'
+
 /**
- * Two panels that stay mounted and laid out, also behind a tab and when the window gets narrow: what was
- * scrolled or opened in them stays. The side panel is first built when it is first shown.
+ * Panels that stay mounted and laid out, also behind a tab and when the window gets narrow: what was
+ * scrolled or opened in them stays. A side panel is first built when it is first shown.
  */
 export function SplitPanels(props: SplitPanelsProps) {
-  const { main, side, isSplit, storageKey, label, dividerLabel, initialShare = 50 } = props
+  const { main, sides, isSplit, storageKey, label, dividerLabel, initialShare = 50 } = props
   const base = useId()
   const [share, setShare] = useState(() => readShare(storageKey) ?? initialShare)
-  const [tab, setTab] = useState<'main' | 'side'>('main')
-  const [wasSideShown, setWasSideShown] = useState(isSplit)
-  if (isSplit && !wasSideShown) setWasSideShown(true)
+  const [tab, setTab] = useState(MAIN)
+  const [lastSide, setLastSide] = useState(sides[0]?.value)
+  const [shown, setShown] = useState<ReadonlySet<string>>(new Set())
+  const side = sides.find(({ value }) => value === lastSide) ?? sides[0]
+  const visible = isSplit ? side?.value : tab
+  if (visible !== undefined && !shown.has(visible)) setShown(new Set([...shown, visible]))
 
-  function handleTab(next: 'main' | 'side') {
+  function handleTab(next: string) {
     setTab(next)
-    if (next === 'side') setWasSideShown(true)
+    if (next !== MAIN) setLastSide(next)
   }
   function handleMove(next: number) {
     setShare(next)
     writeStored(storageKey, next)
   }
 
-  const mainTab = { value: 'main' as const, label: main.label }
-  const sideTab = { value: 'side' as const, label: side.label }
-  const panel = (value: 'main' | 'side') => ({
+  const sideTabs = sides.map((each) => ({ value: each.value, label: each.label }))
+  const panel = (value: string) => ({
     id: panelId(base, value),
     role: 'tabpanel',
     'aria-labelledby': tabId(base, value),
   })
-  const hidden = (value: 'main' | 'side') => !isSplit && tab !== value && ({ visibility: 'hidden' } as const)
+  const hidden = (isHidden: boolean) => isHidden && ({ visibility: 'hidden' } as const)
   return (
     <div className="flex h-full min-h-0 flex-col">
       {!isSplit && (
@@ -58,15 +67,15 @@ export function SplitPanels(props: SplitPanelsProps) {
           label={label}
           value={tab}
           onValueChange={handleTab}
-          tabs={[mainTab, sideTab]}
+          tabs={[{ value: MAIN, label: main.label }, ...sideTabs]}
           panelBase={base}
         />
       )}
       <div className="relative flex min-h-0 flex-1">
         <div
-          {...(!isSplit && panel('main'))}
+          {...(!isSplit && panel(MAIN))}
           className={isSplit ? 'h-full min-w-0' : 'absolute inset-0'}
-          style={{ ...(isSplit && { width: `${share}%` }), ...hidden('main') }}
+          style={{ ...(isSplit && { width: `${share}%` }), ...hidden(!isSplit && tab !== MAIN) }}
         >
           {main.content}
         </div>
@@ -80,13 +89,28 @@ export function SplitPanels(props: SplitPanelsProps) {
         )}
         <div
           className={clsx('flex flex-col', isSplit ? 'h-full min-w-0 flex-1' : 'absolute inset-0')}
-          style={{ ...hidden('side') }}
+          style={{ ...hidden(!isSplit && tab === MAIN) }}
         >
           {isSplit && (
-            <TabBar label={label} value="side" onValueChange={() => {}} tabs={[sideTab]} panelBase={base} />
+            <TabBar
+              label={label}
+              value={side?.value ?? ''}
+              onValueChange={handleTab}
+              tabs={sideTabs}
+              panelBase={base}
+            />
           )}
-          <div {...panel('side')} className="min-h-0 flex-1 overflow-auto">
-            {wasSideShown && side.content}
+          <div className="relative min-h-0 flex-1">
+            {sides.map((each) => (
+              <div
+                key={each.value}
+                {...panel(each.value)}
+                className="absolute inset-0 overflow-auto"
+                style={{ ...hidden(visible !== each.value) }}
+              >
+                {shown.has(each.value) && each.content}
+              </div>
+            ))}
           </div>
         </div>
       </div>

@@ -23,7 +23,7 @@ export function AboutSection() {
             {config && t(`about.sandbox_${config.sandbox.backend}`)}
             {config && (
               <Badge tone={config.sandbox.is_isolated ? 'success' : 'warning'}>
-                {config.sandbox.is_isolated ? t('about.isolated') : t('about.not_isolated')}
+                {t(`about.isolation_${config.sandbox.isolation}`)}
               </Badge>
             )}
           </Row>

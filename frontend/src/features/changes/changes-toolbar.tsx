@@ -33,8 +33,12 @@ export function ChangesToolbar(props: ChangesToolbarProps) {
   return (
     <div className="sticky top-0 z-10 flex min-h-11 items-center gap-1 border-b border-border bg-surface px-3">
       <p className="flex min-w-0 flex-1 items-center gap-2 truncate text-sm text-muted">
-        {t('changes.files', { count: files.length })}
-        {hasChanges && <LineCounts additions={total('additions')} deletions={total('deletions')} />}
+        {hasChanges && (
+          <>
+            {t('changes.files', { count: files.length })}
+            <LineCounts additions={total('additions')} deletions={total('deletions')} />
+          </>
+        )}
       </p>
       {hasChanges && (
         <>

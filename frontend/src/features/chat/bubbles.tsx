@@ -1,45 +1,40 @@
-import { BookOpen, CircleAlert, Clock, RotateCw, X } from 'lucide-react'
+import { CircleAlert, Clock, RotateCw, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { ReactNode } from 'react'
-import type { StreamingItem } from '@/events/reduce'
+import type { StreamingItem } from '@/events/streaming'
 import type { OutgoingMessage } from '@/events/store'
 import type { EventOf } from '@/events/types'
-import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Spinner } from '@/ui/spinner'
+import { CriticMark } from './critic-mark'
+import { Images } from './images'
 import { Markdown } from './markdown'
 import { Reasoning } from './reasoning'
-import { contentText } from './rows'
+import { contentImages, contentText } from './rows'
+import { SkillBadges } from './skill-badges'
+import { MessageAction } from './slots'
 
 export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
+  const { t } = useTranslation()
   const text = contentText(event.llm_message.content)
-  const images = event.llm_message.content.flatMap((part) => (part.type === 'image' ? part.image_urls : []))
+  const images = contentImages(event.llm_message.content)
   const skills = event.activated_skills ?? []
   if (event.source === 'user')
     return (
-      <UserBubble text={text} images={images} footer={skills.length > 0 && <SkillBadges names={skills} />} />
+      <UserBubble
+        text={text}
+        images={images}
+        footer={skills.length > 0 && <SkillBadges label={t('chat.skills_used')} names={skills} />}
+        action={<MessageAction message={event} />}
+      />
     )
   return (
     <div>
       <Reasoning text={event.llm_message.reasoning_content} />
       <Markdown text={text} />
       <Images urls={images} />
+      <CriticMark result={event.critic_result} />
     </div>
-  )
-}
-
-/** Which skills the message brought along: the agent was given their text with it. */
-function SkillBadges({ names }: { names: readonly string[] }) {
-  const { t } = useTranslation()
-  return (
-    <>
-      <span className="sr-only">{t('chat.skills_used')}</span>
-      {names.map((name) => (
-        <Badge key={name} icon={<BookOpen aria-hidden />}>
-          {name}
-        </Badge>
-      ))}
-    </>
   )
 }
 
@@ -59,12 +54,19 @@ export interface UserBubbleProps {
   text: string
   images?: readonly string[]
   footer?: ReactNode
+  /** Beside the bubble, when it is looked at. */
+  action?: ReactNode
 }
 
-export function UserBubble({ text, images = [], footer }: UserBubbleProps) {
+export function UserBubble({ text, images = [], footer, action }: UserBubbleProps) {
   const { t } = useTranslation()
   return (
-    <div className="ml-auto w-fit max-w-[85%]">
+    <div className="relative ml-auto w-fit max-w-[85%]">
+      {action && (
+        <div className="absolute top-1 right-full mr-1 opacity-0 group-hover/row:opacity-100 focus-within:opacity-100 pointer-coarse:opacity-100">
+          {action}
+        </div>
+      )}
       <div className="ml-auto w-fit rounded-xl rounded-br-sm border border-accent/20 bg-accent-soft px-4 py-2.5">
         <span className="sr-only">{t('chat.you_said')}</span>
         <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
@@ -79,16 +81,6 @@ export function UserBubble({ text, images = [], footer }: UserBubbleProps) {
       )}
     </div>
   )
-}
-
-/** Only pictures that travelled inside the event: a remote one would tell its host who reads here. */
-function Images({ urls }: { urls: readonly string[] }) {
-  const { t } = useTranslation()
-  return urls
-    .filter((url) => url.startsWith('data:image/'))
-    .map((url) => (
-      <img key={url} src={url} alt={t('chat.attached_image')} className="mt-2 max-h-80 rounded-md" />
-    ))
 }
 
 export interface OutgoingRowProps {

@@ -2,20 +2,28 @@ import { useMemo, useState, type ReactNode } from 'react'
 import { useConversation } from '@/events/use-conversation'
 import { Composer } from './composer'
 import { ComposerDraftProvider } from './composer-draft'
+import { Confirmation } from './confirmation'
 import { ConnectionBanner } from './connection-banner'
+import { GoalStrip } from './goal-strip'
+import { ItemRendererProvider } from './item-renderer'
 import { KeptStateProvider } from './kept-state'
 import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './rows'
+import { McpChanges } from './mcp-changes'
 import { RetryLine } from './retry-line'
+import { ChatSlotsProvider, type ChatSlots } from './slots'
 import { StatusLine } from './status-line'
 import { Timeline } from './timeline'
+import { ItemBody } from './timeline-row'
 
 export interface ChatProps {
   conversationId: string
   /** How the conversation came up, shown above its first event. */
   start: ReactNode
+  /** What the page adds to rows; the same object from one rendering to the next. */
+  slots?: ChatSlots
 }
 
-export function Chat({ conversationId, start }: ChatProps) {
+export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
   const [showsTechnical, setShowsTechnical] = useState(false)
   const rows = useRows(showsTechnical)
   const items = useConversation((state) => state.view.items)
@@ -25,7 +33,11 @@ export function Chat({ conversationId, start }: ChatProps) {
       <div className="flex h-full min-h-0 flex-col">
         <ConnectionBanner />
         <KeptStateProvider>
-          <Timeline rows={rows} start={start} />
+          <ChatSlotsProvider value={slots}>
+            <ItemRendererProvider value={ItemBody}>
+              <Timeline rows={rows} start={start} />
+            </ItemRendererProvider>
+          </ChatSlotsProvider>
         </KeptStateProvider>
         <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-3 sm:px-6 sm:pb-4">
           <StatusLine
@@ -34,6 +46,9 @@ export function Chat({ conversationId, start }: ChatProps) {
             onToggleTechnical={() => setShowsTechnical(!showsTechnical)}
           />
           <RetryLine />
+          <McpChanges />
+          <Confirmation />
+          <GoalStrip />
           <Composer />
         </div>
       </div>
@@ -41,6 +56,7 @@ export function Chat({ conversationId, start }: ChatProps) {
   )
 }
 
+const NO_SLOTS: ChatSlots = {}
 const START_ROW: Row = { type: 'start', key: 'start' }
 
 function useRows(showsTechnical: boolean): Row[] {

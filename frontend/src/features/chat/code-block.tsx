@@ -1,3 +1,4 @@
+import clsx from 'clsx'
 import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,16 +10,24 @@ import { Code } from './code'
 export interface CodeBlockProps {
   text: string
   language: string | null
+  /** Long lines go on below, so that nothing stands beyond the edge: for what somebody has to judge. */
+  wraps?: boolean
 }
 
-export function CodeBlock({ text, language }: CodeBlockProps) {
+export function CodeBlock({ text, language, wraps = false }: CodeBlockProps) {
   return (
     <div className="my-2 overflow-hidden rounded-lg border border-border bg-sunken">
       <div className="flex h-8 items-center justify-between border-b border-border pr-1 pl-3">
         <span className="eyebrow truncate">{language}</span>
         <CopyButton text={text} />
       </div>
-      <ScrollPre dir="ltr" className="p-3 font-mono text-[0.8125rem] leading-relaxed">
+      <ScrollPre
+        dir="ltr"
+        className={clsx(
+          'p-3 font-mono text-[0.8125rem] leading-relaxed',
+          wraps && 'wrap-anywhere whitespace-pre-wrap',
+        )}
+      >
         <Code text={text} language={language} />
       </ScrollPre>
     </div>

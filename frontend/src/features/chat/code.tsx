@@ -9,7 +9,7 @@ type Syntax = typeof syntaxModule
 let loadedSyntax: Syntax | null = null
 
 /** Code in colour, once the highlighter, which is not part of the first load, is there. */
-export function Code({ text, language }: CodeBlockProps) {
+export function Code({ text, language }: Pick<CodeBlockProps, 'text' | 'language'>) {
   const syntax = useSyntax(language !== null && text.length <= COLOURED_CHARACTERS)
   const isColoured = syntax !== null && language !== null && syntax.knowsLanguage(language)
   return <code>{isColoured ? toSpans(syntax.syntaxTree(text, language)) : text}</code>

@@ -1,16 +1,17 @@
-import clsx from 'clsx'
-import { ChevronRight, CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
-import { useId, type ReactNode } from 'react'
+import { CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { eventIs, llmFallback, type ConversationEvent, type EventOf, type LLMFallback } from '@/events/types'
-import { formatDateTime } from '@/lib/time'
+import { rewindOf } from '@/events/rewind'
+import { llmFallback, type LLMFallback } from '@/events/fallback'
+import { eventIs, type ConversationEvent, type EventOf } from '@/events/types'
 import { Notice } from '@/ui/notice'
 import { MessageRow } from './bubbles'
 import { ConversationError } from './conversation-error'
-import { useKeptState } from './kept-state'
+import { HookRow } from './hook-row'
 import { Markdown } from './markdown'
+import { Marker, Remark } from './marker'
 import { Refusal } from './outcome'
 import { RawEvent } from './raw-event'
+import { RewindRow } from './rewind-row'
 import { contentText } from './rows'
 
 /** One event that stands alone in the timeline. A kind we do not know is shown as it is. */
@@ -26,59 +27,13 @@ export function EventRow({ event }: { event: ConversationEvent }) {
     return <Marker icon={<Hand aria-hidden />} text={t('marker.interrupted')} at={event.timestamp} />
   if (eventIs(event, 'AgentErrorEvent') || eventIs(event, 'UserRejectObservation'))
     return <Refusal outcome={event} />
+  if (eventIs(event, 'HookExecutionEvent')) return <HookRow event={event} />
   if (event.kind === 'ServerErrorEvent') return <ServerError event={event} />
+  const rewind = rewindOf(event)
+  if (rewind !== null) return <RewindRow rewind={rewind} at={event.timestamp} />
   const fallback = llmFallback(event)
   if (fallback !== null) return <FallbackRow fallback={fallback} at={event.timestamp} />
   return <OtherEventRow event={event} />
-}
-
-interface MarkerProps {
-  icon: ReactNode
-  text: string
-  at: string
-  /** Whether what it opens is shown; a marker that opens nothing has none. */
-  isOpen?: boolean
-}
-
-function Marker({ icon, text, at, isOpen }: MarkerProps) {
-  return (
-    <div className="flex items-center gap-3 text-xs text-muted before:h-px before:min-w-4 before:flex-1 before:bg-border after:h-px after:min-w-4 after:flex-1 after:bg-border">
-      <span className="flex items-center gap-1.5 *:[svg]:size-3.5" title={formatDateTime(at)}>
-        {icon}
-        {text}
-        {isOpen !== undefined && (
-          <ChevronRight aria-hidden className={clsx('transition-transform', isOpen && 'rotate-90')} />
-        )}
-      </span>
-    </div>
-  )
-}
-
-/** A quiet divider that tells more when it is opened. */
-function Remark({ children, ...marker }: Omit<MarkerProps, 'isOpen'> & { children: ReactNode }) {
-  const [isOpen, setIsOpen] = useKeptState('remark', false)
-  const bodyId = useId()
-  return (
-    <div>
-      <button
-        type="button"
-        aria-expanded={isOpen}
-        aria-controls={bodyId}
-        onClick={() => setIsOpen(!isOpen)}
-        className="block w-full rounded-sm hover:*:text-text"
-      >
-        <Marker {...marker} isOpen={isOpen} />
-      </button>
-      {isOpen && (
-        <div
-          id={bodyId}
-          className="mt-2 max-h-96 overflow-y-auto rounded-lg border border-border bg-sunken px-4 py-2.5 text-sm text-muted"
-        >
-          {children}
-        </div>
-      )}
-    </div>
-  )
 }
 
 function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {

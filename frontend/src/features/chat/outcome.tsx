@@ -16,9 +16,10 @@ export function toolState(outcome: Outcome | null, isAgentRunning: boolean): Too
   return outcome.observation.is_error ? 'failed' : 'done'
 }
 
-/** Whether somebody's Stop, or a crash, cut the call off: nothing went wrong with the call itself. */
-function wasInterrupted(outcome: EventOf<'AgentErrorEvent'>): boolean {
-  return outcome.classification?.kind === 'interrupted'
+/** Whether somebody's Stop, or a crash, cut the call off: there is nothing in it for the agent to mend. */
+function wasInterrupted({ classification }: EventOf<'AgentErrorEvent'>): boolean {
+  const { kind, retryable, user_action } = classification ?? {}
+  return kind === 'agent_action' && retryable === true && user_action === 'none'
 }
 
 /** Elapsed time while it runs, then a word where it did not end well. */
@@ -33,6 +34,8 @@ export function ToolStatus({ state, since }: { state: ToolState; since: string }
       return <Badge tone="warning">{t('tool.rejected')}</Badge>
     case 'stopped':
       return <Badge tone="warning">{t('tool.stopped')}</Badge>
+    case 'waiting':
+      return <Badge tone="warning">{t('tool.waiting')}</Badge>
     case 'unanswered':
       return <Badge>{t('tool.no_answer')}</Badge>
     case 'done':

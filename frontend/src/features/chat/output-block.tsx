@@ -2,6 +2,7 @@ import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
 import { ScrollPre } from '@/ui/scroll-pre'
 import { useKeptState } from './kept-state'
+import { useWithShortPaths } from './short-path'
 
 const FOLDED_LINES = 14
 const FOLDED_CHARACTERS = 4_000
@@ -15,8 +16,10 @@ export interface OutputBlockProps {
 }
 
 /** Preformatted text; long ones show one end and open on demand. */
-export function OutputBlock({ text, keep = 'end', isError }: OutputBlockProps) {
+export function OutputBlock({ text: whole, keep = 'end', isError }: OutputBlockProps) {
   const { t } = useTranslation()
+  const sentence = useWithShortPaths(whole)
+  const text = isError ? sentence : whole
   const [isOpen, setIsOpen] = useKeptState('output', false)
   const folded = foldText(text, keep)
   const isFolded = folded !== text && !isOpen
@@ -36,9 +39,10 @@ export function OutputBlock({ text, keep = 'end', isError }: OutputBlockProps) {
       {keep === 'end' && toggle}
       <ScrollPre
         className={clsx(
-          'px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre',
+          'px-3 py-2 font-mono text-xs leading-relaxed',
           isOpen && 'max-h-[32rem]',
-          isError && 'text-danger',
+          // An error is read as a sentence, output line by line.
+          isError ? 'wrap-anywhere whitespace-pre-wrap text-danger' : 'whitespace-pre',
         )}
       >
         {shown}

@@ -1,4 +1,4 @@
-import { Brain } from 'lucide-react'
+import { Brain, ChevronRight } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 
 export interface ReasoningProps {
@@ -11,10 +11,11 @@ export function Reasoning({ text, isOpen = false }: ReasoningProps) {
   const { t } = useTranslation()
   if (!text) return null
   return (
-    <details open={isOpen} className="mb-2 text-sm text-muted">
+    <details open={isOpen} className="group/reasoning mb-2 text-sm text-muted">
       <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-sm hover:text-text">
         <Brain aria-hidden className="size-3.5" />
         {t('chat.reasoning')}
+        <ChevronRight aria-hidden className="size-3.5 text-faint group-open/reasoning:rotate-90" />
       </summary>
       <p className="mt-1 max-h-96 overflow-y-auto border-l-2 border-border pl-3 whitespace-pre-wrap">
         {text}

@@ -1,8 +1,12 @@
 /** What the timeline shows, in order: pure, from the folded view and what the user has sent. */
 import type { StartTask } from '@/api/types'
-import type { StreamingItem, TimelineItem } from '@/events/reduce'
+import { llmFallback } from '@/events/fallback'
+import type { TimelineItem } from '@/events/reduce'
+import type { StreamingItem } from '@/events/streaming'
+import { rewindOf } from '@/events/rewind'
 import type { OutgoingMessage } from '@/events/store'
-import { eventIs, llmFallback, type ConversationEvent } from '@/events/types'
+import { eventIs, type ConversationEvent } from '@/events/types'
+import { hookVerdict } from './hook-verdict'
 
 export type Row =
   /** Where the page puts the start's progress. */
@@ -22,18 +26,27 @@ const TECHNICAL_KINDS: ReadonlySet<string> = new Set([
 
 /** Bookkeeping that few people want to read; the timeline counts it and shows it on request. */
 export function isTechnical(event: ConversationEvent): boolean {
-  if (event.kind === 'HookExecutionEvent') return (event as { blocked?: unknown }).blocked !== true
-  return TECHNICAL_KINDS.has(event.kind) && llmFallback(event) === null
+  if (eventIs(event, 'HookExecutionEvent')) return hookVerdict(event) === 'passed'
+  return TECHNICAL_KINDS.has(event.kind) && llmFallback(event) === null && rewindOf(event) === null
+}
+
+function isTechnicalItem(item: TimelineItem, before: TimelineItem | undefined): boolean {
+  return item.type === 'event' && (isTechnical(item.event) || isGoalsWord(item.event, before))
+}
+
+/** What the agent is told about its goal follows the step that tells the reader the same. */
+function isGoalsWord(event: ConversationEvent, before: TimelineItem | undefined): boolean {
+  return before?.type === 'goal' && event.source === 'environment' && eventIs(event, 'MessageEvent')
 }
 
 export function countTechnical(items: readonly TimelineItem[]): number {
-  return items.reduce((count, item) => count + Number(item.type === 'event' && isTechnical(item.event)), 0)
+  return items.reduce((count, item, index) => count + Number(isTechnicalItem(item, items[index - 1])), 0)
 }
 
 export function itemRows(items: readonly TimelineItem[], showsTechnical: boolean): Row[] {
   const shown = showsTechnical
     ? items
-    : items.filter((item) => item.type === 'tool' || !isTechnical(item.event))
+    : items.filter((item, index) => !isTechnicalItem(item, items[index - 1]))
   // A reply keeps its key when the durable event takes its place, so that its row stays mounted.
   return shown.map((item) => ({
     type: 'item',
@@ -61,4 +74,8 @@ export function firstMessageRow(task: StartTask | null, items: readonly Timeline
 /** The text parts of a message or tool result; images are rendered apart. */
 export function contentText(content: readonly { type: string; text?: string }[]): string {
   return content.flatMap((part) => (part.type === 'text' && part.text ? [part.text] : [])).join('\n')
+}
+
+export function contentImages(content: readonly { type: string; image_urls?: string[] }[]): string[] {
+  return content.flatMap((part) => (part.type === 'image' ? (part.image_urls ?? []) : []))
 }

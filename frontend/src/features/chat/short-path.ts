@@ -18,6 +18,18 @@ export function shortPath(path: string, repository: string | null): string {
     : inProject
 }
 
+// A path begins where a word does, so that no part of an address is taken for one.
+const IN_PROJECT = /(?<=^|[\s'"`(])(?:\/[^\s'"`:;,()]+?)?\/workspace\/project(?:\/[^\s'"`:;,()]*)?/g
+
+/** `text` with every path in the conversation's directory as people say it. */
+export function withShortPaths(text: string, repository: string | null): string {
+  return text.replace(IN_PROJECT, (path) => shortPath(path, repository))
+}
+
+export function useWithShortPaths(text: string): string {
+  return withShortPaths(text, useRepository())
+}
+
 export function useShortPath(path: string): string {
   return shortPath(path, useRepository())
 }

@@ -7,6 +7,7 @@ import { useConversation } from '@/events/use-conversation'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
 import { EventRow } from './event-row'
+import { GoalRow } from './goal-row'
 import { useKeptState } from './kept-state'
 import { RawEvent } from './raw-event'
 import type { Row } from './rows'
@@ -46,13 +47,25 @@ function OwnOutgoingRow({ message }: { message: Extract<Row, { type: 'outgoing' 
   return <OutgoingRow message={message} onRetry={retry} onDiscard={takeBack} />
 }
 
+/** What happened, without the tools that stand beside its row. */
+export function ItemBody({ item }: { item: TimelineItem }) {
+  switch (item.type) {
+    case 'tool':
+      return <ToolRow item={item} />
+    case 'goal':
+      return <GoalRow item={item} />
+    case 'event':
+      return <EventRow event={item.event} />
+  }
+}
+
 function ItemRow({ item }: { item: TimelineItem }) {
   const { t } = useTranslation()
   const [showsRaw, setShowsRaw] = useKeptState('raw', false)
   return (
     <div className="group/row relative">
       <ErrorBoundary title={t('chat.row_failed')}>
-        {item.type === 'tool' ? <ToolRow item={item} /> : <EventRow event={item.event} />}
+        <ItemBody item={item} />
       </ErrorBoundary>
       <button
         type="button"

@@ -3,7 +3,7 @@ import { ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 import { useKeptState } from './kept-state'
 
-export type ToolState = 'running' | 'done' | 'failed' | 'rejected' | 'stopped' | 'unanswered'
+export type ToolState = 'running' | 'done' | 'failed' | 'rejected' | 'stopped' | 'unanswered' | 'waiting'
 
 export interface ToolCardProps {
   icon: ReactNode

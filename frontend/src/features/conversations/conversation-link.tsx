@@ -4,6 +4,7 @@ import { NavLink } from 'react-router'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
+import { GoalMark } from './goal-mark'
 import { PhaseDot } from './phase-dot'
 
 export interface ConversationLinkProps {
@@ -33,6 +34,7 @@ export function ConversationLink({ conversation, onNavigate }: ConversationLinkP
             ? repositoryName(conversation.selected_repository)
             : t('conversations.no_repository')}
         </span>
+        <GoalMark goal={conversation.goal} />
         <time
           dateTime={conversation.updated_at}
           title={formatDateTime(conversation.updated_at)}

@@ -6,6 +6,7 @@ import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
+import { GoalMark } from './goal-mark'
 import { PhaseDot } from './phase-dot'
 
 export interface ConversationRowProps {
@@ -41,6 +42,7 @@ export function ConversationRow({ conversation, onRename, onDelete }: Conversati
               <span className="truncate">{conversation.selected_branch}</span>
             </span>
           )}
+          <GoalMark goal={conversation.goal} />
           {conversation.llm_profile && (
             <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>
           )}

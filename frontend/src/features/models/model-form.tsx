@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
 import { useSaveProfile } from '@/api/profiles'
 import type { LLMProfile } from '@/api/types'
+import { dollarsOf } from '@/lib/dollars-of'
 import { Button } from '@/ui/button'
 import { DialogActions } from '@/ui/dialog'
 import { ErrorState } from '@/ui/error-state'
@@ -30,14 +31,20 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
       model: profile?.model ?? '',
       baseUrl: profile?.base_url ?? '',
       apiKey: '',
+      budget: profile?.max_budget_per_task?.toString() ?? '',
     },
   })
-  const submit = form.handleSubmit(({ name, model, baseUrl, apiKey }) =>
+  const submit = form.handleSubmit(({ name, model, baseUrl, apiKey, budget }) =>
     save.mutate(
       {
         name,
         previousName: profile?.name,
-        llm: { model, base_url: baseUrl || null, ...(apiKey && { api_key: apiKey }) },
+        llm: {
+          model,
+          base_url: baseUrl || null,
+          max_budget_per_task: dollarsOf(budget),
+          ...(apiKey && { api_key: apiKey }),
+        },
       },
       { onSuccess: () => onSaved(name) },
     ),
@@ -53,7 +60,8 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
 
   function applyPreset(label: string) {
     const preset = VENDOR_PRESETS.find((item) => item.label === label)
-    if (preset) form.reset({ ...preset.values, apiKey: form.getValues('apiKey') })
+    if (preset)
+      form.reset({ ...preset.values, apiKey: form.getValues('apiKey'), budget: form.getValues('budget') })
   }
 
   return (
@@ -100,6 +108,14 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
             {...form.register('apiKey')}
           />
         )}
+      </Field>
+      <Field
+        label={t('models.budget')}
+        note={t('home.optional')}
+        hint={t('models.budget_hint')}
+        error={errorOf('budget', 'max_budget_per_task')}
+      >
+        {(control) => <Input {...control} inputMode="decimal" {...form.register('budget')} />}
       </Field>
       {save.isError && <ErrorState error={save.error} title={t('models.save_failed')} />}
       <DialogActions>

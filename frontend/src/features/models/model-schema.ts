@@ -8,6 +8,8 @@ export const modelSchema = z.object({
   model: z.string().check(z.trim(), z.minLength(1, 'models.model_required')),
   baseUrl: z.string().check(z.trim(), z.regex(/^(https?:\/\/\S+)?$/, 'models.base_url_invalid')),
   apiKey: z.string().check(z.trim()),
+  /** US dollars; empty: no limit. */
+  budget: z.string().check(z.trim(), z.regex(/^(\d+([.,]\d+)?)?$/, 'models.budget_invalid')),
 })
 
 export type ModelFormValues = z.infer<typeof modelSchema>

@@ -1,16 +1,19 @@
-import { ArrowRight, FolderGit2, GitBranch, Sparkles } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { ArrowRight, CircleDollarSign, FolderGit2, GitBranch, ShieldQuestion, Sparkles } from 'lucide-react'
 import type { KeyboardEvent, ReactNode } from 'react'
 import { useId } from 'react'
-import { useForm, useWatch } from 'react-hook-form'
+import { Controller, useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
+import { confirmationQuery } from '@/api/confirmation'
 import { isApiError } from '@/api/errors'
 import { useStartConversation } from '@/api/start-tasks'
-import type { LLMProfile } from '@/api/types'
+import { CONFIRMATION_MODES, type LLMProfile } from '@/api/types'
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
+import { GoalToggle } from '@/ui/goal-toggle'
 import { Input } from '@/ui/input'
 import { Kbd, MOD_KEY } from '@/ui/kbd'
 import { Select } from '@/ui/select'
@@ -28,15 +31,25 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
   const navigate = useNavigate()
   const recentsId = useId()
   const start = useStartConversation()
+  const confirmation = useQuery(confirmationQuery())
   const {
     register,
     handleSubmit,
     formState,
     control: form,
   } = useForm<TaskInput>({
-    defaultValues: { task: '', repository: '', branch: '', profile: defaultProfile(profiles, activeProfile) },
+    defaultValues: {
+      task: '',
+      repository: '',
+      branch: '',
+      profile: defaultProfile(profiles, activeProfile),
+      budget: '',
+      confirmation: '',
+      goal_rounds: null,
+    },
   })
-  const repository = useWatch({ control: form, name: 'repository' })
+  const [repository, profileName] = useWatch({ control: form, name: ['repository', 'profile'] })
+  const defaultBudget = profiles.find((profile) => profile.name === profileName)?.max_budget_per_task
   const rejected = rejectedField(start.error)
 
   const submit = handleSubmit((input) =>
@@ -72,8 +85,9 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
             </p>
           )}
         </div>
-        <div className="grid gap-x-4 gap-y-4 border-t border-border px-5 py-4 sm:grid-cols-[2fr_1fr_1.2fr]">
+        <div className="grid grid-cols-12 gap-4 border-t border-border px-5 py-4">
           <Field
+            className="col-span-12 sm:col-span-8"
             label={<Labelled icon={<FolderGit2 />}>{t('home.repository')}</Labelled>}
             error={rejected === 'repository' && <RejectedReason error={start.error} />}
           >
@@ -87,6 +101,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
             )}
           </Field>
           <Field
+            className="col-span-6 sm:col-span-4"
             label={<Labelled icon={<GitBranch />}>{t('home.branch')}</Labelled>}
             error={rejected === 'branch' && <RejectedReason error={start.error} />}
           >
@@ -99,12 +114,56 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
               />
             )}
           </Field>
-          <Field label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}>
+          <Field
+            className="col-span-6 sm:col-span-4"
+            label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}
+          >
             {(control) => (
               <Select {...control} {...register('profile')}>
                 {profiles.map((profile) => (
                   <option key={profile.name} value={profile.name}>
                     {profile.is_recording ? `${profile.name} (${t('home.recorded')})` : profile.name}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Field
+            className="col-span-4 sm:col-span-3"
+            label={<Labelled icon={<CircleDollarSign />}>{t('home.budget')}</Labelled>}
+            error={
+              formState.errors.budget
+                ? t('models.budget_invalid')
+                : rejected === 'budget' && <RejectedReason error={start.error} />
+            }
+          >
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="decimal"
+                placeholder={defaultBudget?.toString() ?? t('home.no_limit')}
+                {...register('budget', { pattern: /^\s*(\d+([.,]\d+)?)?\s*$/ })}
+              />
+            )}
+          </Field>
+          <Field
+            className="col-span-8 sm:col-span-5"
+            label={<Labelled icon={<ShieldQuestion />}>{t('confirmation_mode.label')}</Labelled>}
+          >
+            {(control) => (
+              <Select {...control} {...register('confirmation')}>
+                <option value="">
+                  {confirmation.data
+                    ? t('confirmation_mode.as_set', {
+                        mode: t(
+                          `confirmation_mode.${confirmation.data.mode ?? confirmation.data.default_mode}`,
+                        ),
+                      })
+                    : t('confirmation_mode.default')}
+                </option>
+                {CONFIRMATION_MODES.map((mode) => (
+                  <option key={mode} value={mode}>
+                    {t(`confirmation_mode.${mode}`)}
                   </option>
                 ))}
               </Select>
@@ -120,6 +179,11 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
         <div className="flex items-center justify-between gap-4 border-t border-border bg-sunken/60 px-5 py-3">
           <p className="text-xs text-muted">{t('home.repository_hint')}</p>
           <div className="flex items-center gap-3">
+            <Controller
+              name="goal_rounds"
+              control={form}
+              render={({ field }) => <GoalToggle rounds={field.value ?? null} onChange={field.onChange} />}
+            />
             <span className="hidden sm:block">
               <Kbd>{MOD_KEY} ↵</Kbd>
             </span>
@@ -152,10 +216,11 @@ function RejectedReason({ error }: { error: unknown }) {
 }
 
 /** Which field the server's refusal is about, so that it stands where it can be mended. */
-function rejectedField(error: unknown): 'repository' | 'branch' | null {
+function rejectedField(error: unknown): 'repository' | 'branch' | 'budget' | null {
   if (!isApiError(error)) return null
   const fields = error.fieldErrors.flatMap((item) => item.loc)
   if (error.code.startsWith('repository_') || fields.includes('selected_repository')) return 'repository'
+  if (fields.includes('max_budget_per_task')) return 'budget'
   return error.code === 'branch_not_found' || fields.includes('selected_branch') ? 'branch' : null
 }
 

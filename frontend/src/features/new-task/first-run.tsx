@@ -33,7 +33,7 @@ function DemoCard({ demo }: { demo: NonNullable<WebClientConfig['demo']> }) {
   const { profile, repository, task } = demo
 
   function handleStart() {
-    start.mutate(startRequest({ task, repository, branch: '', profile }), {
+    start.mutate(startRequest({ task, repository, branch: '', budget: '', profile }), {
       onSuccess: (started) => void navigate(`/conversations/${started.app_conversation_id}`),
     })
   }

@@ -2,12 +2,12 @@ import { useTranslation } from 'react-i18next'
 import type { WebClientConfig } from '@/api/types'
 import { Notice } from '@/ui/notice'
 
-/** Says so where commands of the agent run without a wall around them. */
+/** Says what commands of the agent could reach beside their own sandbox. */
 export function IsolationWarning({ sandbox }: { sandbox: WebClientConfig['sandbox'] }) {
   const { t } = useTranslation()
-  if (sandbox.is_isolated) return null
+  if (!sandbox.warning) return null
   return (
-    <Notice tone="warning" title={t('home.not_isolated')}>
+    <Notice tone="warning" title={t(`home.isolation_${sandbox.isolation}`)}>
       {sandbox.warning}
     </Notice>
   )

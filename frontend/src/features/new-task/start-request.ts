@@ -1,4 +1,5 @@
-import type { StartRequest } from '@/api/types'
+import type { ConfirmationMode, StartRequest } from '@/api/types'
+import { dollarsOf } from '@/lib/dollars-of'
 
 export interface TaskInput {
   task: string
@@ -6,6 +7,12 @@ export interface TaskInput {
   repository: string
   branch: string
   profile: string
+  /** US dollars, or empty for what the model's profile says. */
+  budget: string
+  /** Whether the agent asks before it acts; empty for what the settings say. */
+  confirmation?: ConfirmationMode | ''
+  /** How often a judge may send the agent back; null: the task is no goal. */
+  goal_rounds?: number | null
 }
 
 /** The request that starts `input`; empty fields are left to the server's defaults. */
@@ -15,5 +22,8 @@ export function startRequest(input: TaskInput): StartRequest {
     selected_repository: input.repository.trim() || null,
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
     llm_profile: input.profile || null,
+    ...(input.confirmation && { confirmation_mode: input.confirmation }),
+    ...(input.goal_rounds && { goal: { max_iterations: input.goal_rounds } }),
+    ...(dollarsOf(input.budget) && { max_budget_per_task: dollarsOf(input.budget) }),
   }
 }

@@ -1,11 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { KeyRound, LayoutList, MessageSquare, Plus, SlidersHorizontal } from 'lucide-react'
+import { LayoutList, MessageSquare, Plus, SlidersHorizontal } from 'lucide-react'
 import { Dialog as Primitive } from 'radix-ui'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
 import { conversationsQuery } from '@/api/conversations'
+import { SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { setTheme, type ThemeChoice } from '@/lib/theme'
 import { useDebounced } from '@/lib/use-debounced'
 
@@ -54,21 +55,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
                   label={t('nav.all_conversations')}
                   onSelect={() => go('/conversations')}
                 />
-                <Item
-                  icon={<SlidersHorizontal />}
-                  label={t('settings.models')}
-                  onSelect={() => go('/settings/models')}
-                />
-                <Item
-                  icon={<KeyRound />}
-                  label={t('settings.api_keys')}
-                  onSelect={() => go('/settings/api-keys')}
-                />
-                <Item
-                  icon={<SlidersHorizontal />}
-                  label={t('settings.appearance')}
-                  onSelect={() => go('/settings/appearance')}
-                />
+                {SETTINGS_SECTIONS.map(({ path, label, icon: Icon }) => (
+                  <Item
+                    key={path}
+                    icon={<Icon />}
+                    label={t(label)}
+                    onSelect={() => go(`/settings/${path}`)}
+                  />
+                ))}
               </Command.Group>
               {conversations.length > 0 && (
                 <Command.Group heading={t('palette.conversations')} className={GROUP}>

@@ -1,10 +1,11 @@
-import { FileMinus, FilePen, FilePlus, FileText, FolderOpen } from 'lucide-react'
+import { FileMinus, FilePen, FilePlus, FileText, FolderOpen, ImageIcon } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
+import { Images } from '../images'
 import { InlineDiff } from '../inline-diff'
 import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
-import { contentText } from '../rows'
-import { useShortPath } from '../short-path'
+import { contentImages, contentText } from '../rows'
+import { useShortPath, useWithShortPaths } from '../short-path'
 import { ToolCard } from '../tool-card'
 import { changedLines, type FileCall } from './file-call'
 import { LineCounts } from './line-counts'
@@ -22,10 +23,12 @@ const ICONS = {
 /** One file read or changed, or one directory listed, whichever tool did it. */
 export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'action'> & { call: FileCall }) {
   const { t } = useTranslation()
-  const Icon = ICONS[call.command] ?? FileText
   const shownPath = useShortPath(call.path)
   const observation = observationOf(outcome)
   const text = contentText(observation?.content ?? [])
+  const caption = useWithShortPaths(text)
+  const images = contentImages(observation?.content ?? [])
+  const Icon = images.length > 0 ? ImageIcon : (ICONS[call.command] ?? FileText)
   const diff = state === 'failed' ? [] : changedLines(call, observation)
   return (
     <ToolCard
@@ -45,14 +48,26 @@ export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'actio
         </>
       }
       state={state}
-      isOpenByDefault={call.command !== 'view' && call.command !== 'list'}
+      isOpenByDefault={state === 'failed' || images.length > 0 || !isLook(call)}
     >
       {diff.length > 0 ? (
         <InlineDiff lines={diff} />
       ) : (
-        text !== '' && <OutputBlock text={text} keep="start" isError={state === 'failed'} />
+        text !== '' &&
+        images.length === 0 && <OutputBlock text={text} keep="start" isError={state === 'failed'} />
+      )}
+      {images.length > 0 && (
+        <div className="px-3 pb-3">
+          <Images urls={images} />
+          <p className="mt-2 text-xs wrap-anywhere text-muted">{caption}</p>
+        </div>
       )}
       <Refusal outcome={outcome} />
     </ToolCard>
   )
+}
+
+/** Whether the call only looks: what it saw is for the agent, and shown on demand. */
+function isLook({ command }: FileCall): boolean {
+  return command === 'view' || command === 'list'
 }

@@ -2,9 +2,10 @@ import { Wrench } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { Action } from '@/events/types'
 import { ScrollPre } from '@/ui/scroll-pre'
+import { Images } from '../images'
 import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
-import { contentText } from '../rows'
+import { contentImages, contentText } from '../rows'
 import { ToolCard } from '../tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
@@ -16,7 +17,9 @@ export function GenericTool({
   action,
 }: Omit<ToolProps, 'action'> & { action: Action | null }) {
   const { t } = useTranslation()
-  const answer = contentText(observationOf(outcome)?.content ?? [])
+  const content = observationOf(outcome)?.content ?? []
+  const answer = contentText(content)
+  const images = contentImages(content)
   return (
     <ToolCard
       icon={<Wrench aria-hidden />}
@@ -37,6 +40,11 @@ export function GenericTool({
       {answer !== '' && (
         <div className="border-t border-border">
           <OutputBlock text={answer} keep="start" isError={state === 'failed'} />
+        </div>
+      )}
+      {images.length > 0 && (
+        <div className="px-3 pb-3">
+          <Images urls={images} />
         </div>
       )}
       <Refusal outcome={outcome} />

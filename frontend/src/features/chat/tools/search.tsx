@@ -42,6 +42,9 @@ export function SearchTool({
       isOpenByDefault={state === 'failed'}
     >
       {found !== null && shown.length > 0 && <OutputBlock text={shown.join('\n')} keep="start" />}
+      {found !== null && shown.length === 0 && (
+        <p className="px-3 py-1.5 text-xs text-muted">{t('tool.nothing_found')}</p>
+      )}
       {found === null && observation !== null && (
         <OutputBlock text={contentText(observation.content)} keep="start" isError={state === 'failed'} />
       )}

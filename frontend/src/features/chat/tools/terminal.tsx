@@ -1,6 +1,6 @@
 import { SquareTerminal } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { observationIs, type ActionByKind } from '@/events/types'
+import { observationIs, type ActionByKind, type EventOf } from '@/events/types'
 import { Badge } from '@/ui/badge'
 import { plainTerminalText } from '../ansi'
 import { OutputBlock } from '../output-block'
@@ -20,16 +20,21 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
     <ToolCard
       icon={<SquareTerminal aria-hidden />}
       title={
-        summary ?? <span className="font-mono text-xs">{action.command || t('tool.terminal_check')}</span>
+        summary ?? (
+          <>
+            {action.is_input && <span className="text-muted">{t('tool.terminal_input')}</span>}{' '}
+            <span className="font-mono text-xs">{action.command || t('tool.terminal_check')}</span>
+          </>
+        )
       }
       status={
         <>
-          {result?.timeout && <Badge tone="warning">{t('tool.timeout')}</Badge>}
+          {sessionOf(event) && <Badge>{sessionOf(event)}</Badge>}
           {result !== null && <ExitCode code={result.exit_code ?? null} />}
           {result === null && <ToolStatus state={state} since={event.timestamp} />}
         </>
       }
-      state={result?.exit_code ? 'failed' : state}
+      state={hasFailed(result?.exit_code) ? 'failed' : state}
     >
       {!isWholeInTitle && <Command action={action} />}
       {output !== '' && <OutputBlock text={output} />}
@@ -39,6 +44,11 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
       <Refusal outcome={outcome} />
     </ToolCard>
   )
+}
+
+/** Which of several shells, where the agent has named one. No client of the protocol knows it as a field. */
+function sessionOf(event: EventOf<'ActionEvent'>): string | null {
+  return /"session":\s*"([\w.-]{1,32})"/.exec(event.tool_call?.arguments ?? '')?.[1] ?? null
 }
 
 function Command({ action }: { action: ActionByKind['TerminalAction'] }) {
@@ -52,9 +62,15 @@ function Command({ action }: { action: ActionByKind['TerminalAction'] }) {
   )
 }
 
-/** -1 and null say that the command had not ended when the observation was made. */
+/** -1 says that the command had not ended when the observation was made, and so does null. */
+const NOT_ENDED = -1
+
+function hasFailed(code: number | null | undefined): boolean {
+  return (code ?? NOT_ENDED) > 0
+}
+
 function ExitCode({ code }: { code: number | null }) {
   const { t } = useTranslation()
-  if (code === null || code === -1) return <Badge tone="warning">{t('tool.still_running')}</Badge>
+  if ((code ?? NOT_ENDED) === NOT_ENDED) return <Badge tone="warning">{t('tool.still_running')}</Badge>
   return <Badge tone={code === 0 ? 'success' : 'danger'}>{t('tool.exit_code', { code })}</Badge>
 }

@@ -1,0 +1,26 @@
+import { queryOptions } from '@tanstack/react-query'
+import { request } from './client'
+
+/** A page of the agent's browser. */
+export interface BrowserTab {
+  url: string
+  title: string
+  is_current: boolean
+}
+
+/** The agent's browser at one moment; `image_url` is a `data:` URL. */
+export interface BrowserView {
+  is_open: boolean
+  pages: BrowserTab[]
+  image_url: string | null
+}
+
+export const browserKeys = { view: (id: string) => ['browser', id] as const }
+
+/** The agent's browser as it is now. */
+export function browserQuery(id: string) {
+  return queryOptions({
+    queryKey: browserKeys.view(id),
+    queryFn: ({ signal }) => request<BrowserView>(`/api/v1/app-conversations/${id}/browser`, { signal }),
+  })
+}

@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query'
+import { AppWindow, Globe, RefreshCw } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { browserQuery, type BrowserTab } from '@/api/browser'
+import { isApiError } from '@/api/errors'
+import type { Sight } from '@/events/sight'
+import { useConversation } from '@/events/use-conversation'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { IconButton } from '@/ui/icon-button'
+import { SkeletonList } from '@/ui/skeleton'
+import { ZoomableImage } from '@/ui/zoomable-image'
+import { Tabs } from './tabs'
+import { useRefreshWithSteps } from './use-refresh'
+
+/** The agent's browser: what it shows now, or what it showed last. */
+export function Browser({ conversationId }: { conversationId: string }) {
+  const { t } = useTranslation()
+  const sight = useConversation((state) => state.view.sight)
+  const query = useQuery(browserQuery(conversationId))
+  useRefreshWithSteps(conversationId)
+
+  if (query.isPending) return <SkeletonList rows={4} label={t('browser.loading')} className="m-3" />
+  // A sandbox that sleeps has no browser, which is no fault.
+  const isAsleep = isApiError(query.error) && query.error.status === 409
+  const hasFailed = query.isError && !isAsleep
+  const live = query.data?.is_open && !isAsleep ? query.data : null
+  const current = live?.pages.find((page) => page.is_current) ?? lastPage(sight)
+  if (current === null) return <EmptyState icon={<Globe />} title={t('browser.none')} />
+  return (
+    <div className="flex min-h-full flex-col">
+      <div className="sticky top-0 z-10 flex min-h-11 items-center gap-2 border-b border-border bg-surface px-3">
+        <Globe aria-hidden className="size-4 shrink-0 text-muted" />
+        <p className="min-w-0 flex-1 truncate font-mono text-xs" title={current.url}>
+          <span className="sr-only">{t('browser.address')} </span>
+          {current.url}
+        </p>
+        <IconButton
+          size="sm"
+          label={t('browser.refresh')}
+          icon={<RefreshCw aria-hidden className={query.isFetching ? 'size-4 animate-spin' : 'size-4'} />}
+          onClick={() => void query.refetch()}
+        />
+      </div>
+      {live !== null && live.pages.length > 1 && <Tabs pages={live.pages} />}
+      {hasFailed && <ErrorState className="m-3" title={t('browser.failed')} error={query.error} />}
+      <div className="flex flex-col gap-2 p-3">
+        {live === null && !hasFailed && <p className="text-sm text-muted">{t('browser.closed')}</p>}
+        <p className="text-sm font-medium wrap-anywhere">{current.title || current.url}</p>
+        <Picture url={live === null ? sight?.image?.url : live.image_url} />
+      </div>
+    </div>
+  )
+}
+
+function Picture({ url }: { url: string | null | undefined }) {
+  const { t } = useTranslation()
+  if (!url?.startsWith('data:image/'))
+    return <EmptyState icon={<AppWindow />} title={t('browser.no_picture')} />
+  return (
+    <div className="overflow-hidden rounded-md border border-border">
+      <ZoomableImage src={url} alt={t('browser.picture')} className="w-full" />
+    </div>
+  )
+}
+
+function lastPage(sight: Sight | null): BrowserTab | null {
+  return sight === null ? null : { url: sight.url, title: sight.title, is_current: true }
+}

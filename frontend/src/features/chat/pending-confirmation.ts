@@ -1,0 +1,32 @@
+/** What waits for the user's consent, and why: pure, from the folded view. */
+import type { ConversationView } from '@/events/reduce'
+import { eventIs, type EventOf, type SecurityDetails } from '@/events/types'
+
+export interface PendingAction {
+  event: EventOf<'ActionEvent'>
+  risk: string
+  reasons: string[]
+  /** Whether this one is why the user is asked; the others of the batch wait with it. */
+  asks: boolean
+}
+
+/** The batch that waits, in order. */
+export function pendingActions({ items, openActions }: ConversationView): PendingAction[] {
+  const analysis = items.findLast(
+    (item) => item.type === 'event' && eventIs(item.event, 'SecurityAnalysisEvent'),
+  )
+  const found = analysis?.type === 'event' ? (analysis.event as EventOf<'SecurityAnalysisEvent'>) : null
+  return [...openActions.values()].flatMap((index) => {
+    const item = items[index]
+    if (item?.type !== 'tool') return []
+    const details: SecurityDetails = found?.details[item.action.id] ?? {}
+    return [
+      {
+        event: item.action,
+        risk: found?.risks[item.action.id] ?? 'UNKNOWN',
+        reasons: details.reasons ?? [],
+        asks: details.asks ?? true,
+      },
+    ]
+  })
+}

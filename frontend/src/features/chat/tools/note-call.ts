@@ -1,0 +1,25 @@
+/** Notes travel as calls of an MCP tool, whose arguments may be anything: this is what ours mean. Pure. */
+import { actionIs, type EventOf } from '@/events/types'
+
+export interface NoteCall {
+  command: 'create' | 'update' | 'delete' | 'search'
+  /** The title or name of the note; what is searched for. */
+  subject: string
+  text: string
+}
+
+const WRITES: ReadonlySet<unknown> = new Set(['create', 'update', 'delete'])
+
+/** The call of a tool for notes; null for every other call, and for a tool that only has the same name. */
+export function noteCall({ tool_name, action }: EventOf<'ActionEvent'>): NoteCall | null {
+  if (!actionIs(action, 'MCPToolAction')) return null
+  const { command, name, title, text, query } = action.data
+  if (tool_name === 'memory_search' && typeof query === 'string')
+    return { command: 'search', subject: query, text: '' }
+  if (tool_name !== 'memory_write' || !WRITES.has(command) || typeof name !== 'string') return null
+  return {
+    command: command as NoteCall['command'],
+    subject: typeof title === 'string' ? title : name,
+    text: typeof text === 'string' ? text : '',
+  }
+}

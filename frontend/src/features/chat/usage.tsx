@@ -1,0 +1,87 @@
+import clsx from 'clsx'
+import { FoldVertical } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { useCondense } from '@/api/conversations'
+import type { AppConversation } from '@/api/types'
+import { useConversation } from '@/events/use-conversation'
+import type { TokenUsage } from '@/events/types'
+import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
+import { useDollars } from './use-dollars'
+
+const NEARLY = 0.8
+
+/** What the conversation has cost so far, of what it may cost, and how full the model's window is. */
+export function Usage({ conversation }: { conversation: AppConversation }) {
+  const { t, i18n } = useTranslation()
+  const dollars = useDollars()
+  const logged = useConversation((state) => state.view.usage)
+  const usage = logged ?? conversation.metrics
+  const tokens = usage?.accumulated_token_usage
+  if (!usage || !tokens || tokens.prompt_tokens + tokens.completion_tokens === 0) return null
+  const compact = new Intl.NumberFormat(i18n.language, { notation: 'compact', maximumFractionDigits: 1 })
+  const detail = t('chat.tokens', {
+    prompt: tokens.prompt_tokens.toLocaleString(i18n.language),
+    completion: tokens.completion_tokens.toLocaleString(i18n.language),
+  })
+  const { accumulated_cost: cost, max_budget_per_task: budget } = usage
+  const costText = budget
+    ? t('chat.cost_of_budget', { cost: dollars(cost), budget: dollars(budget) })
+    : cost > 0 && dollars(cost)
+  return (
+    <>
+      <span className="font-mono tabular-nums" title={detail}>
+        {costText && (
+          <span className={clsx(budget && cost >= budget * NEARLY && 'text-warning')}>{costText} · </span>
+        )}
+        {t('chat.tokens_short', { tokens: compact.format(tokens.prompt_tokens + tokens.completion_tokens) })}
+      </span>
+      <ContextMeter conversationId={conversation.id} tokens={tokens} compact={compact} />
+    </>
+  )
+}
+
+interface ContextMeterProps {
+  conversationId: string
+  tokens: TokenUsage
+  compact: Intl.NumberFormat
+}
+
+function ContextMeter({ conversationId, tokens, compact }: ContextMeterProps) {
+  const { t } = useTranslation()
+  const condense = useCondense(conversationId)
+  const { context_window: room = 0, per_turn_token: used = 0 } = tokens
+  if (room === 0 || used === 0) return null
+  const percent = Math.min(100, Math.round((used / room) * 100))
+  const isNearlyFull = used >= room * NEARLY
+  const handleCondense = () =>
+    condense.mutate(undefined, { onSuccess: () => toast.success(t('chat.condensed')) })
+  return (
+    <DropdownMenu
+      align="start"
+      trigger={
+        <button
+          type="button"
+          className="flex items-center gap-1.5 rounded-sm py-1 hover:text-text"
+          title={t('chat.context_detail', { used: compact.format(used), room: compact.format(room) })}
+        >
+          <span aria-hidden className="h-1.5 w-10 overflow-hidden rounded-full bg-border">
+            <span
+              className={clsx('block h-full', isNearlyFull ? 'bg-warning' : 'bg-accent')}
+              style={{ width: `${percent}%` }}
+            />
+          </span>
+          {t(condense.isPending ? 'chat.condensing' : 'chat.context', { percent })}
+        </button>
+      }
+    >
+      <p className="max-w-64 px-2 py-1.5 text-xs text-muted">
+        {t('chat.context_detail', { used: compact.format(used), room: compact.format(room) })}{' '}
+        {t('chat.condense_hint')}
+      </p>
+      <MenuItem icon={<FoldVertical />} isDisabled={condense.isPending} onSelect={handleCondense}>
+        {t('chat.condense')}
+      </MenuItem>
+    </DropdownMenu>
+  )
+}

@@ -1,0 +1,34 @@
+import { History, Undo2 } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { Button } from '@/ui/button'
+import { IconButton } from '@/ui/icon-button'
+import { useAskToRestore, type Wanted } from './restore'
+
+/** Beside a message: goes back to before the agent worked on it. */
+export function RestoreButton(wanted: Wanted) {
+  const { t } = useTranslation()
+  const ask = useAskToRestore()
+  return (
+    <IconButton
+      size="sm"
+      label={t('checkpoints.restore')}
+      icon={<History aria-hidden className="size-4" />}
+      onClick={() => ask(wanted)}
+    />
+  )
+}
+
+export function UndoButton({ checkpoint }: { checkpoint: number }) {
+  const { t } = useTranslation()
+  const ask = useAskToRestore()
+  return (
+    <Button
+      size="sm"
+      variant="ghost"
+      icon={<Undo2 aria-hidden className="size-3.5" />}
+      onClick={() => ask({ checkpoint })}
+    >
+      {t('checkpoints.undo')}
+    </Button>
+  )
+}

@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { checkpointsQuery } from '@/api/checkpoints'
+import type { Checkpoint, CheckpointList } from '@/api/checkpoint-types'
+import { formatDateTime } from '@/lib/time'
+import { Dialog } from '@/ui/dialog'
+import { ErrorState } from '@/ui/error-state'
+import { Notice } from '@/ui/notice'
+import { SkeletonList } from '@/ui/skeleton'
+import type { Wanted } from './restore'
+import { RestoreForm } from './restore-form'
+
+export interface RestoreDialogProps {
+  conversationId: string
+  wanted: Wanted
+  renderPatch: (patch: string) => ReactNode
+  onClose: () => void
+}
+
+/** Shows what going back would undo, and goes back. */
+export function RestoreDialog({ conversationId, wanted, renderPatch, onClose }: RestoreDialogProps) {
+  const { t } = useTranslation()
+  const list = useQuery(checkpointsQuery(conversationId))
+  const checkpoint = list.data && find(list.data, wanted)
+  return (
+    <Dialog
+      isOpen
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+      title={t('checkpoints.dialog_title')}
+      description={lead()}
+      className="max-w-3xl!"
+    >
+      {list.isFetching && <SkeletonList rows={3} label={t('checkpoints.loading')} />}
+      {list.isError && <ErrorState error={list.error} onRetry={() => void list.refetch()} />}
+      {!list.isFetching && list.data && !checkpoint && (
+        <Notice tone="warning" title={t('checkpoints.missing')}>
+          {list.data.unavailable?.['detail'] ?? t('checkpoints.missing_hint')}
+        </Notice>
+      )}
+      {!list.isFetching && checkpoint && (
+        <RestoreForm
+          conversationId={conversationId}
+          checkpoint={checkpoint}
+          renderPatch={renderPatch}
+          onRestored={(hasChat) => {
+            if (hasChat) wanted.onChatRestored?.()
+            onClose()
+          }}
+        />
+      )}
+    </Dialog>
+  )
+
+  function lead() {
+    if (wanted.text) return t('checkpoints.lead_message', { text: shortened(wanted.text) })
+    return checkpoint && t('checkpoints.lead_time', { time: formatDateTime(checkpoint.created_at) })
+  }
+}
+
+function find({ checkpoints }: CheckpointList, { checkpoint, eventId }: Wanted): Checkpoint | undefined {
+  return checkpoints.findLast((one) =>
+    checkpoint === undefined ? one.event_id === eventId : one.id === checkpoint,
+  )
+}
+
+const LEAD_CHARACTERS = 120
+
+function shortened(text: string): string {
+  return text.length > LEAD_CHARACTERS ? `${text.slice(0, LEAD_CHARACTERS)}…` : text
+}

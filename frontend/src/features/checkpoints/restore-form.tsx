@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { checkpointDiffQuery, useRewind } from '@/api/checkpoints'
+import type { Checkpoint } from '@/api/checkpoint-types'
+import { agentStatus } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
+import { Button } from '@/ui/button'
+import { DialogActions } from '@/ui/dialog'
+import { ErrorState } from '@/ui/error-state'
+import { Notice } from '@/ui/notice'
+import { Segmented } from '@/ui/segmented'
+import { SkeletonList } from '@/ui/skeleton'
+import { EditedFiles } from './edited-files'
+import { UndoneChanges } from './undone-changes'
+
+const CHOICES = ['both', 'files', 'chat'] as const
+
+export interface RestoreFormProps {
+  conversationId: string
+  checkpoint: Checkpoint
+  renderPatch: (patch: string) => ReactNode
+  onRestored: (hasChat: boolean) => void
+}
+
+export function RestoreForm({ conversationId, checkpoint, renderPatch, onRestored }: RestoreFormProps) {
+  const { t } = useTranslation()
+  const [choice, setChoice] = useState<(typeof CHOICES)[number]>('both')
+  const [keepsEdits, setKeepsEdits] = useState(false)
+  const diff = useQuery(checkpointDiffQuery(conversationId, checkpoint.id))
+  const rewind = useRewind(conversationId)
+  const isRunning = useConversation((state) => agentStatus(state) === 'running')
+  const wanted = { files: choice !== 'chat', chat: choice !== 'files' }
+  const inTheWay = wanted.files ? [...(diff.data?.edited ?? []), ...(diff.data?.blocked ?? [])] : []
+  const isKnown = !wanted.files || diff.data !== undefined
+
+  function handleRestore() {
+    rewind.mutate(
+      { checkpoint: checkpoint.id, ...wanted, on_edits: keepsEdits ? 'keep' : 'refuse' },
+      { onSuccess: () => onRestored(wanted.chat), onError: () => void diff.refetch() },
+    )
+  }
+
+  return (
+    <div className="flex flex-col gap-4">
+      <Segmented
+        label={t('checkpoints.what')}
+        value={choice}
+        onValueChange={setChoice}
+        options={CHOICES.map((value) => ({ value, label: t(`checkpoints.choice.${value}`) }))}
+      />
+      {wanted.files && diff.isPending && <SkeletonList rows={3} label={t('checkpoints.loading')} />}
+      {wanted.files && diff.isError && <ErrorState error={diff.error} onRetry={() => void diff.refetch()} />}
+      {wanted.files && diff.data && <UndoneChanges diff={diff.data} renderPatch={renderPatch} />}
+      {inTheWay.length > 0 && (
+        <EditedFiles paths={inTheWay} isKept={keepsEdits} onKeptChange={setKeepsEdits} />
+      )}
+      {wanted.files && checkpoint.skipped.length > 0 && (
+        <p className="text-sm wrap-anywhere text-muted">
+          {t('checkpoints.skipped')}{' '}
+          <span className="font-mono text-xs">{checkpoint.skipped.join(', ')}</span>
+        </p>
+      )}
+      <p className="text-sm text-muted">
+        {wanted.chat && t('checkpoints.chat_note')} {t('checkpoints.undo_note')}
+      </p>
+      {isRunning && <Notice tone="warning" title={t('checkpoints.running')} />}
+      {rewind.isError && <ErrorState error={rewind.error} title={t('checkpoints.failed')} />}
+      <DialogActions>
+        <Button
+          variant="primary"
+          isBusy={rewind.isPending}
+          disabled={isRunning || !isKnown || (inTheWay.length > 0 && !keepsEdits)}
+          onClick={handleRestore}
+        >
+          {t('checkpoints.confirm')}
+        </Button>
+      </DialogActions>
+    </div>
+  )
+}

@@ -1,0 +1,94 @@
+import { useTranslation } from 'react-i18next'
+import type { Offer, OfferedFile } from '@/api/offers'
+import { lineDiff } from '@/lib/line-diff'
+import { DiffLines, withContext } from '@/ui/diff-lines'
+import { ScrollPre } from '@/ui/scroll-pre'
+
+export interface OfferContentProps {
+  offer: Offer
+  /** The version that was allowed last: only what differs from it is shown. */
+  approved?: Offer | null
+}
+
+/** All that an offer would run: its commands, its definition, every file behind them, and the hash over these. */
+export function OfferContent({ offer, approved }: OfferContentProps) {
+  const { t } = useTranslation()
+  const files = offer.files ?? []
+  return (
+    <div className="flex flex-col gap-3 text-sm">
+      {offer.runs && offer.runs.length > 0 && (
+        <div>
+          <p className="text-xs text-muted">{t('offer.runs')}</p>
+          <ScrollPre className="mt-1 rounded-md bg-sunken px-3 py-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap">
+            {offer.runs.join('\n')}
+          </ScrollPre>
+        </div>
+      )}
+      {offer.definition && (
+        <Text
+          name={t('offer.definition', { path: offer.path })}
+          text={asText(offer.definition)}
+          before={approved?.definition ? asText(approved.definition) : undefined}
+        />
+      )}
+      {files.map((file) => (
+        <File key={file.path} file={file} approved={approved} />
+      ))}
+      {approved?.files
+        ?.filter(({ path }) => !files.some((file) => file.path === path))
+        .map((file) => (
+          <Text key={file.path} name={file.path} text="" before={file.text ?? ''} isGone />
+        ))}
+      <p className="text-xs text-muted">
+        {t('offer.hash')} <code className="wrap-anywhere">{offer.hash}</code>
+      </p>
+    </div>
+  )
+}
+
+function File({ file, approved }: { file: OfferedFile; approved: Offer | null | undefined }) {
+  const { t } = useTranslation()
+  const before = approved?.files?.find(({ path }) => path === file.path)
+  if (file.text == null) {
+    return (
+      <div>
+        <p className="font-mono text-xs wrap-anywhere">{file.path}</p>
+        <p className="text-xs text-muted">{t('offer.not_text', { size: file.size.toLocaleString() })}</p>
+        <p className="font-mono text-xs wrap-anywhere text-muted">{file.sha256}</p>
+      </div>
+    )
+  }
+  return <Text name={file.path} text={file.text} before={approved ? (before?.text ?? '') : undefined} />
+}
+
+interface TextProps {
+  name: string
+  text: string
+  before?: string
+  isGone?: boolean
+}
+
+function Text({ name, text, before, isGone = false }: TextProps) {
+  const { t } = useTranslation()
+  const isSame = before === text
+  return (
+    <details open={!isSame} className="overflow-hidden rounded-md border border-border">
+      <summary className="cursor-pointer bg-sunken px-3 py-1.5 font-mono text-xs wrap-anywhere">
+        {name}
+        {isSame && <span className="ml-2 font-sans text-muted">{t('offer.unchanged_file')}</span>}
+        {isGone && <span className="ml-2 font-sans text-muted">{t('offer.removed_file')}</span>}
+      </summary>
+      {before === undefined || isSame ? (
+        <ScrollPre className="max-h-80 px-3 py-2 font-mono text-xs leading-relaxed wrap-anywhere whitespace-pre-wrap">
+          {text}
+        </ScrollPre>
+      ) : (
+        <DiffLines lines={withContext(lineDiff(before, text))} wraps className="max-h-80" />
+      )}
+    </details>
+  )
+}
+
+function asText(definition: Record<string, unknown>): string {
+  return JSON.stringify(definition, null, 2)
+}

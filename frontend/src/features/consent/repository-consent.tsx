@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { FolderCheck } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { conversationConsentQuery } from '@/api/consent'
+import { useConversation } from '@/events/use-conversation'
+import { Button } from '@/ui/button'
+import { ConsentDialog } from './consent-dialog'
+
+/** Says that the repository wants to run something, as long as that has not been answered. */
+export function RepositoryConsent({ conversationId }: { conversationId: string }) {
+  const { t } = useTranslation()
+  const [isOpen, setIsOpen] = useState(false)
+  // A sandbox that sleeps has nothing to ask.
+  const isAwake = useConversation((state) => state.view.conversation?.sandbox_status === 'RUNNING')
+  const { data, refetch } = useQuery({ ...conversationConsentQuery(conversationId), enabled: isAwake })
+  const status = useConversation((state) => state.view.conversation?.execution_status)
+  const task = useConversation((state) => state.view.startTask)
+  // What the agent has done meanwhile may have changed it.
+  useEffect(() => {
+    if (isAwake) void refetch()
+  }, [refetch, isAwake, status])
+  if (!data || data.items.length === 0) return null
+  const waiting = data.items.filter(({ state }) => state === 'pending').length
+  return (
+    <>
+      {waiting > 0 ? (
+        <div
+          role="status"
+          className="flex items-center gap-2 border-b border-warning/30 bg-warning-soft px-4 py-1.5 text-sm"
+        >
+          <FolderCheck aria-hidden className="size-4 shrink-0 text-warning" />
+          <p className="min-w-0 flex-1">{t('consent.banner', { count: waiting })}</p>
+          <Button size="sm" onClick={() => setIsOpen(true)}>
+            {t('consent.review')}
+          </Button>
+        </div>
+      ) : (
+        <div className="flex justify-end border-b border-border px-4 py-0.5">
+          <Button size="sm" variant="ghost" onClick={() => setIsOpen(true)}>
+            {t('consent.button')}
+          </Button>
+        </div>
+      )}
+      {isOpen && (
+        <ConsentDialog
+          conversationId={conversationId}
+          consent={data}
+          setup={task?.stages.find((stage) => stage.status === 'RUNNING_SETUP_SCRIPT')}
+          onClose={() => setIsOpen(false)}
+        />
+      )}
+    </>
+  )
+}

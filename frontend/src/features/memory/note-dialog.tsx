@@ -1,0 +1,49 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { memoryNoteQuery } from '@/api/memory'
+import type { MemoryNoteSummary } from '@/api/types'
+import { Dialog } from '@/ui/dialog'
+import { ErrorState } from '@/ui/error-state'
+import { SkeletonList } from '@/ui/skeleton'
+import { NoteForm } from './note-form'
+
+export interface NoteDialogProps {
+  note: MemoryNoteSummary
+  onClose: () => void
+}
+
+/** One note, to be read and mended. Mount it to open it. */
+export function NoteDialog({ note, onClose }: NoteDialogProps) {
+  const { t } = useTranslation()
+  const query = useQuery(memoryNoteQuery(note.id))
+  return (
+    <Dialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('memory.note')}
+      description={t('memory.note_lead', { repository: note.repository, name: note.name })}
+      className="max-w-2xl!"
+    >
+      {query.isPending && <SkeletonList rows={3} label={t('memory.loading')} />}
+      {query.isError && (
+        <ErrorState
+          error={query.error}
+          title={t('memory.load_failed')}
+          onRetry={() => void query.refetch()}
+        />
+      )}
+      {query.data && (
+        <NoteForm
+          key={query.data.id}
+          note={query.data}
+          onCancel={onClose}
+          onSaved={() => {
+            toast.success(t('memory.saved'))
+            onClose()
+          }}
+        />
+      )}
+    </Dialog>
+  )
+}

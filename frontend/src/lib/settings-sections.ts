@@ -1,0 +1,22 @@
+import {
+  FolderCheck,
+  Info,
+  KeyRound,
+  LockKeyhole,
+  NotebookPen,
+  Palette,
+  ShieldQuestion,
+  Sparkles,
+} from 'lucide-react'
+
+/** The pages of the settings, in order, for all that lead to them. */
+export const SETTINGS_SECTIONS = [
+  { path: 'models', label: 'settings.models', icon: Sparkles },
+  { path: 'confirmation', label: 'settings.confirmation', icon: ShieldQuestion },
+  { path: 'consents', label: 'settings.consents', icon: FolderCheck },
+  { path: 'secrets', label: 'settings.secrets', icon: LockKeyhole },
+  { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
+  { path: 'memory', label: 'settings.memory', icon: NotebookPen },
+  { path: 'appearance', label: 'settings.appearance', icon: Palette },
+  { path: 'about', label: 'settings.about', icon: Info },
+] as const
