@@ -10,7 +10,7 @@ NPM := cd frontend && npm
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo frontend test test-python test-frontend check lint format images base-image api bench locks clean
+.PHONY: help run demo frontend test test-python test-frontend test-compat check lint format images base-image api bench bench-app locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,13 +25,16 @@ frontend: frontend/dist/index.html ## Build the front end
 
 test: test-python test-frontend ## Run every test: Python, front end, real browser
 
-test-python: $(VENV)/.dev frontend/dist/index.html ## Run the Python and end-to-end tests (ARGS="-k name")
+test-python: $(VENV)/.dev frontend/node_modules/.dev frontend/dist/index.html ## Run the Python and end-to-end tests (ARGS="-k name")
 	$(BIN)/python scripts/with_test_services.py $(BIN)/pytest $(ARGS)
 
 test-frontend: frontend/node_modules/.dev ## Run the front end's tests
 	$(NPM) test
 
-check: lint test ## All that CI runs
+test-compat: $(VENV)/.dev ## Drive our agent server with the unmodified openhands-sdk (needs a Python 3.12 beside ours)
+	$(BIN)/python scripts/compat.py $(ARGS)
+
+check: lint test ## All that a change has to pass
 
 lint: $(VENV)/.dev frontend/node_modules/.dev ## Formatting, lint, types, layers
 	$(BIN)/ruff format --check .
@@ -52,21 +55,26 @@ images: $(VENV)/.product ## Build the sandbox image (the server does it too, whe
 base-image: ## Make the base image from Debian packages, for machines without an image registry
 	containers/base/build.sh
 
-api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI document and the front end's types
+api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents and the front end's types
 	$(BIN)/python -m app_server.openapi > docs/openapi/app_server.json
+	$(BIN)/python -m agent_runtime.server.openapi > docs/openapi/agent_server.json
 	$(NPM) run generate
 
-bench: $(VENV)/.dev ## Measure the start of both servers (min / median / max) and a run of 2,000 steps
+bench: $(VENV)/.dev ## Measure the agent server beside its peer (ARGS="--quick | --only steps | --ours-only")
+	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-app: $(VENV)/.dev ## Measure the start of the app server, and a conversation of 2,000 steps that condenses
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.long_run
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew
-	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock pyproject.toml
-	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements.lock --extra server pyproject.toml
-	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-dev.lock --extra server --group dev pyproject.toml
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock --extra jupyter pyproject.toml
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements.lock --extra server --extra jupyter pyproject.toml
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-dev.lock --extra server --extra jupyter --group dev pyproject.toml
+	$(UV) pip compile -q --python-version 3.12 --override tests/compat/overrides.txt --generate-hashes --no-header --no-annotate -o tests/compat/requirements.lock tests/compat/requirements.in
 
 clean: ## Remove what was built and installed here (never your data in ~/.slipway)
-	rm -rf $(VENV) frontend/node_modules frontend/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-compat frontend/node_modules frontend/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.bootstrap: requirements-bootstrap.lock
 	@$(PYTHON) scripts/check_python.py

@@ -1,9 +1,12 @@
 """Owned background work: every task has a name, an owner, and an end."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +40,18 @@ class Background:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             logger.error("background task failed", exc_info=error, extra={"task": task.get_name()})
+
+
+async def finish(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns. Whoever cancels this waits for its end: a thread of it would go on unseen."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):  # raised below
+                await asyncio.wait({task})
+        raise
 
 
 async def _repeat(step: Callable[[], Awaitable[None]], name: str, interval_seconds: float) -> None:

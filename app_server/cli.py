@@ -4,25 +4,33 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app_server.config import Config, SandboxChoice, load_config
+from app_server.config import Config, SandboxChoice
 from app_server.errors import ConfigurationError
+from app_server.sandboxes.commands import (
+    NO_SERVER_YET,
+    Home,
+    Json,
+    configuration,
+    images,
+    leave,
+    require_database,
+    run_doctor,
+    sandboxes,
+)
 
 if TYPE_CHECKING:
     from app_server.headless.run import Run
 
 app = typer.Typer(help="A self-hosted home for coding agents.", no_args_is_help=True, add_completion=False)
 
-_NO_SERVER_YET = "No server of this version has been started in this home yet. Start one: slipway serve"
-
-images = typer.Typer(help="The sandbox image.", no_args_is_help=True)
 app.add_typer(images, name="images")
+app.add_typer(sandboxes, name="sandboxes")
+app.command(name="doctor")(run_doctor)
 
-Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
 
 
@@ -39,7 +47,7 @@ def serve(
     home: Home = None,
 ) -> None:
     """Start the server and print a link to sign in with."""
-    config = _config(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
+    config = configuration(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
     # Imported here so that the other commands, and --help, answer at once.
     from app_server.logs import configure_logging
     from app_server.sandboxes.backend import SandboxKind
@@ -58,7 +66,7 @@ def serve(
     try:
         asyncio.run(run_server(config, announce))
     except (PortTaken, ConfigurationError) as error:
-        _exit(str(error))
+        leave(str(error))
 
 
 @app.command()
@@ -76,6 +84,10 @@ def run(
     verify: Annotated[
         str | None, typer.Option(help="Command that must succeed in the sandbox at the end.")
     ] = None,
+    consent: Annotated[
+        list[str] | None,
+        typer.Option(help="Hash of something of the repository's own that may run. May be given again."),
+    ] = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
@@ -87,9 +99,15 @@ def run(
     from app_server.headless.run import Run
 
     what = Run(
-        task=task, repository=repo, branch=branch, profile=profile, sandbox=sandbox, verify_command=verify
+        task=task,
+        repository=repo,
+        branch=branch,
+        profile=profile,
+        sandbox=sandbox,
+        verify_command=verify,
+        consent=tuple(consent or ()),
     )
-    _run_headless(_config(home=home), what, as_json=as_json)
+    _run_headless(configuration(home=home), what, as_json=as_json)
 
 
 @app.command(name="demo")
@@ -105,7 +123,7 @@ def run_demo(
     from app_server.headless.run import Run
 
     with tempfile.TemporaryDirectory(prefix="slipway-demo-") as directory:
-        config = _config(home=Path(directory) / "home")
+        config = configuration(home=Path(directory) / "home")
         what = Run(
             task=demo.TASK,
             repository=str(demo.make_repository(config.home)),
@@ -120,7 +138,7 @@ def run_demo(
 @app.command()
 def sign_in_link(port: Port = None, home: Home = None) -> None:
     """Print a new one-time link to sign in with."""
-    typer.echo(asyncio.run(_new_sign_in_link(_config(port=port, home=home))))
+    typer.echo(asyncio.run(_new_sign_in_link(configuration(port=port, home=home))))
 
 
 async def _new_sign_in_link(config: Config) -> str:
@@ -128,36 +146,14 @@ async def _new_sign_in_link(config: Config) -> str:
     from app_server.migrate import is_current
     from app_server.serve import new_sign_in_link
 
-    if config.database_file and not config.database_file.exists():
-        _exit(_NO_SERVER_YET)
+    require_database(config)
     database = Database(config.resolved_database_url)
     try:
         if not await is_current(database):
-            _exit(_NO_SERVER_YET)
+            leave(NO_SERVER_YET)
         return await new_sign_in_link(config, database)
     finally:
         await database.close()
-
-
-@images.command("build")
-def build_image() -> None:
-    """Build the image that Docker sandboxes start from, if this version has none yet."""
-    from app_server.errors import StartFailure
-    from app_server.sandboxes.docker import DockerBackend
-
-    async def build() -> None:
-        backend = DockerBackend(_config())
-        try:
-            await backend.open()
-            await backend.prepare(typer.echo)
-        finally:
-            await backend.close()
-
-    try:
-        asyncio.run(build())
-    except StartFailure as failure:
-        _exit(f"{failure.cause}\n{failure.output}\nFix: {failure.fix}")
-    typer.echo("The sandbox image is ready.")
 
 
 def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:
@@ -169,17 +165,5 @@ def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:
     try:
         succeeded = run_task(config, what, JsonPrinter() if as_json else TerminalPrinter())
     except (RunFailed, ServerDidNotStart) as error:
-        _exit(str(error))
+        leave(str(error))
     raise typer.Exit(0 if succeeded else 1)
-
-
-def _config(**options: object) -> Config:
-    try:
-        return load_config(**options)
-    except ConfigurationError as error:
-        _exit(str(error))
-
-
-def _exit(sentence: str) -> NoReturn:
-    typer.secho(sentence, fg=typer.colors.RED, err=True)
-    raise typer.Exit(2)

@@ -43,8 +43,14 @@ class Config(BaseSettings):
     """Fernet keys, newest first. Default: `home`/encryption.key, made at the first start."""
 
     sandbox: SandboxChoice = "auto"
+    process_isolation: Literal["auto", "bubblewrap", "none"] = "auto"
+    """Walls around process sandboxes: where bubblewrap works, always (a start fails without it), or never."""
+
     sandbox_image: str | None = None
     """A ready image to use instead of building our own."""
+
+    sandbox_runtime: str | None = None
+    """What containers run in, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
 
     sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     sandbox_cpus: float = Field(default=2.0, gt=0)
@@ -52,6 +58,12 @@ class Config(BaseSettings):
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     stop_sandboxes_on_exit: bool = False
     """Whether containers end with the server and come back at its next start. Processes always do."""
+
+    sandbox_idle_minutes: float | None = Field(default=None, gt=0)
+    """After so long without work a sandbox is put to sleep; a message wakes it. Default: never."""
+
+    skills_path: Path | None = None
+    """Skills for everybody: its directories `organisation` and `public` hold `*.md` and `NAME/SKILL.md`."""
 
     clone_timeout_seconds: float = Field(default=600.0, gt=0)
     setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
@@ -65,6 +77,16 @@ class Config(BaseSettings):
     @classmethod
     def _absolute(cls, home: Path) -> Path:
         return home.expanduser().absolute()
+
+    @field_validator("skills_path")
+    @classmethod
+    def _directory(cls, path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        whole = path.expanduser().absolute()
+        if not whole.is_dir():
+            raise ValueError("there is no such directory")
+        return whole
 
     @property
     def base_url(self) -> str:

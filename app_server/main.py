@@ -19,18 +19,38 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app_server import demo, status, web_client
 from app_server.background import Background
 from app_server.config import Config
-from app_server.conversations import command_routes, event_routes, git_routes, start_task_routes
+from app_server.consents import router as consents
+from app_server.conversations import (
+    browser_routes,
+    checkpoint_routes,
+    command_routes,
+    confirmation_routes,
+    consent_routes,
+    event_routes,
+    git_routes,
+    goal_routes,
+    mcp_change_routes,
+    skill_routes,
+    start_task_routes,
+    steering_routes,
+    task_routes,
+)
 from app_server.conversations import router as conversations
 from app_server.conversations.start_worker import StartWorker
 from app_server.database import Database, install_database_errors
 from app_server.encryption import load_cipher
 from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
+from app_server.events.schemas import MAX_REPORT_BYTES
 from app_server.llm_gateway import router as llm_gateway
+from app_server.memory import router as memory
 from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext
 from app_server.migrate import migrate
 from app_server.pubsub import make_pubsub
 from app_server.sandboxes import router as sandboxes_router
+from app_server.sandboxes import secret_routes
 from app_server.sandboxes.service import Sandboxes
+from app_server.secrets import router as secrets
+from app_server.settings import confirmation
 from app_server.settings import router as settings
 from app_server.settings.profiles import add_demo_profile
 from app_server.sign_in import router as sign_in
@@ -47,22 +67,41 @@ logger = logging.getLogger(__name__)
 State = dict[str, Any]
 
 _MONITOR_INTERVAL_SECONDS = 2.0
+_REST_INTERVAL_SECONDS = 15.0
 
 _PUBLIC_ROUTERS = (
     status.router,
     users.router,
     sign_in.router,
     settings.router,
+    secrets.router,
+    confirmation.router,
+    memory.router,
+    consents.router,
     web_client.router,
     sandboxes_router.router,
     start_task_routes.router,
     conversations.router,
     conversations.pending_router,
     git_routes.router,
+    browser_routes.router,
     command_routes.router,
+    skill_routes.router,
+    steering_routes.router,
+    confirmation_routes.router,
+    consent_routes.router,
+    mcp_change_routes.router,
+    goal_routes.router,
+    checkpoint_routes.router,
+    task_routes.router,
     event_routes.router,
 )
-_INNER_ROUTERS: tuple[APIRouter, ...] = (status.inner_router, llm_gateway.router, webhooks.router)
+_INNER_ROUTERS: tuple[APIRouter, ...] = (
+    status.inner_router,
+    llm_gateway.router,
+    secret_routes.inner_router,
+    webhooks.router,
+)
 
 
 @asynccontextmanager
@@ -84,6 +123,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background.run_forever(
             sandboxes.check, name="sandbox monitor", interval_seconds=_MONITOR_INTERVAL_SECONDS
         )
+        background.run_forever(sandboxes.rest, name="idle sandboxes", interval_seconds=_REST_INTERVAL_SECONDS)
         start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
         sandboxes.on_change = start_worker.announce
         await start_worker.open()
@@ -134,7 +174,12 @@ def create_inner_app(config: Config) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[Middleware(RequestContext), Middleware(BodyLimit, max_bytes=config.max_body_bytes)],
+        middleware=[
+            Middleware(RequestContext),
+            Middleware(
+                BodyLimit, max_bytes=config.max_body_bytes, below={webhooks.router.prefix: MAX_REPORT_BYTES}
+            ),
+        ],
     )
     install_error_handlers(app)
     install_database_errors(app)

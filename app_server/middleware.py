@@ -5,7 +5,8 @@ Plain ASGI, so that streams and WebSockets pass through untouched.
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ SESSION_COOKIE: Final = "slipway_session"
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_NO_LOWER_LIMITS: Mapping[str, int] = MappingProxyType({})
 _WILDCARD_HOSTS = frozenset({"0.0.0.0", "::", ""})
 
 # Styles may be inline (dialogs and toasts set them); scripts never.
@@ -130,37 +132,49 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """Refuses bodies over `max_bytes`, told or untold (413), and null characters in the address (400)."""
+    """Refuses bodies over `max_bytes`, told or untold (413), and null characters in the address (400).
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int) -> None:
+    below: lower limits, by the beginning of the path.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_bytes: int, below: Mapping[str, int] = _NO_LOWER_LIMITS) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._below = below
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif "\x00" in scope["path"] or b"%00" in scope["query_string"]:
+            return
+        if "\x00" in scope["path"] or b"%00" in scope["query_string"]:
             detail = "The address must not contain null characters."
             await _refuse(scope, receive, send, status=400, code="bad_request", detail=detail)
-        elif _told_length(scope) > self._max_bytes:
-            detail = f"The body must not be larger than {self._max_bytes} bytes."
+            return
+        limit = self._limit(scope["path"])
+        if _told_length(scope) > limit:
+            detail = f"The body must not be larger than {limit} bytes."
             await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
         else:
-            await self._app(scope, self._limited(receive), send)
+            await self._app(scope, _limited(receive, limit), send)
 
-    def _limited(self, receive: Receive) -> Callable[[], Awaitable[Message]]:
-        seen = 0
+    def _limit(self, path: str) -> int:
+        lower = [limit for beginning, limit in self._below.items() if path.startswith(beginning)]
+        return min([self._max_bytes, *lower])
 
-        async def receive_limited() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._max_bytes:
-                # The framework lets this class, and only this one, out of its body parsing.
-                raise HTTPException(413, f"The body must not be larger than {self._max_bytes} bytes.")
-            return message
 
-        return receive_limited
+def _limited(receive: Receive, max_bytes: int) -> Callable[[], Awaitable[Message]]:
+    seen = 0
+
+    async def receive_limited() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > max_bytes:
+            # The framework lets this class, and only this one, out of its body parsing.
+            raise HTTPException(413, f"The body must not be larger than {max_bytes} bytes.")
+        return message
+
+    return receive_limited
 
 
 def allowed_host_names(config: Config) -> frozenset[str]:

@@ -15,13 +15,14 @@ from fastapi import FastAPI
 
 from app_server.config import Config
 from app_server.database import Database
-from app_server.errors import ConfigurationError
+from app_server.errors import ConfigurationError, StartFailure
 from app_server.main import State, WithState, create_app, create_inner_app, lifespan
 from app_server.sandboxes.backend import SandboxKind
 from app_server.sign_in.service import create_link
 from app_server.users.service import find_owner
 
 SHUTDOWN_SECONDS = 4
+_INNER_PORT_FIX = "End the other program, or restart Slipway with another SLIPWAY_INNER_PORT."
 
 Announce = Callable[[SandboxKind, str], None]
 """Called with the sandbox kind and a sign-in link once both listeners answer."""
@@ -47,11 +48,23 @@ async def serve(config: Config, announce: Announce) -> None:
         inner_sockets += _listen(further, config.inner_port, "inner-port", stack)
         public = _Server(create_app(config), state)
         inner = _Server(create_inner_app(config), state)
-        _stop_on_signals([public, inner])
+        servers = [public, inner]
+        _stop_on_signals(servers)
         link = await new_sign_in_link(config, state["database"])
         async with asyncio.TaskGroup() as group:
             group.create_task(inner.serve(inner_sockets), name="inner listener")
             group.create_task(public.serve(public_sockets), name="public listener")
+
+            async def listen_there_too(addresses: list[str]) -> None:
+                try:
+                    sockets = _listen(addresses, config.inner_port, "inner-port", stack)
+                except PortTaken as error:
+                    raise StartFailure("inner_port_taken", str(error), fix=_INNER_PORT_FIX) from error
+                servers.append(late := _Server(create_inner_app(config), state))
+                group.create_task(late.serve(sockets), name="inner listener of a late engine")
+                await late.answers.wait()
+
+            state["sandboxes"].on_address = listen_there_too
             with _server_file(config):
                 await asyncio.gather(public.answers.wait(), inner.answers.wait())
                 announce(state["sandboxes"].describe(), link)

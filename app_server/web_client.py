@@ -13,11 +13,15 @@ router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
 
 class SandboxInfo(BaseModel):
-    """`warning` says what an agent could reach when sandboxes are not isolated."""
+    """`isolation`: what of the server's machine is out of an agent's reach: all of it, its files, or nothing.
+
+    `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
     backend: Literal["docker", "process"]
+    isolation: Literal["full", "files", "none"]
     is_isolated: bool
     warning: str | None
 

@@ -1,13 +1,15 @@
 """An agent as data: which model, which tools, which prompt."""
 
+import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_runtime.agent.critic import Critic
 from agent_runtime.context.condense import Condenser
 from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_project_context
-from agent_runtime.context.system_prompt import render_system_prompt
+from agent_runtime.context.system_prompt import render, render_system_prompt
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import SystemPromptEvent
 from agent_runtime.llm.config import LLM
@@ -22,26 +24,43 @@ class Agent(BaseModel):
 
     llm: LLM
     tools: list[ToolSpec] = []
+    mcp_config: dict[str, Any] = Field(default={}, description="MCP servers by name")
+    filter_tools_regex: re.Pattern[str] | None = Field(
+        default=None, description="Only tools whose name it matches"
+    )
     include_default_tools: list[str] = ["FinishTool", "ThinkTool"]
     system_prompt: str | None = None
     agent_context: AgentContext | None = None
     condenser: Condenser | None = None
+    critic: Critic | None = None
     tool_concurrency_limit: int = Field(default=1, ge=1)
     kind: Literal["Agent"] = "Agent"
 
 
 def system_prompt_event(
-    agent: Agent, tools: Mapping[str, AnyTool], project: ProjectContext, *, working_dir: str
+    agent: Agent,
+    tools: Mapping[str, AnyTool],
+    project: ProjectContext,
+    *,
+    working_dir: str,
+    secrets: Mapping[str, str | None],
 ) -> SystemPromptEvent:
-    """What opens the log of a conversation with this agent."""
+    """What opens the log of a conversation with this agent. secrets: what each is for, by name."""
     parts = (
         agent.system_prompt or render_system_prompt(working_dir=working_dir),
         render_project_context(project),
+        render("secrets.j2", secrets=secrets).strip(),
         (agent.agent_context or NO_CONTEXT).system_message_suffix,
     )
     text = "\n\n".join(part for part in parts if part)
     described = [_description(tool) for tool in tools.values()]
     return SystemPromptEvent(system_prompt=TextContent(text=text), tools=described)
+
+
+def secrets_of(agent: Agent) -> Mapping[str, Any]:
+    """Those that came with the agent's context."""
+    given = (agent.agent_context or NO_CONTEXT).model_extra or {}
+    return given.get("secrets") or {}
 
 
 def _description(tool: AnyTool) -> dict[str, object]:
@@ -50,6 +69,7 @@ def _description(tool: AnyTool) -> dict[str, object]:
         "action_type": tool.action_type.__name__,
         "observation_type": tool.observation_type.__name__,
         "annotations": tool.annotations.model_dump(exclude_none=True),
+        **tool.reported(),
         "kind": tool.kind,
         "title": tool.title,
     }

@@ -6,37 +6,45 @@ Whatever happens, the model gets an answer it can act on.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agent_runtime.events.action import ActionEvent
-from agent_runtime.events.errors import ErrorClassification
-from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent
+from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
+from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult
 from agent_runtime.tools.claims import EVERYTHING, NOTHING, Claim, conflict
-from agent_runtime.tools.tool import Action, AnyTool, Observation
+from agent_runtime.tools.tool import AnyTool, CallSuspendedError
+from agent_runtime.tools.truncate import truncate_middle
+
+MAX_RESULT_CHARS = 100_000
+"""Of one text of a result. The tools that come with the runtime keep to less; one result that fills the
+model's window could not be condensed away."""
+MAX_ERROR_CHARS = 10_000
 
 logger = logging.getLogger(__name__)
 
-INTERRUPTED = ErrorClassification(kind="interrupted", retryable=True, user_action="none")
-FAILED = ErrorClassification(kind="tool", retryable=True, user_action="none")
+FAILED = ErrorClassification(kind="internal", retryable=True, user_action="none")
 
 
 async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> ObservationEvent | AgentErrorEvent:
-    """The result of the action. Cancelling it interrupts the tool."""
+    """The result of the action. Cancelling it interrupts the tool. CallSuspendedError."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
-        return _error(event, f"Tool '{event.tool_name}' not found. Available: {list(tools)}", FAILED)
+        return _error(event, f"Tool '{event.tool_name}' not found. Available: {', '.join(tools)}.", FAILED)
     try:
         async with asyncio.timeout(tool.timeout_seconds) as timeout:
-            observation = await _run(tool, event.action)
-        wire = _writable(observation.to_wire())
+            observation = await tool.handle(event)
+        wire = _readable(_writable(observation.to_wire()))
     except asyncio.CancelledError:
         if is_asked_to_stop():
             raise
         return _error(event, f"`{event.tool_name}` gave up: something it waited for was cancelled.", FAILED)
+    except CallSuspendedError:
+        raise
     except TimeoutError as error:
         limit = f" within {tool.timeout_seconds:g} seconds" if timeout.expired() else f": {error}"
         return _error(event, f"`{event.tool_name}` did not end{limit}; it may have run in part.", FAILED)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a command line's `main` exits; the agent must not
         logger.exception("tool failed", extra={"tool": event.tool_name, "action_id": event.id})
         return _error(event, f"`{event.tool_name}` failed: {type(error).__name__}: {error}", FAILED)
     return ObservationEvent(
@@ -65,6 +73,18 @@ def is_asked_to_stop() -> bool:
     return task is not None and task.cancelling() > 0
 
 
+def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]) -> Sequence[Path]:
+    """The files and directories that a call which ran was about."""
+    tool = tools.get(event.tool_name)
+    if tool is None or event.action is None or not isinstance(result, ObservationEvent):
+        return ()
+    try:
+        return tool.touches(tool.action_type.of(event), result.observation)
+    except Exception:
+        logger.exception("touches failed", extra={"tool": event.tool_name, "action_id": event.id})
+        return ()
+
+
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
     """Those of the unanswered calls that need not wait for an earlier one, in order.
 
@@ -73,32 +93,23 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
     found: list[ActionEvent] = []
     earlier: list[Claim] = []
     for event in pending:
-        claims = _claims(event, tools)
+        claims = claims_of(event, tools)
         if not conflict(claims, earlier):
             found.append(event)
         earlier.extend(claims)
     return found
 
 
-def _claims(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
+def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
+    """What the call touches; everything, if its tool does not know."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
         return NOTHING  # answered with an error, whenever
     try:
-        return tool.claims(_parse(tool, event.action))
+        return tool.claims(tool.action_type.of(event))
     except Exception:
         logger.exception("claims failed", extra={"tool": event.tool_name, "action_id": event.id})
         return EVERYTHING
-
-
-async def _run(tool: AnyTool, action: Mapping[str, object]) -> Observation:
-    return await tool.run(_parse(tool, action))
-
-
-def _parse(tool: AnyTool, action: Mapping[str, object]) -> Action:
-    fields = {name: value for name, value in action.items() if name != "kind"}
-    parsed: Action = tool.action_type.model_validate(fields)
-    return parsed
 
 
 def _writable(value: Any) -> Any:
@@ -114,10 +125,20 @@ def _writable(value: Any) -> Any:
             return value
 
 
+def _readable(wire: dict[str, Any]) -> dict[str, Any]:
+    """The same with texts that a model can take in."""
+    parts = [_shortened(part) if part.get("type") == "text" else part for part in wire["content"]]
+    return {**wire, "content": parts}
+
+
+def _shortened(part: dict[str, Any]) -> dict[str, Any]:
+    return {**part, "text": truncate_middle(part["text"], MAX_RESULT_CHARS)}
+
+
 def _error(event: ActionEvent, text: str, classification: ErrorClassification) -> AgentErrorEvent:
     return AgentErrorEvent(
         tool_name=event.tool_name,
         tool_call_id=event.tool_call_id,
-        error=text,
+        error=truncate_middle(text, MAX_ERROR_CHARS),
         classification=classification,
     )

@@ -20,7 +20,7 @@ from agent_runtime.llm.chat_completions import new_call_id
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, StreamListener
 from agent_runtime.tools.registry import resolve_name
-from agent_runtime.tools.tool import AnyTool, ToolArgumentError, parse_arguments
+from agent_runtime.tools.tool import SECURITY_RISKS, AnyTool, ToolArgumentError, parse_arguments
 
 MAX_SUMMARY_CHARS = 200
 CORRECTABLE = ErrorClassification(kind="agent_action", retryable=True, user_action="retry")
@@ -134,19 +134,19 @@ def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> li
     One that was sent twice is one call.
     """
     taken: set[str] = set()
+    everything = b"".join(messages)
     different = {(call.id, call.name, call.arguments): call for call in calls}
     apart = []
     for call in different.values():
         is_good = bool(_CALL_ID.fullmatch(call.id)) and call.id not in taken
-        kept = call if is_good and not _occurs(call.id, messages) else replace(call, id=new_call_id())
+        kept = call if is_good and not _occurs(call.id, everything) else replace(call, id=new_call_id())
         taken.add(kept.id)
         apart.append(kept)
     return apart
 
 
-def _occurs(call_id: str, messages: Sequence[bytes]) -> bool:
-    quoted = orjson.dumps(call_id)
-    return any(quoted in message for message in messages)
+def _occurs(call_id: str, messages: bytes) -> bool:
+    return orjson.dumps(call_id) in messages
 
 
 def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
@@ -177,9 +177,10 @@ def _action(
             origin="responses" if call.item_id else "completion",
         ),
         "summary": _summary(name, stored, arguments or {}),
+        "security_risk": _risk(arguments or {}),
     }
     if name not in tools:
-        return fields, f"Tool '{call.name[:MAX_SUMMARY_CHARS]}' not found. Available: {list(tools)}"
+        return fields, f"Tool '{call.name[:MAX_SUMMARY_CHARS]}' not found. Available: {', '.join(tools)}."
     if arguments is None:
         return fields, _CUT.format(name=name) if was_cut else _BROKEN.format(name=name)
     try:
@@ -193,6 +194,12 @@ def _summary(name: str, stored: str, arguments: Mapping[str, Any]) -> str:
     given = arguments.get("summary")
     text = given if isinstance(given, str) and given.strip() else f"{name}: {stored}"
     return text[:MAX_SUMMARY_CHARS]
+
+
+def _risk(arguments: Mapping[str, Any]) -> str:
+    """What the model says of it; UNKNOWN if that is none of the words it was given."""
+    said = arguments.get("security_risk")
+    return said if said in SECURITY_RISKS else "UNKNOWN"
 
 
 def _error(event: ActionEvent, text: str) -> AgentErrorEvent:

@@ -1,9 +1,11 @@
 """Whether the agent goes round in circles. Pure; looks at the last few steps only, as the state keeps them.
 
-First the agent is told (a nudge, which is a message in the log), and only if it goes on all the same is it
-stuck. Waiting for a command that still runs is no step. A message of the user begins a new trail.
+First the agent is told (a nudge, which is a message in the log). If it goes on all the same it has to ask the
+user, where there is one to ask, and only if it goes on after the answer is it stuck. Waiting for a command
+that still runs is no step. Any other message of the user begins a new trail.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,19 +14,25 @@ from typing import Literal
 import orjson
 
 from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult
 from agent_runtime.wire import StuckDetectionThresholds
 
 TRAIL_STEPS = 64
 _TERMINAL = "terminal"
+_ONLY_SLEEP = re.compile(r"sleep\s+[\d.]+[smh]?")
+_REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action="none")
 
 
 @dataclass(frozen=True)
 class Step:
-    """What was done and what came of it, as digests. For a failure the result does not matter."""
+    """What was done and what came of it, as digests. For a failure the result does not matter.
 
-    kind: Literal["call", "failure", "speech", "nudge"]
+    `ask` makes the agent ask the user, `answer` is what it got.
+    """
+
+    kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
     action: str = ""
     result: str = ""
 
@@ -35,12 +43,13 @@ Trail = tuple[Step, ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """The agent repeats itself. was_nudged: it was told so and went on."""
+    """The agent repeats itself. advice: what to tell it now; None when it has been told everything."""
 
-    advice: str
-    was_nudged: bool
+    advice: str | None
 
-    def nudge(self) -> MessageEvent:
+    def message(self) -> MessageEvent | None:
+        if self.advice is None:
+            return None
         return MessageEvent(source="environment", llm_message=Message.of("user", self.advice))
 
 
@@ -63,52 +72,86 @@ _TALKING = (
     "Go on with the task by calling a tool, or call `finish` if it is done."
 )
 _NUDGES = frozenset({_REPEATED, _FAILING, _ALTERNATING, _TALKING})
+_ASK = (
+    "You are still going in circles: stop here and ask the user. Do not call any tool but `finish`. "
+    "Say in a short message what you were about to do, what blocks you and what you have tried, and put one "
+    "question whose answer lets you go on."
+)
+_ONLY_ASK = "Not run: you were told to stop and to ask the user."
+
+_WAITS_PER_CALL = 5
+"""A look after a sleep may find the same this many times as often as one without."""
 
 
-def look(trail: Trail, limits: StuckDetectionThresholds) -> Loop | None:
-    """The loop that the trail ends in; None also right after a nudge, which must have its chance."""
-    if not trail or trail[-1].kind == "nudge":
+def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
+    """The loop that the trail ends in; None also right after advice, which must have its chance.
+
+    may_ask: there is a user to be asked.
+    """
+    if not trail or trail[-1].kind in {"nudge", "ask", "answer"}:
         return None
-    last = trail[-1]
+    last, limit = trail[-1], limits.action_observation
+    if must_ask(trail) and last.kind != "speech":
+        return Loop(None)  # it was told to ask, and did something else
     match last.kind:
         case "speech":
-            return _loop(trail, limits.monologue, _TALKING, lambda step, _: step.kind == "speech")
+            return _loop(trail, limits.monologue, _TALKING, lambda step, _: step.kind == "speech", may_ask)
         case "failure":
-            return _loop(trail, limits.action_error, _FAILING, lambda step, _: step == last)
+            return _loop(trail, limits.action_error, _FAILING, lambda step, _: step == last, may_ask)
+        case "wait":
+            return _loop(trail, limit * _WAITS_PER_CALL, _REPEATED, lambda step, _: step == last, may_ask)
         case _:
-            repeated = _loop(trail, limits.action_observation, _REPEATED, lambda step, _: step == last)
-            return repeated or _alternation(trail, limits.alternating_pattern)
+            repeated = _loop(trail, limit, _REPEATED, lambda step, _: step == last, may_ask)
+            return repeated or _alternation(trail, limits.alternating_pattern, may_ask)
+
+
+def must_ask(trail: Trail) -> bool:
+    """The agent was told to ask the user, who has not answered yet."""
+    return any(step.kind == "ask" for step in trail)
+
+
+def refusal(action: ActionEvent) -> AgentErrorEvent:
+    """The answer to a call of an agent that must ask."""
+    return AgentErrorEvent(
+        tool_name=action.tool_name, tool_call_id=action.tool_call_id, error=_ONLY_ASK, classification=_REFUSED
+    )
 
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
     """The trail with one more call and what came of it."""
-    if _is_waiting(action) or _is_interruption(result):
+    if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
     if isinstance(result, AgentErrorEvent):
         return _add(trail, Step("failure", _digest_action(action)))
-    return _add(trail, Step("call", _digest_action(action), _digest_result(result)))
+    kind: Literal["wait", "call"] = "wait" if _sleeps(action) else "call"
+    return _add(trail, Step(kind, _digest_action(action), _digest_result(result)))
 
 
 def after_message(trail: Trail, message: MessageEvent) -> Trail:
     if message.source == "user":
-        return ()
+        return (Step("answer"),) if must_ask(trail) else ()
     if message.source == "agent":
         return _add(trail, Step("speech"))
-    return _add(trail, Step("nudge")) if message.llm_message.text in _NUDGES else trail
+    text = message.llm_message.text
+    if text == _ASK:
+        return _add(trail, Step("ask"))
+    return _add(trail, Step("nudge")) if text in _NUDGES else trail
 
 
 def _add(trail: Trail, step: Step) -> Trail:
     return (*trail, step)[-TRAIL_STEPS:]
 
 
-def _alternation(trail: Trail, limit: int) -> Loop | None:
+def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
     steps = [step for step in trail if step.kind != "nudge"][-2:]
     if len(steps) < 2 or steps[0] == steps[1]:
         return None
-    return _loop(trail, limit, _ALTERNATING, lambda step, age: step == steps[-1 - age % 2])
+    return _loop(trail, limit, _ALTERNATING, lambda step, age: step == steps[-1 - age % 2], may_ask)
 
 
-def _loop(trail: Trail, limit: int, advice: str, fits: Callable[[Step, int], bool]) -> Loop | None:
+def _loop(
+    trail: Trail, limit: int, advice: str, fits: Callable[[Step, int], bool], may_ask: bool
+) -> Loop | None:
     """A loop if at least `limit` steps at the end fit; age 0 is the last one. Nudges lie between steps."""
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):
@@ -119,20 +162,31 @@ def _loop(trail: Trail, limit: int, advice: str, fits: Callable[[Step, int], boo
             was_nudged = was_nudged or is_after_nudge
         else:
             break
-    return Loop(advice, was_nudged) if age >= limit else None
+    if age < limit:
+        return None
+    if not was_nudged:
+        return Loop(advice)
+    has_asked = any(step.kind in {"ask", "answer"} for step in trail)
+    return Loop(_ASK if may_ask and not has_asked else None)
 
 
-def _is_waiting(action: ActionEvent) -> bool:
-    """An empty command asks a running one for news, and a sleep passes the time."""
-    if action.tool_name != _TERMINAL or action.action is None:
+def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
+    """An empty command asks a running one for news, however long it takes; a sleep passes the time."""
+    if action.tool_name != _TERMINAL or action.action is None or not isinstance(result, ObservationEvent):
         return False
     command = str(action.action.get("command", "")).strip()
-    return not command or command.startswith("sleep ")
+    has_news = not result.observation.get("is_error", False)
+    return (not command and has_news) or _ONLY_SLEEP.fullmatch(command) is not None
+
+
+def _sleeps(action: ActionEvent) -> bool:
+    """It looks again after a while, as one does who waits for something outside the terminal."""
+    command = str((action.action or {}).get("command", "")).strip()
+    return action.tool_name == _TERMINAL and command.startswith("sleep ")
 
 
 def _is_interruption(result: ToolResult) -> bool:
-    classification = result.classification if isinstance(result, AgentErrorEvent) else None
-    return classification is not None and classification.kind == "interrupted"
+    return isinstance(result, AgentErrorEvent) and result.classification == INTERRUPTED
 
 
 def _digest_action(event: ActionEvent) -> str:

@@ -4,13 +4,14 @@ The log keeps everything; only what the model sees is condensed. `plan` is pure,
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_runtime.context.excerpts import excerpts
 from agent_runtime.context.system_prompt import render
 from agent_runtime.context.view import Passage
 from agent_runtime.events.condensation import Condensation
@@ -77,6 +78,18 @@ def summarizer(condenser: Condenser | None) -> LLMSummarizingCondenser | None:
             return None
 
 
+def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
+    """The same, the work done by this model wherever it may come to be done."""
+    match condenser:
+        case LLMSummarizingCondenser():
+            return condenser.model_copy(update={"llm": llm})
+        case PipelineCondenser():
+            changed = [with_summarizing_llm(one, llm) for one in condenser.condensers]
+            return condenser.model_copy(update={"condensers": changed})
+        case _:
+            return condenser
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is to be forgotten, and after how many events of the view its summary will stand."""
@@ -125,19 +138,19 @@ def plan(
     return Plan(forgotten, _events(passages[:first]))
 
 
-async def summarize(what: Plan, condenser: LLMSummarizingCondenser, client: LLMClient) -> Reply:
-    """The summary, as the condenser's model wrote it. LLMError when it cannot be had.
+async def summarize(what: Plan, llm: LLM, client: LLMClient) -> Reply:
+    """The summary, as the model wrote it. LLMError when it cannot be had.
 
     When it does not fit into that model either, it is asked again with less of each message.
     """
     for chars in _CHARS_PER_MESSAGE:
         question = {
             "role": "user",
-            "content": render("condense.j2", messages=_excerpts(what.forgotten, chars)),
+            "content": render("condense.j2", messages=excerpts(_messages(what.forgotten), chars)),
         }
         prompt = Prompt(messages=[orjson.dumps(question)], role=USAGE_ID)
         try:
-            reply = await client.complete(usage_llm(condenser), prompt)
+            reply = await client.complete(llm, prompt)
         except LLMContextWindowError:
             if chars == _CHARS_PER_MESSAGE[-1]:
                 raise
@@ -148,15 +161,21 @@ async def summarize(what: Plan, condenser: LLMSummarizingCondenser, client: LLMC
     raise AssertionError("the last attempt either returns or raises")
 
 
-def usage_llm(condenser: LLMSummarizingCondenser) -> LLM:
-    """The condenser's model, its cost counted apart from the agent's."""
-    return condenser.llm.model_copy(update={"usage_id": USAGE_ID, "stream": False})
+def usage_llm(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> LLM:
+    """The condenser's model, its cost counted under its own usage id, and never under the agent's."""
+    own = condenser.llm.usage_id
+    usage_id = USAGE_ID if own == agent_llm.usage_id else own
+    return condenser.llm.model_copy(update={"usage_id": usage_id, "stream": False})
 
 
 def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) -> int | None:
     if condenser.max_tokens is not None:
         return condenser.max_tokens
     return int(window_tokens * USED_OF_WINDOW) if window_tokens else None
+
+
+def _messages(passages: Iterable[Passage]) -> Iterator[bytes]:
+    return (message for passage in passages for message in passage.messages)
 
 
 def _events(passages: Iterable[Passage]) -> int:
@@ -182,27 +201,3 @@ def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> i
         if (events > max_events or tokens > max_tokens) and index < len(passages) - 1:
             return index + 1
     return 0
-
-
-def _excerpts(passages: Iterable[Passage], chars: int) -> list[dict[str, str]]:
-    """The messages as plain text, the middle of long ones left out."""
-    messages = [orjson.loads(message) for passage in passages for message in passage.messages]
-    return [{"role": message["role"], "text": _shortened(_text(message), chars)} for message in messages]
-
-
-def _text(message: dict[str, Any]) -> str:
-    content = message.get("content") or ""
-    if not isinstance(content, str):
-        content = "\n".join(part.get("text", "[image]") for part in content)
-    calls = [
-        f"[calls {call['function']['name']}: {call['function']['arguments']}]"
-        for call in message.get("tool_calls", [])
-    ]
-    return "\n".join(filter(None, [content, *calls]))
-
-
-def _shortened(text: str, chars: int) -> str:
-    if len(text) <= chars:
-        return text
-    left_out = len(text) - chars
-    return f"{text[: chars // 2]}\n[… {left_out} characters left out …]\n{text[-(chars // 2) :]}"

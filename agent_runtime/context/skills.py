@@ -5,18 +5,29 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_runtime.context.inputs import SkillInput, fill
 from agent_runtime.context.system_prompt import render
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import TextContent
+from agent_runtime.tools.memory.notes import Note
+from agent_runtime.tools.memory.relevance import most_relevant
+
+GIVEN_NOTES = 3
+
+Origin = Literal["client", "project", "user", "organisation", "public", "memory"]
 
 SkillType = Literal["repo", "knowledge", "agentskills"]
 
 
 class Skill(BaseModel):
-    """repo: always in the system prompt. knowledge: added to a message that has one of its triggers.
-    agentskills: listed by its description, read with `invoke_skill`; it may have triggers, too.
+    """repo: always in the system prompt. knowledge: added to a message that has one of its triggers, or to
+    the result of a call that touches one of its paths. agentskills: listed by its description, read with
+    `invoke_skill`; it may have triggers, too.
 
-    source: where it comes from, a path if it is a file. directory: where its further files lie.
+    A trigger that begins with a slash calls the skill by name, and may be followed by its inputs.
+    paths: globs, relative to paths_below or else to the working directory.
+    origin: whose it is. source: where it comes from, a path if it is a file. directory: where its further
+    files lie.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -25,6 +36,10 @@ class Skill(BaseModel):
     type: SkillType
     content: str
     triggers: tuple[str, ...] = ()
+    inputs: tuple[SkillInput, ...] = ()
+    paths: tuple[str, ...] = ()
+    paths_below: str | None = None
+    origin: Origin = "client"
     source: str | None = None
     description: str | None = None
     directory: str | None = None
@@ -35,9 +50,16 @@ class Skill(BaseModel):
         trigger = given.get("trigger")
         trigger = trigger if isinstance(trigger, dict) else {}
         keywords = trigger.get("keywords") or trigger.get("triggers") or ()
-        is_on_request = bool(given.get("is_agentskills_format"))
-        kind: SkillType = "agentskills" if is_on_request else "knowledge" if keywords else "repo"
-        return cls.model_validate({**given, "type": kind, "triggers": keywords})
+        paths = trigger.get("paths") or ()
+        is_on_request = bool(given.get("is_agentskills_format")) and not paths
+        kind: SkillType = "agentskills" if is_on_request else "knowledge" if keywords or paths else "repo"
+        fields = {**given, "type": kind, "triggers": keywords, "paths": paths, "origin": "client"}
+        return cls.model_validate(fields)
+
+    def as_read(self) -> "Skill":
+        """As an agent reads it of its own accord: nobody has given its inputs."""
+        filled = fill(self.content, self.inputs, "")
+        return self.model_copy(update={"content": render("read_skill.j2", filled=filled)})
 
 
 class Finding(BaseModel):
@@ -47,21 +69,35 @@ class Finding(BaseModel):
 
     path: str
     name: str | None = None
+    origin: Origin = "project"
     is_loaded: bool
     reason: str
 
 
 class ProjectContext(BaseModel):
-    """skills: the names are unique. nested_instructions: files that hold below their own directory."""
+    """skills: the names are unique. notes: what earlier conversations have written down, None if it is not
+    to be known.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     skills: tuple[Skill, ...] = ()
-    nested_instructions: tuple[str, ...] = ()
+    notes: tuple[Note, ...] | None = None
     findings: tuple[Finding, ...] = ()
 
     def of_type(self, wanted: SkillType) -> list[Skill]:
         return [skill for skill in self.skills if skill.type == wanted]
+
+
+class SkillFile(BaseModel):
+    """A file that an app server has sent, or why it could not. path: as people are shown it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    origin: Literal["user", "organisation", "public"]
+    path: str
+    text: str | None = None
+    problem: str | None = None
 
 
 class AgentContext(BaseModel):
@@ -70,10 +106,14 @@ class AgentContext(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     skills: list[dict[str, Any]] = []
+    skill_files: list[SkillFile] = Field(default=[], description="What is found only once: not kept")
     system_message_suffix: str | None = None
     user_message_suffix: str | None = None
     load_project_skills: bool = False
     load_user_skills: bool = False
+    load_org_skills: bool = False
+    load_public_skills: bool = False
+    load_memory: bool = Field(default=False, description="Whether the agent keeps and is given notes")
     disabled_skills: list[str] = Field(default=[], description="Names that are not loaded, wherever found")
 
 
@@ -85,32 +125,49 @@ def render_project_context(context: ProjectContext) -> str:
     return render(
         "project_context.j2",
         instructions=context.of_type("repo"),
-        nested=context.nested_instructions,
+        rules=[skill for skill in context.skills if skill.paths],
         skills=context.of_type("agentskills"),
+        notes=context.notes,
     ).strip()
 
 
 def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> list[tuple[Skill, str]]:
     """The skills that a message brings up, each with the trigger. `known` ones have been seen before.
 
-    A trigger is found anywhere, in any case; one that begins with a slash only at the beginning.
+    A trigger is found anywhere, in any case; one that begins with a slash only as the first word.
+    A skill with inputs is brought up each time, since they may be others.
     """
-    said = text.casefold()
-    found = [(skill, _trigger_in(said, skill.triggers)) for skill in skills if skill.name not in known]
+    wanted = (skill for skill in skills if skill.inputs or skill.name not in known)
+    found = [(skill, _trigger_in(text, skill.triggers)) for skill in wanted]
     return [(skill, trigger) for skill, trigger in found if trigger is not None]
 
 
-def render_knowledge(found: Sequence[tuple[Skill, str]]) -> list[TextContent]:
-    """What the model is told of them, beside the message."""
-    return [
-        TextContent(text=render("knowledge.j2", skill=skill, trigger=trigger)) for skill, trigger in found
-    ]
+def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[TextContent]:
+    """What the model is told of them, beside the message `text`."""
+    return [TextContent(text=_render_one(skill, trigger, text)) for skill, trigger in found]
 
 
-def _trigger_in(said: str, triggers: Iterable[str]) -> str | None:
+def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
+    """Those that have to do with the message `text`, beside it; nothing if none has."""
+    found = most_relevant(notes, text, GIVEN_NOTES)
+    return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []
+
+
+def _render_one(skill: Skill, trigger: str, text: str) -> str:
+    words = text.strip()[len(trigger.strip()) :] if _is_call(trigger) else ""
+    filled = fill(skill.content, skill.inputs, words)
+    return render("knowledge.j2", skill=skill, trigger=trigger, text=filled.text, missing=filled.missing)
+
+
+def _trigger_in(text: str, triggers: Iterable[str]) -> str | None:
+    said = text.casefold()
+    first_word = next(iter(said.split()), "")
     for trigger in triggers:
         wanted = trigger.casefold().strip()
-        is_there = said.lstrip().startswith(wanted) if wanted.startswith("/") else wanted in said
-        if wanted and is_there:
+        if wanted and (wanted == first_word if _is_call(trigger) else wanted in said):
             return trigger
     return None
+
+
+def _is_call(trigger: str) -> bool:
+    return trigger.strip().startswith("/")

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from agent_runtime.context.foreign import marked
+from agent_runtime.context.path_rules import reminder, texts_in
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.events.message import Message, MessageEvent, SystemPromptEvent
@@ -12,6 +14,7 @@ from agent_runtime.events.observation import (
     ToolResult,
     UserRejectObservation,
 )
+from agent_runtime.tools.tool import is_foreign
 
 ChatMessage = dict[str, Any]
 
@@ -35,6 +38,15 @@ def summary_message(summary: str) -> ChatMessage:
     return {"role": "user", "content": f"What happened so far, in short:\n\n{summary}"}
 
 
+def rules_message(rules: Sequence[str]) -> ChatMessage:
+    return {"role": "user", "content": reminder(rules)}
+
+
+def rules_of(result: ToolResult) -> list[str]:
+    """What a result says that outlives it."""
+    return texts_in(result.extended_content) if isinstance(result, ObservationEvent) else []
+
+
 def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
     """The reply that made these calls. actions: of one reply, in its order, at least one."""
     thought = "\n".join(part.text for part in actions[0].thought)
@@ -52,7 +64,8 @@ def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage
     answer = {"role": "tool", "tool_call_id": action.tool_call_id, "name": action.tool_name, "content": text}
     if not images:
         return [answer]
-    return [answer, {"role": "user", "content": _content(images)}]
+    shown: list[Content] = [*_caption(result), *images]
+    return [answer, {"role": "user", "content": _content(shown)}]
 
 
 def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
@@ -85,11 +98,21 @@ def _call(event: ActionEvent, *, is_first: bool) -> ChatMessage:
 def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
     match result:
         case ObservationEvent():
-            return _observation(result.observation)
+            text, images = _observation(result.observation)
+            if is_foreign(result.observation):
+                text = marked(text, result.tool_name, result.id)
+            return "\n\n".join([text, *(part.text for part in result.extended_content)]), images
         case AgentErrorEvent():
             return result.error, []
         case UserRejectObservation():
             return f"Action rejected: {result.rejection_reason}", []
+
+
+def _caption(result: ToolResult) -> list[TextContent]:
+    """Says whose images they are: those of outsiders stand in a message of their own, and may hold text."""
+    if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
+        return []
+    return [TextContent(text=marked("The images that follow are part of it.", result.tool_name, result.id))]
 
 
 def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:

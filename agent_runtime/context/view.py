@@ -8,6 +8,7 @@ import orjson
 from agent_runtime.context import to_llm
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.condensation import Condensation
+from agent_runtime.events.hook import HookExecutionEvent
 from agent_runtime.events.message import MessageEvent, SystemPromptEvent
 from agent_runtime.events.observation import (
     AgentErrorEvent,
@@ -23,11 +24,14 @@ class Passage:
     """Messages that belong together, and the events they were made of.
 
     One message, or a reply with all its calls and their results: never parted. tokens: a rough count.
+    seq: the position of the first event. rules: texts in them that are kept when the rest is forgotten.
     """
 
     event_ids: tuple[str, ...]
     messages: tuple[bytes, ...]
     tokens: int
+    seq: int = 0
+    rules: tuple[str, ...] = ()
 
 
 @dataclass
@@ -35,9 +39,11 @@ class _Exchange:
     """A reply with tool calls, open until each call has its result. What is said meanwhile comes after it."""
 
     response_id: str
+    seq: int
+    seen_seq: int | None
     actions: list[ActionEvent] = field(default_factory=list)
     results: dict[str, ToolResult] = field(default_factory=dict)
-    said_meanwhile: list[MessageEvent] = field(default_factory=list)
+    said_meanwhile: list[tuple[MessageEvent, int]] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
@@ -45,7 +51,11 @@ class _Exchange:
 
 
 class View:
-    """Feed it a log's events in order. `messages` may be asked whenever no tool call is unanswered."""
+    """Feed it a log's events in order. `messages` may be asked whenever no tool call is unanswered.
+
+    A reply stands before the messages that came while the model wrote it: else they would look answered, and
+    the prompt would end with the reply, which some vendors refuse and others try to complete.
+    """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
         """passages: of an earlier view without unanswered calls, to go on from."""
@@ -62,30 +72,33 @@ class View:
         """Chat messages as JSON. Every tool call in them is directly followed by its result."""
         return [message for passage in self._passages for message in passage.messages]
 
-    def add(self, event: AnyEvent) -> None:
+    def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
+        """seq: its position. seen_seq: the last position the model had seen when it said this."""
         match event:
             case SystemPromptEvent():
-                self._put([event.id], [to_llm.system_message(event)])
+                self._put(_passage([event.id], [to_llm.system_message(event)], seq))
             case MessageEvent():
-                self._add_message(event)
+                self._add_message(event, seq, seen_seq if event.source == "agent" else None)
             case ActionEvent():
-                self._add_action(event)
+                self._add_action(event, seq, seen_seq)
             case ObservationEvent() | AgentErrorEvent() | UserRejectObservation():
                 self._add_result(event)
+            case HookExecutionEvent() if event.blocked and event.message_id:
+                self._forget(event.message_id)
             case Condensation():
-                self._condense(event)
+                self._condense(event, seq)
             case _:
                 pass  # the model sees nothing of the rest
 
-    def _add_message(self, event: MessageEvent) -> None:
+    def _add_message(self, event: MessageEvent, seq: int, seen_seq: int | None = None) -> None:
         if self._exchange is not None:
-            self._exchange.said_meanwhile.append(event)
+            self._exchange.said_meanwhile.append((event, seq))
         else:
-            self._put([event.id], [to_llm.spoken_message(event)])
+            self._put(_passage([event.id], [to_llm.spoken_message(event)], seq), seen_seq)
 
-    def _add_action(self, event: ActionEvent) -> None:
+    def _add_action(self, event: ActionEvent, seq: int, seen_seq: int | None) -> None:
         if self._exchange is None:
-            self._exchange = _Exchange(event.llm_response_id)
+            self._exchange = _Exchange(event.llm_response_id, seq, seen_seq)
         self._exchange.actions.append(event)
 
     def _add_result(self, event: ToolResult) -> None:
@@ -103,22 +116,36 @@ class View:
         # All tool messages first: a user message among them would part a call from its result.
         answers.sort(key=lambda message: message["role"] != "tool")
         ids = [event.id for pair in answered for event in pair]
-        self._put(ids, [to_llm.assistant_message(exchange.actions), *answers])
-        for message in exchange.said_meanwhile:
-            self._add_message(message)
+        rules = [rule for _, result in answered for rule in to_llm.rules_of(result)]
+        messages = [to_llm.assistant_message(exchange.actions), *answers]
+        self._put(_passage(ids, messages, exchange.seq, rules), exchange.seen_seq)
+        for message, seq in exchange.said_meanwhile:
+            self._add_message(message, seq)
 
-    def _condense(self, event: Condensation) -> None:
+    def _forget(self, message_id: str) -> None:
+        """A message that was refused is never read."""
+        self._passages = [passage for passage in self._passages if passage.event_ids != (message_id,)]
+        self.tokens = sum(passage.tokens for passage in self._passages)
+
+    def _condense(self, event: Condensation, seq: int) -> None:
         forgotten = set(event.forgotten_event_ids)
+        gone = [passage for passage in self._passages if forgotten.issuperset(passage.event_ids)]
         kept = [passage for passage in self._passages if not forgotten.issuperset(passage.event_ids)]
-        if event.summary is not None:
-            summary = _passage([event.id], [to_llm.summary_message(event.summary)])
-            kept.insert(_index_of(event.summary_offset or 0, kept), summary)
+        rules = [rule for passage in gone for rule in passage.rules]
+        messages = [to_llm.summary_message(event.summary)] if event.summary is not None else []
+        messages += [to_llm.rules_message(rules)] if rules else []
+        if messages:
+            kept.insert(
+                _index_of(event.summary_offset or 0, kept), _passage([event.id], messages, seq, rules)
+            )
         self._passages = kept
         self.tokens = sum(passage.tokens for passage in kept)
 
-    def _put(self, event_ids: Iterable[str], messages: Iterable[to_llm.ChatMessage]) -> None:
-        passage = _passage(event_ids, messages)
-        self._passages.append(passage)
+    def _put(self, passage: Passage, seen_seq: int | None = None) -> None:
+        at = len(self._passages)
+        while seen_seq is not None and at > 0 and self._passages[at - 1].seq > seen_seq:
+            at -= 1
+        self._passages.insert(at, passage)
         self.tokens += passage.tokens
 
 
@@ -131,8 +158,10 @@ def _index_of(offset: int, passages: Sequence[Passage]) -> int:
     return len(passages)
 
 
-def _passage(event_ids: Iterable[str], messages: Iterable[to_llm.ChatMessage]) -> Passage:
+def _passage(
+    event_ids: Iterable[str], messages: Iterable[to_llm.ChatMessage], seq: int, rules: Iterable[str] = ()
+) -> Passage:
     decoded = list(messages)
     encoded = tuple(orjson.dumps(message) for message in decoded)
     tokens = sum(map(to_llm.rough_tokens, decoded, map(len, encoded)))
-    return Passage(tuple(event_ids), encoded, tokens)
+    return Passage(tuple(event_ids), encoded, tokens, seq, tuple(rules))

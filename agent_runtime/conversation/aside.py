@@ -16,6 +16,10 @@ class Aside:
         self._conversation_id = conversation_id
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._tasks)
+
     def begin(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """The task, already on its way. It never fails: what goes wrong is logged."""
         task = asyncio.create_task(self._logged(work), name=f"{name} {self._conversation_id}")

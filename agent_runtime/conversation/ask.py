@@ -4,12 +4,18 @@ import orjson
 
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.errors import ConversationError
+from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt
 
 
 async def ask(conversation: Conversation, question: str) -> str:
-    """The agent's answer, also while it works. LLMError when its model cannot be asked."""
-    asked = {"role": "user", "content": render("ask.j2", question=question)}
+    """The agent's answer, also while it works. ConversationError `llm_failed` if it cannot be asked."""
+    masker = conversation.secrets.masker
+    asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}
     prompt = Prompt(messages=[*conversation.messages(), orjson.dumps(asked)], role="ask")
-    reply = await conversation.llm_client.complete(conversation.agent.llm, prompt)
-    return reply.text
+    try:
+        reply = await conversation.llm_client.complete(conversation.agent.llm, prompt)
+    except LLMError as error:
+        raise ConversationError("llm_failed", f"{error.code}: {error}") from error
+    return masker.text(reply.text)

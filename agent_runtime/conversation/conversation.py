@@ -2,34 +2,49 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from agent_runtime.agent.agent import Agent, system_prompt_event
-from agent_runtime.agent.stuck import Loop, look
-from agent_runtime.context.condense import Plan, plan, summarizer
+import orjson
+
+from agent_runtime.agent.agent import Agent, secrets_of, system_prompt_event
+from agent_runtime.context.condense import summarizer
 from agent_runtime.conversation import frames, title
 from agent_runtime.conversation.aside import Aside
+from agent_runtime.conversation.budget import budget_update
+from agent_runtime.conversation.checkpoints import Checkpoints
+from agent_runtime.conversation.confirmation import (
+    ANSWERED_BY_MESSAGE,
+    check_safeguards,
+    rejections,
+)
+from agent_runtime.conversation.ending import write_ending
 from agent_runtime.conversation.errors import (
     AlreadyRunningError,
     EventNotFoundError,
     NoCondenserError,
     NothingToCondenseError,
 )
-from agent_runtime.conversation.history import History, Subscriber
+from agent_runtime.conversation.goal import interruption
+from agent_runtime.conversation.history import Subscriber
+from agent_runtime.conversation.hooked import open_session, parse_hooks
 from agent_runtime.conversation.info import describe
-from agent_runtime.conversation.item_stream import ItemStream
+from agent_runtime.conversation.keys import with_keys
 from agent_runtime.conversation.log import EventLog, Filter, LogMissingError
 from agent_runtime.conversation.message import message_event
+from agent_runtime.conversation.restoring import complete
 from agent_runtime.conversation.run import condense, run
 from agent_runtime.conversation.run_task import RunTask
+from agent_runtime.conversation.slots import RunSlots, Turn
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.state import LEAF, State
-from agent_runtime.conversation.toolbox import close_tools, make_tools
+from agent_runtime.conversation.state import CHILDREN, LEAF
+from agent_runtime.conversation.toolbox import Toolbox
+from agent_runtime.conversation.turns import Turns
 from agent_runtime.conversation.unanswered import give_up, lost
-from agent_runtime.events.base import Event
+from agent_runtime.conversation.working import SECRETS, Working
+from agent_runtime.events.base import Event, JsonObject
 from agent_runtime.events.condensation import CondensationRequest
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent
@@ -42,29 +57,43 @@ from agent_runtime.events.state import (
     status_update,
 )
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.tools.tool import AnyTool, model_schema
-from agent_runtime.wire import ConversationInfo, StartConversationRequest, StuckDetectionThresholds
+from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.tools.delegation import ALONE, Delegation
+from agent_runtime.wire import ConversationInfo, StartConversationRequest
 
+_ENDED_BY_MESSAGE = {
+    ExecutionStatus.FINISHED,
+    ExecutionStatus.STUCK,
+    ExecutionStatus.WAITING_FOR_CONFIRMATION,
+}
 FROM_USER = Filter(kind="MessageEvent", source="user")
 
 
-class Conversation:
+class Conversation(Working):
     """Create or open it, `send` messages, `run` it. One live object per log; use it from one event loop."""
 
-    def __init__(self, directory: Path, log: EventLog, spec: Spec, agent: Agent, client: LLMClient) -> None:
-        """For `create` and `open`. Owns the log; the client belongs to the caller."""
-        self.directory = directory
-        self.log = log
-        self.spec = spec
-        self.agent = agent
-        self.llm_client = client
-        self.tools: Mapping[str, AnyTool] = make_tools(spec, agent, directory)
-        self.schemas: Sequence[dict[str, Any]] = [model_schema(tool) for tool in self.tools.values()]
-        self._history = History(log, agent.llm.usage_id)
+    def __init__(
+        self,
+        directory: Path,
+        log: EventLog,
+        spec: Spec,
+        agent: Agent,
+        client: LLMClient,
+        slots: RunSlots | None = None,
+        secrets: Secrets | None = None,
+        delegation: Delegation = ALONE,
+    ) -> None:
+        """For `create` and `open`. Owns the log; the client and the slots belong to the caller."""
+        super().__init__(directory, log, spec, agent, client, secrets or Secrets(), delegation)
         # Clients wait for this frame to know that the run is over: it comes last, when no run is going on.
-        self._run_task = RunTask(spec.id, on_end=self.publish_full_state)
+        self._run_task = RunTask(spec.id, on_end=self.publish_full_state, on_lost=self._owe_ending)
+        self.slots = slots or RunSlots()
+        self._turn: Turn | None = None
         self._condensing: asyncio.Task[None] | None = None
         self._aside = Aside(spec.id)
+        self.checkpoints = Checkpoints(log, directory, spec.working_dir)
+        self.turns = Turns(self, self.checkpoints, self._aside.begin)
+        self.hooks = open_session(self, parse_hooks(spec.request.hook_config), self._aside.begin)
         self.is_closed = False
         self.is_deleted = False
 
@@ -76,25 +105,45 @@ class Conversation:
         client: LLMClient,
         *,
         conversation_id: UUID | None = None,
+        slots: RunSlots | None = None,
+        secrets: Secrets | None = None,
+        delegation: Delegation = ALONE,
     ) -> "Conversation":
         """A new conversation in its own directory. What a creation that was cut off has left is taken over.
 
         pydantic.ValidationError for an agent that is none, ToolNotFoundError for tools that do not exist,
-        FileExistsError if there is a conversation already.
+        UnsupportedKindError for a policy or an analyzer, InvalidSecretError, FileExistsError if there is a
+        conversation already. secrets: where to keep those of the request.
         """
+        check_safeguards(request)
         agent = Agent.model_validate(request.agent)
+        parse_hooks(request.hook_config)
+        secrets = secrets or Secrets()
+        secrets.update({**secrets_of(agent), **request.secrets})
+        named = request.model_dump(include={"title", "tags"})
+        request = request.model_copy(update=secrets.masker.value(named))
         spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
-        make_tools(spec, agent, directory)
+        Toolbox(spec, agent, directory, secrets, delegation)
         spec.working_dir.mkdir(parents=True, exist_ok=True)
         log = EventLog(directory, create=True)
         if log.get_meta("spec") is not None:
             log.close()
             raise FileExistsError(str(directory))
+        log.set_meta(SECRETS, orjson.dumps(secrets.keepable()).decode())
         log.set_meta("spec", spec.model_dump_json())
-        return cls(directory, log, spec, agent, client)
+        return cls(directory, log, spec, agent, client, slots, secrets, delegation)
 
     @classmethod
-    def open(cls, directory: Path, client: LLMClient, *, agent: Agent | None = None) -> "Conversation":
+    def open(
+        cls,
+        directory: Path,
+        client: LLMClient,
+        *,
+        agent: Agent | None = None,
+        slots: RunSlots | None = None,
+        secrets: Secrets | None = None,
+        delegation: Delegation = ALONE,
+    ) -> "Conversation":
         """The conversation of that directory, as it was. Keys are not kept: they come with `agent`.
 
         LogMissingError when there is none, LogInUseError when another process has it.
@@ -102,27 +151,27 @@ class Conversation:
         log = EventLog(directory)
         try:
             spec = _read_spec(log, directory)
-            return cls(directory, log, spec, agent or Agent.model_validate(spec.agent), client)
+            known = agent or Agent.model_validate(spec.agent)
+            opened = cls(directory, log, spec, known, client, slots, secrets, delegation)
+            if agent is None and opened.state.agent is not None:
+                opened.agent = Agent.model_validate(opened.state.agent)
         except BaseException:
             # Or else nobody could try again: the log would stay locked.
             log.close()
             raise
-
-    @property
-    def id(self) -> UUID:
-        return self.spec.id
-
-    @property
-    def state(self) -> State:
-        return self._history.state
-
-    @property
-    def max_iterations(self) -> int:
-        return self.spec.request.max_iterations
+        if any(one.restoring is not None for one in opened.checkpoints.made):
+            opened.beside(complete(opened, opened.checkpoints), "complete rewind")
+        return opened
 
     @property
     def is_running(self) -> bool:
         return self._run_task.is_running
+
+    @property
+    def is_busy(self) -> bool:
+        """Something goes on in it, or would be lost if it were put away: a run, a server in a shell."""
+        is_working = self.is_running or self._condensing is not None or self._aside.is_busy
+        return is_working or any(tool.holds_work() for tool in self.tools.values())
 
     @property
     def status(self) -> ExecutionStatus:
@@ -132,10 +181,18 @@ class Conversation:
         stored = self.state.status
         return ExecutionStatus.IDLE if stored is ExecutionStatus.RUNNING else stored
 
+    @property
+    def is_waiting(self) -> bool:
+        """Actions wait to be confirmed."""
+        return self.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION and not self.is_running
+
     # Talking to it
 
     def send(self, message: Message, *, message_id: str | None = None) -> bool:
-        """Adds a message; a run that is going on will answer it. False if a message of that id is known."""
+        """Adds a message; a run that is going on will answer it. False if a message of that id is known.
+
+        Actions that wait to be confirmed are thereby rejected: the user wants something else.
+        """
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False
         is_first = self.state.last_user_message_id is None
@@ -145,18 +202,25 @@ class Conversation:
             self.spec.project,
             self.agent.agent_context,
             known_skills=self.state.activated_skills,
+            is_first=is_first,
         )
         events: list[Event] = [said]
         if not self.state.has_system_prompt:
             opening = system_prompt_event(
-                self.agent, self.tools, self.spec.project, working_dir=str(self.spec.working_dir)
+                self.agent,
+                self.tools,
+                self.spec.project,
+                working_dir=str(self.spec.working_dir),
+                secrets=self.secrets.descriptions,
             )
             events.insert(0, opening)
-        if not self.is_running and self.state.status in {ExecutionStatus.FINISHED, ExecutionStatus.STUCK}:
+        if self.is_waiting:
+            events = [*rejections(self.state.pending, ANSWERED_BY_MESSAGE), *events]
+        if not self.is_running and self.state.status in _ENDED_BY_MESSAGE:
             events.append(status_update(ExecutionStatus.IDLE))
         self.emit(*events)
-        if is_first and self.spec.wants_title and self.state.title is None:
-            self._aside.begin(self.generate_title(), "title")
+        if is_first and self.hooks is None:
+            self._begin_title()
         return True
 
     def start(self) -> None:
@@ -178,17 +242,28 @@ class Conversation:
         await self.wait()
 
     def pause(self) -> None:
-        """Stops a run before its next step: a running command ends first."""
-        if self.is_running:
+        """Stops a run before its next step: a running command ends first. What waits goes on waiting."""
+        if self.is_waiting:
             self.emit(PauseEvent())
-        else:
-            self.emit(PauseEvent(), status_update(ExecutionStatus.PAUSED))
+            return
+        if not self.is_running:
+            self.emit(PauseEvent(), *interruption(self.state.goal), status_update(ExecutionStatus.PAUSED))
             self.publish_full_state()
+            return
+        self.emit(PauseEvent())
+        if self._turn is not None:
+            self._turn.give_up()
 
     async def interrupt(self) -> None:
         """Stops a run at once: the model's reply is dropped, a running tool cancelled, each call answered."""
         if await self._run_task.interrupt() and not self.is_closed:
-            self.emit(InterruptEvent(), *self._give_up("by the user"), status_update(ExecutionStatus.PAUSED))
+            self.beside(self.turns.end(), "checkpoint")
+            self.emit(
+                InterruptEvent(),
+                *self._give_up("by the user"),
+                *interruption(self.state.goal),
+                status_update(ExecutionStatus.PAUSED),
+            )
             self.publish_full_state()
 
     async def condense(self) -> None:
@@ -212,10 +287,9 @@ class Conversation:
 
         EventNotFoundError; AlreadyRunningError while a run or a condensation is going on.
         """
-        if self.is_running or self._condensing is not None:
-            raise AlreadyRunningError
+        self.require_rest()
         if event_id is not None and not self._is_on_some_branch(event_id):
-            raise EventNotFoundError(event_id)
+            raise EventNotFoundError.of(event_id)
         self.emit(ConversationStateUpdateEvent(key=LEAF, value=event_id))
         # The event may have been a call: what came of it lies on the branch that was left.
         self.give_up("by going back to this point")
@@ -223,11 +297,25 @@ class Conversation:
             self.emit(status_update(ExecutionStatus.IDLE))
         self.publish_full_state()
 
+    def require_rest(self) -> None:
+        """AlreadyRunningError while a run or a condensation is going on."""
+        if self.is_running or self._condensing is not None:
+            raise AlreadyRunningError
+
+    def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Begins something that is done beside the runs, and ends with the conversation at the latest."""
+        return self._aside.begin(work, name)
+
     def update(self, *, title: str | None = None, tags: dict[str, str] | None = None) -> None:
         """Sets what is given. Tags replace all earlier ones."""
         given = {"title": title, "tags": tags}
         changes = {key: value for key, value in given.items() if value is not None}
         self.emit(*(ConversationStateUpdateEvent(key=key, value=value) for key, value in changes.items()))
+        self.publish_full_state()
+
+    def set_budget(self, dollars: float | None) -> None:
+        """What it may cost in all, from now on; None: any amount."""
+        self.emit(budget_update(self, dollars))
         self.publish_full_state()
 
     async def generate_title(self) -> None:
@@ -241,9 +329,46 @@ class Conversation:
             self.emit(*found.events(self.state.stats))
             self.publish_full_state()
 
+    def take_keys(self, given: JsonObject) -> None:
+        """Keys are not kept: after a restart they come again, with what they belong to.
+
+        MCP servers whose secrets are others now are reached anew. pydantic.ValidationError for what is no
+        agent, InvalidSecretError.
+        """
+        agent = Agent.model_validate(given)
+        self.secrets.update(secrets_of(agent))
+        self.agent = with_keys(self.agent, agent)
+        self._toolbox.take_keys(self.agent)
+
+    @property
+    def lacks_keys(self) -> bool:
+        """Secrets of MCP servers were not kept, and have not come again."""
+        return self._toolbox.lacks_keys
+
+    def expect_other_tools(self) -> None:
+        """Has the MCP servers asked for their tools again before the model's next reply."""
+        self._toolbox.expect_changes()
+
+    def note_children(self, children: Sequence[UUID]) -> None:
+        """Which conversations it has started that are still there."""
+        value = [str(child) for child in children]
+        self.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))
+        self.publish_full_state()
+
+    def keep_secrets(self) -> None:
+        """Writes down which secrets there are, without their values."""
+        self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
+        self.publish_full_state()
+
     def give_up(self, by: str) -> None:
         """Answers the calls whose results will never come. by: what ended them, as in "by the user"."""
         self.emit(*self._give_up(by))
+
+    def settle(self, by: str) -> None:
+        """Of a log that came from elsewhere: nothing goes on in it, whatever it says."""
+        self.give_up(by)
+        if self.status is not self.state.status:
+            self.emit(status_update(self.status))
 
     def recover(self) -> None:
         """After a crash: answers the calls whose results are lost, so that a run can go on."""
@@ -257,10 +382,25 @@ class Conversation:
         """
         if self.is_closed:
             return
+        was_running = self.is_running
         await self._run_task.cancel()
+        await self.rest()
+        if was_running and not self.is_deleted:
+            # Or else what the agent did would look like the work of others.
+            await self.turns.end()
         await self._aside.close()
+        self.release()
+
+    async def rest(self) -> None:
+        """Ends its session: shells and the like. The next run begins a new one."""
+        if self.hooks is not None:
+            await self.hooks.end()
+        await self._toolbox.close()
+
+    def release(self) -> None:
+        """Lets go of the log, so that it can be opened again. Only while nothing is going on."""
         self._history.save_snapshot()
-        await close_tools(self.tools.values())
+        self._history.save_summary()
         self.log.close()
         self.is_closed = True
         self._history.publish(frames.END)
@@ -278,7 +418,8 @@ class Conversation:
         return self._history.subscribe(subscriber)
 
     def info(self) -> ConversationInfo:
-        return describe(self.spec, self.state, self.status, self.directory)
+        info = describe(self.spec, self.state, self.status, self.directory)
+        return info.model_copy(update={"secret_registry": {"secret_sources": self.secrets.keepable()}})
 
     def full_state(self) -> ConversationStateUpdateEvent:
         """The whole state as one event. It is published, never logged."""
@@ -288,41 +429,17 @@ class Conversation:
     def publish_full_state(self) -> None:
         self._history.publish(frames.transient(self.full_state()))
 
-    # Used by the run
+    def adopt(self, spec: Spec, agent: Agent) -> None:
+        """Goes on with more than it began with: skills, MCP servers, hooks.
 
-    def emit(self, *events: Event, seen_seq: int | None = None) -> None:
-        """Appends events in one transaction, then folds and publishes them.
-
-        A second result for a call is dropped. seen_seq: what the model had seen when it said this.
+        HookConfigError, pydantic.ValidationError; then everything is as before.
         """
-        self._history.emit(*events, seen_seq=seen_seq)
-
-    def messages(self) -> Sequence[bytes]:
-        """What the model sees. Complete whenever no call is unanswered."""
-        return self._history.view.messages()
-
-    def plan_condensation(self, *, is_requested: bool = False) -> Plan | None:
-        """What the condenser should forget now, if anything. is_requested: whether or not it is time."""
-        condenser = summarizer(self.agent.condenser)
-        if condenser is None:
-            return None
-        return plan(
-            self._history.view.passages,
-            condenser,
-            context_tokens=self._history.context_tokens,
-            window_tokens=self.agent.llm.max_input_tokens or self._history.window_tokens,
-            is_requested=is_requested or self.state.wants_condensation,
-        )
-
-    def find_loop(self) -> Loop | None:
-        """Whether the agent goes round in circles."""
-        request = self.spec.request
-        if not request.stuck_detection:
-            return None
-        return look(self.state.trail, request.stuck_detection_thresholds or StuckDetectionThresholds())
-
-    def stream(self, item_id: str) -> ItemStream:
-        return ItemStream(item_id, self._history.publish)
+        hooks = parse_hooks(spec.request.hook_config)
+        self._toolbox.extend(spec, agent)
+        self.log.set_meta("spec", spec.model_dump_json())
+        if spec.request.hook_config != self.spec.request.hook_config:
+            self.hooks = open_session(self, hooks, self._aside.begin)
+        self.spec, self.agent = spec, agent
 
     def _is_on_some_branch(self, event_id: str) -> bool:
         record = self.log.get(event_id)
@@ -338,8 +455,25 @@ class Conversation:
     async def _run(self) -> None:
         if self._condensing is not None:
             await asyncio.wait([self._condensing])
-        await run(self)
+        with self.slots.turn() as self._turn:
+            if await self._turn.wait():
+                self._toolbox.expect_changes()
+                self.turns.begin()
+                await run(self)
+                if self.hooks is not None:
+                    # Not before they have let the message pass.
+                    self._begin_title()
+            else:
+                self.emit(*interruption(self.state.goal), status_update(ExecutionStatus.PAUSED))
         self._history.save_snapshot()
+        self._history.save_summary()
+
+    def _owe_ending(self, cause: BaseException) -> None:
+        self._aside.begin(write_ending(self, cause), "ending")
+
+    def _begin_title(self) -> None:
+        if self.spec.wants_title and self.state.title is None and not self.state.blocked_messages:
+            self._aside.begin(self.generate_title(), "title")
 
     def _give_up(self, by: str) -> list[AgentErrorEvent]:
         return give_up(self.state.pending, self.agent, self.tools, by=by)

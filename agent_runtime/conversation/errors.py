@@ -1,17 +1,177 @@
-"""What a conversation refuses."""
+"""What a conversation refuses, in the same words wherever it runs."""
+
+from typing import ClassVar, Self
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.wire import CheckpointDiff
 
 
-class AlreadyRunningError(Exception):
-    """A run was asked for while one is going on."""
+class ConversationError(Exception):
+    """A refusal or a failure with a stable `code`, a text for people and, where one is known, the `fix`."""
+
+    code: str
+    fix: str | None
+
+    def __init__(self, code: str, detail: str, fix: str | None = None) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.fix = fix
 
 
-class NoCondenserError(Exception):
+class _Refusal(ConversationError):
+    """One whose code says it all."""
+
+    _code: ClassVar[str]
+    _detail: ClassVar[str]
+    _fix: ClassVar[str | None] = None
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(self._code, detail or self._detail, self._fix)
+
+    @classmethod
+    def of_problem(cls, problem: JsonObject) -> Self:
+        """As it was raised on a server."""
+        return cls(str(problem["detail"]))
+
+
+class AlreadyRunningError(_Refusal):
+    """Something was asked for that cannot be while a run is going on."""
+
+    _code = "already_running"
+    _detail = "The conversation is running already."
+    _fix = "Pause or interrupt it first."
+
+
+class NothingToConfirmError(_Refusal):
+    """An answer was given, and no action waits for one."""
+
+    _code = "nothing_to_confirm"
+    _detail = "No action waits to be confirmed."
+
+
+class ConfirmationOutdatedError(_Refusal):
+    """An answer was given to other actions than those that wait now."""
+
+    _code = "confirmation_outdated"
+    _detail = "Other actions wait by now."
+    _fix = "Look at those that wait, then answer."
+
+
+class ClientCallNotWaitingError(_Refusal):
+    """An answer was given to a call that waits for none."""
+
+    _code = "client_call_not_waiting"
+    _detail = "No call of this id waits for an answer of the client."
+    _fix = "Look at the events: a call waits while nothing answers its action."
+
+
+class McpChangeOutdatedError(_Refusal):
+    """An answer was given to a change of an MCP server's tool that is not the one at hand."""
+
+    _code = "mcp_change_outdated"
+    _detail = "This tool has not changed, or differently by now."
+    _fix = "Look at the difference as it is now, then answer."
+
+
+class NoCondenserError(_Refusal):
     """A condensation was asked for, and the agent has nothing that could make it."""
 
+    _code = "no_condenser"
+    _detail = "This agent has no condenser."
+    _fix = "Give the agent an LLMSummarizingCondenser."
 
-class NothingToCondenseError(Exception):
+
+class NothingToCondenseError(_Refusal):
     """A condensation was asked for, and there is too little to forget."""
 
+    _code = "nothing_to_condense"
+    _detail = "The conversation is too short to condense."
 
-class EventNotFoundError(Exception):
+
+class HookConfigError(_Refusal):
+    """Hooks were asked for that cannot be."""
+
+    _code = "hook_config_invalid"
+    _detail = "hook_config cannot be understood."
+
+
+class NoGoalToResumeError(_Refusal):
+    """There is no goal, or it is over."""
+
+    _code = "no_resumable_goal"
+    _detail = "There is no goal that could go on."
+    _fix = "Start a new one."
+
+
+class EventNotFoundError(_Refusal):
     """An event was named that is not in this log, or that one cannot go back to."""
+
+    _code = "event_not_found"
+    _detail = "There is no such event."
+
+    @classmethod
+    def of(cls, event_id: str) -> "EventNotFoundError":
+        return cls(f"There is no event {event_id[:128]} to go back to.")
+
+
+class CheckpointNotFoundError(_Refusal):
+    """A checkpoint was named that there is not, or not any more."""
+
+    _code = "checkpoint_not_found"
+    _detail = "There is no such checkpoint."
+
+
+class CheckpointsUnavailableError(_Refusal):
+    """The files as they are now cannot be kept, so they must not be changed either."""
+
+    _code = "checkpoints_unavailable"
+    _detail = "No checkpoint of the workspace can be made."
+
+
+class EditedSinceError(_Refusal):
+    """A rewind would drop what others than the agent have done to files.
+
+    diff: what it would undo, with those files by name.
+    """
+
+    _code = "edited_since"
+    _detail = "Files were edited since, and not by the agent."
+    _fix = "Look at them, then keep them as they are, or go back with the chat alone."
+
+    def __init__(self, detail: str | None = None, diff: CheckpointDiff | None = None) -> None:
+        super().__init__(detail)
+        self.diff = diff
+
+    @classmethod
+    def of_problem(cls, problem: JsonObject) -> Self:
+        return cls(str(problem["detail"]), CheckpointDiff.model_validate(problem["diff"]))
+
+
+class RewindIncompleteError(_Refusal):
+    """Not all files could be put back. What was there before is in a checkpoint."""
+
+    _code = "rewind_incomplete"
+    _detail = "Not all files could be put back."
+    _fix = "Free space and check the permissions of the workspace, then go back once more."
+
+
+REFUSALS: dict[str, type[_Refusal]] = {
+    refusal._code: refusal  # noqa: SLF001
+    for refusal in (
+        AlreadyRunningError,
+        NothingToConfirmError,
+        ConfirmationOutdatedError,
+        ClientCallNotWaitingError,
+        McpChangeOutdatedError,
+        NoCondenserError,
+        NothingToCondenseError,
+        EventNotFoundError,
+        HookConfigError,
+        NoGoalToResumeError,
+        CheckpointNotFoundError,
+        CheckpointsUnavailableError,
+        EditedSinceError,
+        RewindIncompleteError,
+    )
+}
+"""By code, for those who hear of one from afar."""

@@ -9,7 +9,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from agent_runtime.context.view import Passage, View
-from agent_runtime.conversation.log import EventLog, Record
+from agent_runtime.conversation.log import LogReader, Record
 from agent_runtime.conversation.state import LEAF, State, after
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
@@ -17,7 +17,7 @@ from agent_runtime.events.union import AnyEvent, parse_event
 
 logger = logging.getLogger(__name__)
 
-_VERSION = 2
+_VERSION = 5
 """Raise it when states or messages come out differently: snapshots of the old kind are then not used."""
 
 _FORMAT = [_VERSION, *(one.name for one in fields(State))]
@@ -55,7 +55,7 @@ class Fold:
     def take(self, event: AnyEvent, *, seq: int, seen_seq: int | None) -> None:
         before = self._metrics()
         self.state = after(self.state, event, seen_seq, seq=seq)
-        self.view.add(event)
+        self.view.add(event, seq=seq, seen_seq=seen_seq)
         if isinstance(event, ConversationStateUpdateEvent) and event.key == "stats":
             self._calibrate(before)
 
@@ -73,7 +73,13 @@ class Fold:
             "state": _STATE.dump_python(self.state, mode="json"),
             "measure": [self._measure.counted, self._measure.rough],
             "passages": [
-                [passage.event_ids, [message.decode() for message in passage.messages], passage.tokens]
+                [
+                    passage.event_ids,
+                    [message.decode() for message in passage.messages],
+                    passage.tokens,
+                    passage.seq,
+                    passage.rules,
+                ]
                 for passage in self.view.passages
             ],
         }
@@ -103,15 +109,17 @@ class Fold:
             return fold
         fold.state = _STATE.validate_python(body["state"])
         fold.view = View(
-            Passage(tuple(ids), tuple(message.encode() for message in messages), tokens)
-            for ids, messages, tokens in body["passages"]
+            Passage(tuple(ids), tuple(message.encode() for message in messages), tokens, seq, tuple(rules))
+            for ids, messages, tokens, seq, rules in body["passages"]
         )
         fold._measure = _Measure(*body["measure"])
         return fold
 
     def _metrics(self) -> JsonObject:
         """What the agent's own calls have used so far."""
-        metrics: JsonObject = self.state.stats["usage_to_metrics"].get(self._usage_id, {})
+        agent = self.state.agent
+        usage_id = agent["llm"]["usage_id"] if agent else self._usage_id
+        metrics: JsonObject = self.state.stats["usage_to_metrics"].get(usage_id, {})
         return metrics
 
     def _last_usage(self) -> JsonObject:
@@ -126,7 +134,7 @@ class Fold:
             self._measure = _Measure(counted, self.view.tokens)
 
 
-def fold_log(log: EventLog, usage_id: str, *, snapshot: str | None = None) -> Fold:
+def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> Fold:
     """The whole log taken in, from a snapshot of an earlier part on if there is one."""
     fold = Fold.restore(snapshot, usage_id)
     if fold.state.last_seq > log.last_seq:
@@ -140,7 +148,7 @@ def fold_log(log: EventLog, usage_id: str, *, snapshot: str | None = None) -> Fo
     return fold
 
 
-def fold_branch(log: EventLog, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
+def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
     """What the log amounts to for one who has gone back to `leaf`: other branches never happened."""
     return Fold(usage_id).take_records(log.branch(leaf, through_seq=through_seq))
 

@@ -11,28 +11,36 @@ from uuid import uuid4
 
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.errors import EventNotFoundError
-from agent_runtime.conversation.log import EventLog, LogInUseError, Record, read_branch
+from agent_runtime.conversation.log import EventLog, LogInUseError, Record, reading
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.wire import ForkRequest
 
 _UPDATE = "ConversationStateUpdateEvent"
 _TASKS = "TASKS.json"
 
 
-async def fork(source: Conversation, directory: Path, wanted: ForkRequest) -> Conversation:
+async def fork(
+    source: Conversation, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
+) -> Conversation:
     """A new idle conversation with the events up to `from_event_id`, or up to now. It keeps the model's key.
 
-    EventNotFoundError; FileExistsError when there is a conversation in that directory.
+    delegation: how the copy has others work for it. EventNotFoundError; FileExistsError when there is a
+    conversation in that directory.
     """
     leaf = wanted.from_event_id or source.state.leaf_event_id
     found = source.log.get(leaf) if leaf is not None else None
     if wanted.from_event_id is not None and (found is None or found.kind == _UPDATE):
-        raise EventNotFoundError(wanted.from_event_id)
+        raise EventNotFoundError.of(wanted.from_event_id)
     spec = _spec_of(source, wanted, leaf)
     stats = source.state.stats
     await asyncio.to_thread(_copy, source.directory, leaf, source.log.last_seq, directory, spec)
-    copy = Conversation.open(directory, source.llm_client, agent=source.agent)
+    copy = Conversation.open(
+        directory, source.llm_client, agent=source.agent, slots=source.slots, delegation=delegation
+    )
+    copy.secrets.adopt(source.secrets)
+    copy.keep_secrets()
     # Calls that still run over there have no result here.
     copy.give_up("by the fork of this conversation")
     if not wanted.reset_metrics:
@@ -43,7 +51,16 @@ async def fork(source: Conversation, directory: Path, wanted: ForkRequest) -> Co
 def _spec_of(source: Conversation, wanted: ForkRequest, leaf: str | None) -> Spec:
     now = source.info()
     tags = now.tags if wanted.tags is None else wanted.tags
-    request = source.spec.request.model_copy(update={"title": wanted.title or now.title, "tags": tags})
+    request = source.spec.request.model_copy(
+        update={
+            "title": wanted.title or now.title,
+            "tags": tags,
+            "agent": now.agent,
+            "confirmation_policy": now.confirmation_policy,
+            "security_analyzer": now.security_analyzer,
+            "mcp_approved": source.mcp_approvals.approved(),
+        }
+    )
     return source.spec.model_copy(
         update={
             "id": wanted.id or uuid4(),
@@ -52,13 +69,15 @@ def _spec_of(source: Conversation, wanted: ForkRequest, leaf: str | None) -> Spe
             "wants_title": False,
             "forked_from_conversation_id": source.id,
             "forked_from_event_id": leaf,
+            "parent_conversation_id": None,
         }
     )
 
 
 def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec) -> None:
     """Writes the copy's log. Runs in a thread: a long log takes a while."""
-    records = read_branch(source, leaf, through_seq=last_seq)
+    with reading(source) as stored:
+        records = list(stored.branch(leaf, through_seq=last_seq))
     try:
         log = EventLog(directory, create=True)
     except LogInUseError as error:

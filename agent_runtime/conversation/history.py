@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from agent_runtime.context.view import View
-from agent_runtime.conversation import frames
+from agent_runtime.conversation import frames, summary
 from agent_runtime.conversation.fold import fold_branch, fold_log, is_navigation
 from agent_runtime.conversation.frames import Frame
 from agent_runtime.conversation.log import EventLog, Record
+from agent_runtime.conversation.masked import masked
 from agent_runtime.conversation.state import State
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event, encode
@@ -17,12 +18,13 @@ from agent_runtime.events.message import MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent
+from agent_runtime.secrets.masking import Masker
 
 logger = logging.getLogger(__name__)
 
 SNAPSHOT_EVENTS = 200
 """After how many further events a snapshot is worth writing: so many are read in a few milliseconds."""
-SNAPSHOT_EVENTS_WHILE_RUNNING = 2_000
+SNAPSHOT_EVENTS_WHILE_RUNNING = 1_000
 """Seldom enough to cost nothing, often enough for a crash not to make the next start slow."""
 
 Subscriber = Callable[[Frame], None]
@@ -32,12 +34,17 @@ Subscriber = Callable[[Frame], None]
 class History:
     """The log's only writer."""
 
-    def __init__(self, log: EventLog, usage_id: str) -> None:
-        """usage_id: under which the agent's own calls of its model are counted. The log is the caller's."""
+    def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
+        """usage_id: under which the agent's own calls of its model are counted. The log is the caller's.
+
+        masker: what must not be written down, told to anybody, or shown to the model.
+        """
         self._log = log
+        self._masker = masker
         self._usage_id = usage_id
         self._fold = fold_log(log, usage_id, snapshot=log.get_meta("snapshot"))
         self._snapshot_seq = self.state.last_seq
+        self._summary_seq = self.state.last_seq
         self._subscribers: list[Subscriber] = []
 
     @property
@@ -99,6 +106,17 @@ class History:
             logger.warning("a snapshot cannot be written", exc_info=True)
         self._snapshot_seq = self._log.last_seq
 
+    def save_summary(self) -> None:
+        """So that lists show it without reading its log."""
+        if self._summary_seq == self._log.last_seq:
+            return
+        try:
+            summary.save(self._log, self.state)
+        except sqlite3.Error:
+            # As above.
+            logger.warning("a summary cannot be written", exc_info=True)
+        self._summary_seq = self._log.last_seq
+
     def _to_records(self, events: Sequence[Event], seen_seq: int | None) -> list[tuple[AnyEvent, Record]]:
         parent, earliest = self.state.leaf_event_id, self.state.last_timestamp
         batch: list[tuple[AnyEvent, Record]] = []
@@ -106,6 +124,9 @@ class History:
             stamped: Any = event.stamped(parent_id=parent, not_before=earliest)
             seen = seen_seq if isinstance(event, ActionEvent | MessageEvent) else None
             body = encode(stamped)
+            if self._masker.is_in_json(body):
+                stamped = masked(stamped, self._masker)
+                body = encode(stamped)
             record = Record(position, stamped.id, stamped.kind, stamped.source, stamped.timestamp, seen, body)
             batch.append((stamped, record))
             earliest = stamped.timestamp

@@ -3,8 +3,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agent_runtime.conversation.goal import GOAL
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.state import State
+from agent_runtime.conversation.task import TASKS
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.wire import ConversationInfo
@@ -13,16 +15,25 @@ from agent_runtime.wire import ConversationInfo
 def describe(spec: Spec, state: State, status: ExecutionStatus, directory: Path) -> ConversationInfo:
     """What it was started with, and what its log has made of it. status: as it is now."""
     request = spec.request
+    agent = state.agent or request.agent
     return ConversationInfo.model_validate(
         {
-            **request.model_dump(exclude={"conversation_id", "initial_message", "autotitle"}),
+            **request.model_dump(exclude={"conversation_id", "initial_message", "autotitle", "mcp_approved"}),
             "id": spec.id,
             "persistence_dir": str(directory),
             "execution_status": status,
+            **state.safeguards,
             "last_user_message_id": state.last_user_message_id,
             "leaf_event_id": state.leaf_event_id,
             "stats": state.stats,
             "metrics": _total(state.stats),
+            "blocked_messages": state.blocked_messages,
+            "blocked_actions": state.blocked_actions,
+            "agent": agent,
+            "sub_conversation_ids": state.children,
+            "parent_conversation_id": spec.parent_conversation_id,
+            "current_model_id": agent["llm"]["model"],
+            "agent_state": _agent_state(state),
             "title": state.title or request.title,
             "tags": request.tags if state.tags is None else state.tags,
             "activated_knowledge_skills": state.activated_skills,
@@ -30,12 +41,24 @@ def describe(spec: Spec, state: State, status: ExecutionStatus, directory: Path)
             "forked_from_conversation_id": spec.forked_from_conversation_id,
             "forked_from_event_id": spec.forked_from_event_id,
             "created_at": spec.created_at,
-            "updated_at": _to_utc(state.last_timestamp) if state.last_timestamp else spec.created_at,
+            "updated_at": updated_at(spec, state.last_timestamp),
         }
     )
 
 
-def _to_utc(timestamp: str) -> datetime:
+def _agent_state(state: State) -> JsonObject:
+    goal = {} if state.goal is None else {GOAL: state.goal.model_dump(mode="json")}
+    tasks = {
+        task_id: task.model_dump(mode="json", exclude_none=True) for task_id, task in state.tasks.items()
+    }
+    return {**goal, TASKS: tasks} if tasks else goal
+
+
+def updated_at(spec: Spec, last_timestamp: str) -> datetime:
+    return to_utc(last_timestamp) if last_timestamp else spec.created_at
+
+
+def to_utc(timestamp: str) -> datetime:
     """Events carry naive local time."""
     return datetime.fromisoformat(timestamp).astimezone(UTC)
 

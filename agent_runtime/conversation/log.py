@@ -3,6 +3,7 @@
 import fcntl
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +23,7 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_by_timestamp ON events (timestamp);
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS checkpoints (number INTEGER PRIMARY KEY, body TEXT NOT NULL);
 """
 
 
@@ -90,58 +92,22 @@ ORDER BY seq
 """
 
 
-class EventLog:
-    """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
+_LAST_STATUS = """
+SELECT json_extract(CAST(body AS TEXT), '$.value') FROM events
+WHERE kind = 'ConversationStateUpdateEvent' AND json_extract(CAST(body AS TEXT), '$.key') = 'execution_status'
+ORDER BY seq DESC LIMIT 1
+"""
 
-    def __init__(self, directory: Path, *, create: bool = False) -> None:
-        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it.
 
-        sqlite3.DatabaseError when the file is damaged.
-        """
-        path = directory / LOG_NAME
-        if create:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        elif not path.exists():
-            raise LogMissingError(str(directory))
-        self._lock = _take_lock(directory / _LOCK_NAME)
-        self._db = sqlite3.connect(path, isolation_level=None)
-        try:
-            self.last_seq = self._prepare()
-        except sqlite3.DatabaseError:
-            self.close()
-            raise
+class LogReader:
+    """Reads a log, also while another process or thread writes it. Its methods are short blocking calls."""
 
-    def close(self) -> None:
-        self._db.close()
-        self._lock.close()
+    def __init__(self, db: sqlite3.Connection) -> None:
+        """The connection is the caller's."""
+        self._db = db
+        self.last_seq = self._count()
 
-    def append(self, records: Sequence[Record], *, spec: str | None = None) -> None:
-        """Adds records, all or none. Their positions must follow the last one.
-
-        spec: of the conversation, if it begins with these.
-        sqlite3.IntegrityError if an id is known already.
-        """
-        expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
-        if [record.seq for record in records] != list(expected):
-            raise ValueError(f"the next position is {self.last_seq + 1}")
-        rows = [(r.seq, r.id, r.kind, r.source, r.timestamp, r.seen_seq, r.body) for r in records]
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-            if spec is not None:
-                self.set_meta("spec", spec)
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:  # a full disk ends it by itself
-                self._db.execute("ROLLBACK")
-            raise
-        self.last_seq += len(records)
-
-    def _prepare(self) -> int:
-        self._db.execute("PRAGMA journal_mode = WAL")
-        # An event that was published must survive the machine's crash too.
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.executescript(_SCHEMA)
+    def _count(self) -> int:
         (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
         return int(last)
 
@@ -183,6 +149,11 @@ class EventLog:
             yield from page
             after = page[-1].seq
 
+    def newest(self, limit: int) -> Iterator[bytes]:
+        """The bodies of the last records, newest first."""
+        rows = self._db.execute("SELECT body FROM events ORDER BY seq DESC LIMIT ?", [limit])
+        return (body for (body,) in rows)
+
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
@@ -208,27 +179,113 @@ class EventLog:
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
         return row[0] if row else None
 
-    def set_meta(self, key: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+    def spec_field(self, name: str) -> str | None:
+        """One text of the conversation's spec, which may be large."""
+        row = self._db.execute(
+            "SELECT json_extract(value, ?) FROM meta WHERE key = 'spec'", [f"$.{name}"]
+        ).fetchone()
+        return row[0] if row else None
+
+    def last_timestamp(self) -> str | None:
+        row = self._db.execute("SELECT timestamp FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+        return row[0] if row else None
+
+    def last_status(self) -> str | None:
+        """The execution status that was last logged."""
+        row = self._db.execute(_LAST_STATUS).fetchone()
+        return row[0] if row else None
 
     @property
     def acknowledged_seq(self) -> int:
         """The last position that the receiver of reports has confirmed."""
         return int(self.get_meta("acknowledged_seq") or 0)
 
-    @acknowledged_seq.setter
-    def acknowledged_seq(self, seq: int) -> None:
+
+@contextmanager
+def reading(directory: Path) -> Iterator[LogReader]:
+    """The log for whoever only reads it, from whatever thread. LogMissingError when there is none."""
+    path = directory / LOG_NAME
+    if not path.exists():
+        raise LogMissingError(str(directory))
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    try:
+        yield LogReader(db)
+    finally:
+        db.close()
+
+
+class EventLog(LogReader):
+    """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
+
+    def __init__(self, directory: Path, *, create: bool = False) -> None:
+        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it.
+
+        sqlite3.DatabaseError when the file is damaged.
+        """
+        path = directory / LOG_NAME
+        if create:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        elif not path.exists():
+            raise LogMissingError(str(directory))
+        self._lock = _take_lock(directory / _LOCK_NAME)
+        db = sqlite3.connect(path, isolation_level=None)
+        try:
+            _prepare(db)
+            super().__init__(db)
+        except sqlite3.DatabaseError:
+            db.close()
+            self._lock.close()
+            raise
+
+    def close(self) -> None:
+        self._db.close()
+        self._lock.close()
+
+    def append(self, records: Sequence[Record], *, spec: str | None = None) -> None:
+        """Adds records, all or none. Their positions must follow the last one.
+
+        spec: of the conversation, if it begins with these.
+        sqlite3.IntegrityError if an id is known already.
+        """
+        expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
+        if [record.seq for record in records] != list(expected):
+            raise ValueError(f"the next position is {self.last_seq + 1}")
+        rows = [(r.seq, r.id, r.kind, r.source, r.timestamp, r.seen_seq, r.body) for r in records]
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            if spec is not None:
+                self.set_meta("spec", spec)
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # a full disk ends it by itself
+                self._db.execute("ROLLBACK")
+            raise
+        self.last_seq += len(records)
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+
+    def checkpoints(self) -> list[str]:
+        """In the order in which they were made."""
+        return [body for (body,) in self._db.execute("SELECT body FROM checkpoints ORDER BY number")]
+
+    def put_checkpoint(self, number: int, body: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", [number, body])
+
+    def drop_checkpoints(self, *, below: int) -> None:
+        self._db.execute("DELETE FROM checkpoints WHERE number < ?", [below])
+
+    def acknowledge(self, seq: int) -> None:
+        """Notes how far the receiver of reports has come."""
         self.set_meta("acknowledged_seq", str(seq))
 
 
-def read_branch(directory: Path, leaf: str | None, *, through_seq: int) -> list[Record]:
-    """`EventLog.branch` for a thread of its own, also while another one writes."""
-    db = sqlite3.connect(f"{(directory / LOG_NAME).as_uri()}?mode=ro", uri=True)
-    try:
-        rows = db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
-        return [Record(*row) for row in rows]
-    finally:
-        db.close()
+def _prepare(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+    # An event that was published must survive the machine's crash too.
+    db.execute("PRAGMA synchronous = FULL")
+    db.executescript(_SCHEMA)
 
 
 def _take_lock(path: Path) -> BinaryIO:

@@ -2,7 +2,14 @@
 
 from collections.abc import Collection
 
-from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_knowledge, triggered
+from agent_runtime.context.skills import (
+    NO_CONTEXT,
+    AgentContext,
+    ProjectContext,
+    render_knowledge,
+    render_notes,
+    triggered,
+)
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import Message, MessageEvent
 
@@ -14,14 +21,23 @@ def message_event(
     context: AgentContext | None,
     *,
     known_skills: Collection[str],
+    is_first: bool,
 ) -> MessageEvent:
-    """The message, with what its words bring up. known_skills: what came up before is not told again."""
+    """The message, with what its words bring up. known_skills: what came up before is not told again.
+
+    is_first: of the user's messages; notes of earlier conversations are looked for only then.
+    """
     given_id = {} if message_id is None else {"id": message_id}
     found = triggered(project.skills, message.text, known=known_skills)
+    notes = (project.notes or ()) if is_first else ()
     suffix = (context or NO_CONTEXT).user_message_suffix
     return MessageEvent(
         llm_message=message,
         activated_skills=[skill.name for skill, _ in found],
-        extended_content=[*render_knowledge(found), *([TextContent(text=suffix)] if suffix else [])],
+        extended_content=[
+            *render_knowledge(found, message.text),
+            *render_notes(notes, message.text),
+            *([TextContent(text=suffix)] if suffix else []),
+        ],
         **given_id,
     )

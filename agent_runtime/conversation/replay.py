@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_runtime.conversation.fold import Fold, fold_branch, is_navigation
-from agent_runtime.conversation.log import EventLog, Record
+from agent_runtime.conversation.log import LogReader, Record
 from agent_runtime.events.union import parse_event
 
 
@@ -16,7 +16,7 @@ class Prompted:
     messages: Sequence[bytes]
 
 
-def replay(log: EventLog, usage_id: str) -> Iterator[Prompted]:
+def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
     """Each prompt, in order. Deterministic: nothing is asked, run or written.
 
     A prompt held everything up to the reply's `seen_seq`: what landed while the model spoke came too late.
@@ -33,7 +33,7 @@ def replay(log: EventLog, usage_id: str) -> Iterator[Prompted]:
 
 
 def _caught_up(
-    fold: Fold, waiting: list[Record], log: EventLog, usage_id: str, *, through_seq: int
+    fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
     """The fold with all records up to a position, and those that are left."""
     for record in waiting:

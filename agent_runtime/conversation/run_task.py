@@ -15,11 +15,18 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """Owns the task. on_end: called when a run has come to its own end, and none is going on any more."""
+    """Owns the task.
 
-    def __init__(self, conversation_id: UUID, on_end: Callable[[], None]) -> None:
+    on_end: called when a run has come to its own end, and none is going on any more.
+    on_lost: called before, with the cause, when that end could not be written down.
+    """
+
+    def __init__(
+        self, conversation_id: UUID, on_end: Callable[[], None], on_lost: Callable[[BaseException], None]
+    ) -> None:
         self._conversation_id = conversation_id
         self._on_end = on_end
+        self._on_lost = on_lost
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -72,5 +79,6 @@ class RunTask:
             logger.exception(
                 "a run ended without a record", extra={"conversation_id": str(self._conversation_id)}
             )
+            self._on_lost(error)
         self._task = None
         self._on_end()

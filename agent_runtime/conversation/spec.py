@@ -1,5 +1,6 @@
 """What a conversation was started with, as it is kept beside its log: everything but the secrets."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ _SECRET_FIELDS = {
     "extra_headers",
     "secrets",
 }
+_CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "value"}
+"""What is secret within the `auth` of an MCP server; its strategy is not."""
 
 
 class Spec(BaseModel):
@@ -42,11 +45,16 @@ class Spec(BaseModel):
     project: ProjectContext = ProjectContext()
     wants_title: bool = False
     forked_from_conversation_id: UUID | None = None
+    parent_conversation_id: UUID | None = None
     forked_from_event_id: str | None = None
 
     @classmethod
     def of(cls, conversation_id: UUID, request: StartConversationRequest, agent: Agent) -> "Spec":
-        body = {**request.model_dump(mode="json"), "agent": agent.model_dump(mode="json")}
+        # What the first message says is in the log, as far as it may be written down.
+        asked = request.model_dump(mode="json", exclude={"initial_message", "secrets"})
+        body = {**asked, "agent": agent.model_dump(mode="json")}
+        # Read into `project` below; every state that is published would carry them along.
+        (body["agent"].get("agent_context") or {}).pop("skill_files", None)
         kept = StartConversationRequest.model_validate(mask(body))
         wants_title = request.autotitle and "autotitle" in request.model_fields_set and not request.title
         return cls(
@@ -55,6 +63,7 @@ class Spec(BaseModel):
             request=kept,
             project=discover(agent.agent_context or NO_CONTEXT, Path(request.workspace.working_dir)),
             wants_title=wants_title,
+            parent_conversation_id=request.parent_conversation_id,
         )
 
     @property
@@ -66,20 +75,35 @@ class Spec(BaseModel):
         return Path(self.request.workspace.working_dir)
 
 
-def mask(value: Any) -> Any:
-    """A copy in which every value that stands in a secret's place is replaced by asterisks."""
+Hide = Callable[[Any], Any]
+
+
+def _asterisks(_: Any) -> str:
+    return MASK
+
+
+def mask(value: Any, hide: Hide = _asterisks) -> Any:
+    """A copy in which every value that stands in a secret's place is replaced: by asterisks unless told."""
     if isinstance(value, list):
-        return [mask(item) for item in value]
+        return [mask(item, hide) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        name: _hidden(item) if name.lower() in _SECRET_FIELDS else mask(item) for name, item in value.items()
-    }
+    return {name: _mask_field(name.lower(), item, hide) for name, item in value.items()}
 
 
-def _hidden(value: Any) -> Any:
+def _mask_field(name: str, value: Any, hide: Hide) -> Any:
+    if name in _SECRET_FIELDS:
+        return _hidden(value, hide)
+    if name == "auth" and isinstance(value, dict):
+        return {
+            key: _hidden(item, hide) if key in _CREDENTIAL_FIELDS else item for key, item in value.items()
+        }
+    return mask(value, hide)
+
+
+def _hidden(value: Any, hide: Hide) -> Any:
     if isinstance(value, dict):
-        return {name: _hidden(item) for name, item in value.items()}
+        return {name: _hidden(item, hide) for name, item in value.items()}
     if isinstance(value, list):
-        return [_hidden(item) for item in value]
-    return value if value is None else MASK
+        return [_hidden(item, hide) for item in value]
+    return value if value is None else hide(value)

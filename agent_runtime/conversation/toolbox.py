@@ -1,30 +1,130 @@
 """The tools of one conversation."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.spec import Spec
+from agent_runtime.plugins.apply import sub_agents_of
+from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.tools.client_tool import ClientTool, ClientToolSpec
+from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
-from agent_runtime.tools.registry import create_tools
-from agent_runtime.tools.tool import AnyTool, ToolContext
+from agent_runtime.tools.mcp.approvals import Approvals
+from agent_runtime.tools.mcp.servers import McpServers
+from agent_runtime.tools.memory.search import MemorySearchTool
+from agent_runtime.tools.memory.write import MemoryWriteTool
+from agent_runtime.tools.registry import BUILT_IN, ToolNotFoundError, create_tools
+from agent_runtime.tools.tool import AnyTool, ToolContext, model_schema
 
 logger = logging.getLogger(__name__)
 
 
-def make_tools(spec: Spec, agent: Agent, state_dir: Path) -> dict[str, AnyTool]:
-    """The agent's, and the one that reads skills if there are any to read. ToolNotFoundError."""
-    context = ToolContext(working_dir=spec.working_dir, state_dir=state_dir)
+class Toolbox:
+    """The agent's own tools, and those of its MCP servers once they have been reached."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        agent: Agent,
+        state_dir: Path,
+        secrets: Secrets,
+        delegation: Delegation = ALONE,
+        approvals: Approvals | None = None,
+    ) -> None:
+        """ToolNotFoundError; pydantic.ValidationError for MCP servers or client tools that are none."""
+        self._context = ToolContext(
+            spec.working_dir, state_dir, secrets, delegation, sub_agents_of(spec.request)
+        )
+        self._own = _make_tools(spec, agent, self._context)
+        self._filter = agent.filter_tools_regex
+        self._requires_risk = False
+        self._servers = McpServers(agent.mcp_config, spec.working_dir, approvals)
+        self._adopt()
+
+    def extend(self, spec: Spec, agent: Agent) -> None:
+        """Takes in skills, sub-agents and MCP servers that have been added. pydantic.ValidationError."""
+        self._servers.add(agent.mcp_config)
+        self._context = replace(self._context, agent_definitions=sub_agents_of(spec.request))
+        self._own = {**self._own, **_skill_reader(spec), **_delegating(spec, agent, self._context)}
+        self._adopt()
+
+    @property
+    def lacks_keys(self) -> bool:
+        return self._servers.have_lost_secrets
+
+    def take_keys(self, agent: Agent) -> None:
+        """Has MCP servers whose secrets are others now reached anew."""
+        self._servers.replace(agent.mcp_config)
+
+    def require_risk(self, is_required: bool) -> None:
+        """Whether the model has to say of each call how risky it is."""
+        self._requires_risk = is_required
+        self._adopt()
+
+    def expect_changes(self) -> None:
+        """Has the servers asked again for their tools at the next `prepare`."""
+        self._servers.expect_changes()
+
+    async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
+        """Asks the servers for their tools if they may be others by now.
+
+        What each one offers, or why it does not, if that is news. asks: somebody wants to be asked about
+        tools that are new.
+        """
+        if not self._servers.is_stale:
+            return None
+        before = self._servers.report
+        await self._servers.refresh(self._own, asks=asks)
+        self._adopt()
+        return None if self._servers.report == before else self._servers.report
+
+    async def close(self) -> None:
+        """Gives back what they hold. A tool that fails, as others' may, does not keep the rest."""
+        await self._servers.close()
+        for tool in self._own.values():
+            try:
+                await tool.close()
+            except Exception:
+                logger.exception("a tool cannot be closed", extra={"tool": tool.name})
+
+    def _wants(self, name: str) -> bool:
+        return name in BUILT_IN or self._filter is None or self._filter.match(name) is not None
+
+    def _adopt(self) -> None:
+        tools: dict[str, AnyTool] = {**self._own, **self._servers.tools}
+        self.tools: Mapping[str, AnyTool] = {name: tool for name, tool in tools.items() if self._wants(name)}
+        self.schemas: Sequence[dict[str, JsonValue]] = [
+            model_schema(tool, requires_risk=self._requires_risk) for tool in self.tools.values()
+        ]
+
+
+def _skill_reader(spec: Spec) -> dict[str, AnyTool]:
+    skills = {skill.name: skill.as_read() for skill in spec.project.of_type("agentskills")}
+    return {InvokeSkillTool.name: InvokeSkillTool(skills)} if skills else {}
+
+
+def _delegating(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
+    """What hands work to sub-agents, and names those there are."""
+    wanted = [one for one in agent.tools if one.name == "task_tool_set"]
+    return create_tools(wanted, context, spec.request.tool_module_qualnames)
+
+
+def _make_tools(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
+    """The agent's, its client's, the one that reads skills if there are any, and those for notes if it has a
+    memory.
+    """
     tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
-    skills = {skill.name: skill for skill in spec.project.of_type("agentskills")}
-    return {**tools, **({InvokeSkillTool.name: InvokeSkillTool(skills)} if skills else {})}
-
-
-async def close_tools(tools: Iterable[AnyTool]) -> None:
-    """Gives back what they hold. One that fails, as others' may, does not keep the rest."""
-    for tool in tools:
-        try:
-            await tool.close()
-        except Exception:
-            logger.exception("a tool cannot be closed", extra={"tool": tool.name})
+    for given in spec.request.client_tools:
+        client_tool = ClientTool(ClientToolSpec.model_validate(given))
+        if tools.setdefault(client_tool.name, client_tool) is not client_tool:
+            raise ToolNotFoundError(f"Two tools are named {client_tool.name}: rename the client's.")
+    tools |= _skill_reader(spec)
+    if agent.agent_context is not None and agent.agent_context.load_memory:
+        tools[MemorySearchTool.name] = MemorySearchTool(spec.working_dir)
+        tools[MemoryWriteTool.name] = MemoryWriteTool(spec.working_dir, source=spec.id.hex)
+    return tools

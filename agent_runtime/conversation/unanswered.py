@@ -10,9 +10,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Those that cannot simply be run after a crash: all, unless those that can have begun only read."""
+    """Those that cannot simply be run after a crash: all, unless those that can have begun do not mind."""
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
-    is_harmless = all(tool is not None and tool.annotations.readOnlyHint for tool in begun)
+    is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)
     return () if is_harmless else pending
 
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_runtime.events.base import Event, JsonObject, Source
 from agent_runtime.events.content import TextContent
+from agent_runtime.events.critic import CriticResult
 
 SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
 
@@ -40,4 +41,5 @@ class ActionEvent(Event):
     llm_response_id: str
     security_risk: SecurityRisk = "UNKNOWN"
     summary: str | None = None
+    critic_result: CriticResult | None = None
     kind: Literal["ActionEvent"] = "ActionEvent"

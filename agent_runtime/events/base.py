@@ -17,6 +17,11 @@ def now() -> str:
     return datetime.now().astimezone().replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
+def seconds_since(timestamp: str) -> float:
+    """How long ago that was, by the clock of this machine."""
+    return (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds()  # noqa: DTZ005 (as `now`)
+
+
 def new_id() -> str:
     return str(uuid4())
 

@@ -6,15 +6,28 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_runtime.events.base import Event, Source
 
+FailureKind = Literal[
+    "auth", "quota", "rate_limit", "config", "transient", "agent_action", "internal", "unknown"
+]
+UserAction = Literal["none", "retry", "settings"]
+
 
 class ErrorClassification(BaseModel):
-    """What kind of failure it is, whether trying again can help, and what the user can do about it."""
+    """What kind of failure it is, whether trying again can help, and what the user can do about it.
+
+    Clients know these words and no others: one more would make them refuse the page it is on. What is meant
+    more exactly is the event's `code`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    kind: str
+    kind: FailureKind
     retryable: bool
-    user_action: str
+    user_action: UserAction
+
+
+INTERRUPTED = ErrorClassification(kind="agent_action", retryable=True, user_action="none")
+"""Somebody's stop, or a crash, cut a call off: there is nothing in it for the agent to mend."""
 
 
 class ConversationErrorEvent(Event):
@@ -28,7 +41,10 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """A socket's answer to a frame it could not accept. Never logged."""
+    """A socket's answer to a frame it could not accept, or what a report has in an event's place.
+
+    Never in the runtime's own log.
+    """
 
     source: Source = "environment"
     code: str

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_runtime.events.base import Event, JsonObject, Source
 from agent_runtime.events.content import Content, TextContent
+from agent_runtime.events.critic import CriticResult
 
 Role = Literal["user", "system", "assistant", "tool"]
 
@@ -38,7 +39,13 @@ class MessageEvent(Event):
     llm_response_id: str | None = None
     activated_skills: list[str] = []
     extended_content: list[TextContent] = []
+    critic_result: CriticResult | None = None
     kind: Literal["MessageEvent"] = "MessageEvent"
+
+
+def told(text: str) -> MessageEvent:
+    """What the agent is told by nobody it talks with: by what watches over its work."""
+    return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 
 class SystemPromptEvent(Event):

@@ -8,8 +8,10 @@ from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event
 from agent_runtime.events.condensation import Condensation, CondensationRequest
 from agent_runtime.events.errors import ConversationErrorEvent, ServerErrorEvent
+from agent_runtime.events.hook import HookExecutionEvent
 from agent_runtime.events.message import MessageEvent, StreamingDeltaEvent, SystemPromptEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
+from agent_runtime.events.security import SecurityAnalysisEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent, InterruptEvent, PauseEvent
 
 
@@ -30,12 +32,14 @@ _KINDS = {
         ObservationEvent,
         AgentErrorEvent,
         UserRejectObservation,
+        SecurityAnalysisEvent,
         ConversationStateUpdateEvent,
         ConversationErrorEvent,
         PauseEvent,
         InterruptEvent,
         Condensation,
         CondensationRequest,
+        HookExecutionEvent,
         ServerErrorEvent,
         StreamingDeltaEvent,
     )
@@ -54,12 +58,14 @@ AnyEvent = Annotated[
     | Annotated[ObservationEvent, Tag("ObservationEvent")]
     | Annotated[AgentErrorEvent, Tag("AgentErrorEvent")]
     | Annotated[UserRejectObservation, Tag("UserRejectObservation")]
+    | Annotated[SecurityAnalysisEvent, Tag("SecurityAnalysisEvent")]
     | Annotated[ConversationStateUpdateEvent, Tag("ConversationStateUpdateEvent")]
     | Annotated[ConversationErrorEvent, Tag("ConversationErrorEvent")]
     | Annotated[PauseEvent, Tag("PauseEvent")]
     | Annotated[InterruptEvent, Tag("InterruptEvent")]
     | Annotated[Condensation, Tag("Condensation")]
     | Annotated[CondensationRequest, Tag("CondensationRequest")]
+    | Annotated[HookExecutionEvent, Tag("HookExecutionEvent")]
     | Annotated[ServerErrorEvent, Tag("ServerErrorEvent")]
     | Annotated[StreamingDeltaEvent, Tag("StreamingDeltaEvent")]
     | Annotated[OtherEvent, Tag("OtherEvent")],

@@ -7,12 +7,12 @@ from itertools import count
 
 import httpx
 
-from agent_runtime.llm import litellm_transport, openai_http, prompted_tools
+from agent_runtime.llm import litellm_transport, openai_http, prices, prompted_tools
+from agent_runtime.llm.cancellable import cancellable
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import PassedOver, PieceKind, Prompt, Reply, Retry, Silence, StreamListener
-from agent_runtime.llm.prices import facts
 from agent_runtime.llm.retry import wait_seconds
 from agent_runtime.llm.router import choose, in_order
 
@@ -89,10 +89,10 @@ class LLMClient:
     async def _request(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         brokered = self._credential_for(openai_http.base_url(llm))
         if not openai_http.serves(llm, is_brokered=brokered is not None):
-            return await litellm_transport.request(llm, prompt)
+            return await litellm_transport.request(llm, prompt, on_piece)
         own = llm.api_key.get_secret_value() if llm.api_key else None
-        return await openai_http.request(
-            self._connections(), llm, prompt, bearer=brokered or own, on_piece=on_piece
+        return await cancellable(
+            openai_http.request(self._connections(), llm, prompt, bearer=brokered or own, on_piece=on_piece)
         )
 
     def _connections(self) -> httpx.AsyncClient:
@@ -103,8 +103,9 @@ class LLMClient:
 
 async def _settled(reply: Reply) -> Reply:
     """The reply with its cost, where the vendor has not stated it, and the size of the model's window."""
-    assert reply.answered_by is not None
-    known = await asyncio.to_thread(facts, reply.answered_by)
+    model = reply.answered_by
+    assert model is not None
+    known = prices.facts(model) if prices.are_at_hand() else await asyncio.to_thread(prices.facts, model)
     cost = reply.usage.cost
     if cost is None and known.price is not None:
         cost = known.price.of(reply.usage)

@@ -29,7 +29,7 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
     after = {
         "model_name": answered_by.model,
         "accumulated_cost": before.get("accumulated_cost", 0.0) + (usage.cost or 0.0),
-        "max_budget_per_task": llm.max_budget_per_task,
+        "max_budget_per_task": before.get("max_budget_per_task", llm.max_budget_per_task),
         "accumulated_token_usage": {
             "model": answered_by.model,
             **counted,
@@ -39,6 +39,46 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
         },
     }
     return {"usage_to_metrics": {**metrics, answered_by.usage_id: after}}
+
+
+def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
+    """New stats in which `usage_id` stands for everything that another conversation has used so far."""
+    used = list(others["usage_to_metrics"].values())
+    counted = [metrics["accumulated_token_usage"] for metrics in used]
+    model = used[0]["model_name"] if used else ""
+    summed = {
+        "model_name": model,
+        "accumulated_cost": total_cost(others),
+        "max_budget_per_task": None,
+        "accumulated_token_usage": {
+            "model": model,
+            **{name: sum(usage[name] for usage in counted) for name in _SUMMED},
+            "context_window": 0,
+            "per_turn_token": 0,
+            "response_id": "",
+        },
+    }
+    return {"usage_to_metrics": {**stats["usage_to_metrics"], usage_id: summed}}
+
+
+def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
+    """How many dollars the whole conversation may cost; None: any number. llm: the agent's."""
+    metrics = stats["usage_to_metrics"].get(llm.usage_id, {})
+    limit: float | None = metrics.get("max_budget_per_task", llm.max_budget_per_task)
+    return limit
+
+
+def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[str, Any]:
+    """New stats with that budget, which holds from now on whatever the model's configuration says."""
+    metrics = stats["usage_to_metrics"]
+    unused = {"model": llm.model, **dict.fromkeys(_SUMMED, 0), "context_window": 0, "per_turn_token": 0}
+    nothing = {
+        "model_name": llm.model,
+        "accumulated_cost": 0.0,
+        "accumulated_token_usage": {**unused, "response_id": ""},
+    }
+    changed = {**nothing, **metrics.get(llm.usage_id, {}), "max_budget_per_task": dollars}
+    return {"usage_to_metrics": {**metrics, llm.usage_id: changed}}
 
 
 def total_cost(stats: dict[str, Any]) -> float:

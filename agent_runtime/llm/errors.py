@@ -1,19 +1,19 @@
 """Why a model could not be asked, and what happens next. The one place that decides it.
 
-| error                      | kind           | what happens next                                           |
-| -------------------------- | -------------- | ----------------------------------------------------------- |
-| LLMRateLimitError          | rate_limit     | asked again, when the vendor says; then the fallback models |
-| LLMServiceUnavailableError | transient      | asked again, later and later; then the fallback models      |
-| LLMConnectionError         | transient      | the same                                                    |
-| LLMTimeoutError            | transient      | the same                                                    |
-| LLMMalformedReplyError     | transient      | the same                                                    |
-| LLMAuthenticationError     | authentication | the run ends: the user mends the key                        |
-| LLMBudgetError             | budget         | the run ends: the user tops up the account                  |
-| LLMContextWindowError      | context_window | the conversation is condensed, if it has a condenser        |
-| LLMContentPolicyError      | content_policy | the run ends: the user says it differently                  |
-| LLMBadRequestError         | bad_request    | the run ends: the user mends the settings                   |
-| LLMNotAvailableError       | configuration  | the run ends: the vendor's library is not installed here    |
-| anything else              | internal       | the run ends: the server's log has the trace                |
+| error                      | kind         | what happens next                                           |
+| -------------------------- | ------------ | ----------------------------------------------------------- |
+| LLMRateLimitError          | rate_limit   | asked again, when the vendor says; then the fallback models |
+| LLMServiceUnavailableError | transient    | asked again, later and later; then the fallback models      |
+| LLMConnectionError         | transient    | the same                                                    |
+| LLMTimeoutError            | transient    | the same                                                    |
+| LLMMalformedReplyError     | transient    | the same                                                    |
+| LLMAuthenticationError     | auth         | the run ends: the user mends the key                        |
+| LLMBudgetError             | quota        | the run ends: the user tops up the account                  |
+| LLMContextWindowError      | agent_action | the conversation is condensed, if it has a condenser        |
+| LLMContentPolicyError      | agent_action | the run ends: the user says it differently                  |
+| LLMBadRequestError         | config       | the run ends: the user mends the settings                   |
+| LLMNotAvailableError       | config       | the run ends: the vendor's library is not installed here    |
+| anything else              | internal     | the run ends: the server's log has the trace                |
 
 What cannot be had in the end ends the run with a ConversationErrorEvent; running again goes on.
 A tool call that cannot be understood is none of these: the model is told, and tries again.
@@ -22,7 +22,7 @@ A tool call that cannot be understood is none of these: the model is told, and t
 import re
 from typing import ClassVar
 
-from agent_runtime.events.errors import ErrorClassification
+from agent_runtime.events.errors import ErrorClassification, FailureKind, UserAction
 
 MAX_DETAIL_CHARS = 2000
 MAX_SERVED_WAIT_SECONDS = 300
@@ -46,9 +46,9 @@ _BUDGET_WORDS = re.compile(
 class LLMError(Exception):
     """Asking the model failed."""
 
-    kind: ClassVar[str] = "llm"
+    kind: ClassVar[FailureKind] = "unknown"
     is_retryable: ClassVar[bool] = False
-    user_action: ClassVar[str] = "check_settings"
+    user_action: ClassVar[UserAction] = "settings"
 
     def __init__(self, detail: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(detail[: MAX_DETAIL_CHARS + 100])
@@ -64,34 +64,32 @@ class LLMError(Exception):
 
 
 class LLMAuthenticationError(LLMError):
-    kind = "authentication"
+    kind = "auth"
 
 
 class LLMBudgetError(LLMError):
-    kind = "budget"
-    user_action = "check_budget"
+    kind = "quota"
 
 
 class LLMBadRequestError(LLMError):
-    kind = "bad_request"
+    kind: ClassVar[FailureKind] = "config"
 
 
 class LLMContextWindowError(LLMBadRequestError):
-    kind = "context_window"
-    user_action = "condense"
+    kind = "agent_action"
 
 
 class LLMContentPolicyError(LLMError):
-    kind = "content_policy"
-    user_action = "rephrase"
+    kind = "agent_action"
+    user_action = "none"
 
 
 class LLMNotAvailableError(LLMError):
-    kind = "configuration"
+    kind = "config"
 
 
 class _TransientError(LLMError):
-    kind = "transient"
+    kind: ClassVar[FailureKind] = "transient"
     is_retryable = True
     user_action = "retry"
 

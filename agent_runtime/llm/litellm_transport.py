@@ -2,32 +2,69 @@
 
 import asyncio
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from functools import cache
 from typing import Any
 
 import orjson
 from pydantic import SecretStr
 
 from agent_runtime.llm.capabilities import capabilities
-from agent_runtime.llm.chat_completions import parse
+from agent_runtime.llm.chat_completions import Stream, parse
 from agent_runtime.llm.config import LLM, MASK
-from agent_runtime.llm.errors import LLMConnectionError, LLMNotAvailableError, error_for_status
-from agent_runtime.llm.messages import Prompt, Reply
+from agent_runtime.llm.dialect import OnPiece
+from agent_runtime.llm.errors import LLMConnectionError, LLMError, LLMNotAvailableError, error_for_status
+from agent_runtime.llm.messages import PieceKind, Prompt, Reply
 from agent_runtime.llm.outgoing import outgoing
 
-# Threads of their own: a slow vendor must not use up those that everybody shares.
-_THREADS = ThreadPoolExecutor(max_workers=64, thread_name_prefix="litellm")
+_starting = threading.Lock()
 
 
-async def request(llm: LLM, prompt: Prompt) -> Reply:
-    """One attempt, not streamed. Raises only LLMError."""
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, _request, llm, prompt)
+async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
+    """One attempt; cancelling it hangs up. Pieces are told as they come when `llm.stream`.
+
+    Raises only LLMError.
+    """
+    home = asyncio.get_running_loop()
+
+    def tell(kind: PieceKind, content: str) -> None:
+        home.call_soon_threadsafe(deliver, kind, content)
+
+    def deliver(kind: PieceKind, content: str) -> None:
+        # What was still on its way when the call was cancelled is not wanted any more.
+        if not asked.cancelled():
+            on_piece(kind, content)
+
+    asked = asyncio.run_coroutine_threadsafe(_request(llm, prompt, tell), _loop_of_vendors())
+    return await asyncio.wrap_future(asked)
 
 
-def _request(llm: LLM, prompt: Prompt) -> Reply:
+def _loop_of_vendors() -> asyncio.AbstractEventLoop:
+    with _starting:
+        return _started_loop()
+
+
+@cache
+def _started_loop() -> asyncio.AbstractEventLoop:
+    """An event loop in a thread of its own: what a vendor's library does in between holds up nobody else."""
+    loop = asyncio.new_event_loop()
+    # A program that ends in the middle of a call must not wait for it.
+    threading.Thread(target=loop.run_forever, name="litellm", daemon=True).start()
+    return loop
+
+
+async def _request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
     litellm = _import_litellm()
     try:
-        completion = litellm.completion(**_arguments(llm, prompt))
+        completion = await litellm.acompletion(**_arguments(llm, prompt))
+        if not llm.stream:
+            return parse(completion.model_dump())
+        reply = Stream(on_piece)
+        async for chunk in completion:
+            reply.add(chunk.model_dump())
+        return reply.build()
+    except LLMError:
+        raise
     except Exception as error:
         # litellm's errors share no base class, only the HTTP status they stand for.
         status = getattr(error, "status_code", None)
@@ -35,7 +72,6 @@ def _request(llm: LLM, prompt: Prompt) -> Reply:
         if isinstance(status, int):
             raise error_for_status(status, detail, retry_after_seconds=_retry_after(error)) from error
         raise LLMConnectionError(detail) from error
-    return parse(completion.model_dump())
 
 
 def _import_litellm() -> Any:
@@ -50,6 +86,8 @@ def _import_litellm() -> Any:
         ) from error
     # It would print advice to standard output with every failure.
     litellm.suppress_debug_info = True
+    # The other transport lets go of connections without closing them.
+    litellm.disable_aiohttp_transport = True
     # After a change of models the history has replies without the new one's signed thinking: not an error.
     litellm.modify_params = True
     return litellm
@@ -74,13 +112,15 @@ def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
         "reasoning_effort": llm.reasoning_effort,
         "stop": llm.stop,
         "tools": list(prompt.tools) or None,
+        "stream_options": {"include_usage": True} if llm.stream else None,
         "extra_headers": llm.extra_headers,
         "extra_body": llm.litellm_extra_body or None,
     }
     return {
         "model": llm.model,
         "messages": [orjson.loads(message) for message in outgoing(prompt.messages, capabilities(llm))],
-        "timeout": llm.timeout,
+        "timeout": llm.stream_idle_timeout if llm.stream else llm.timeout,
+        "stream": llm.stream,
         "num_retries": 0,
         "drop_params": True,
         **{name: value for name, value in optional.items() if value is not None},

@@ -9,6 +9,8 @@ from agent_runtime.llm.capabilities import Capabilities
 from agent_runtime.llm.messages import IMAGE_MARK
 
 ChatMessage = dict[str, Any]
+Unwanted = tuple[bytes, Callable[[ChatMessage], ChatMessage]]
+"""What stands in the JSON of a message that may need a change, and the change."""
 
 UNSEEN_IMAGE = "[An image was left out here: this model cannot see images.]"
 
@@ -21,7 +23,10 @@ _REASONING_MARK = b'"reasoning_content"'
 
 def outgoing(messages: Sequence[bytes], can: Capabilities) -> list[bytes]:
     """The messages of a chat completion. Those that need no change are not decoded: a history is long."""
-    fitted = [_fit(message, can) for message in messages]
+    everything = b"".join(messages)
+    # Nearly always none: then no message is looked at by itself.
+    found = [(mark, change) for mark, change in _unwanted(can) if mark in everything]
+    fitted = [_fit(message, found) for message in messages] if found else list(messages)
     return _with_cache_marks(fitted) if can.marks_cache else fitted
 
 
@@ -37,8 +42,8 @@ def _seen(part: dict[str, Any]) -> dict[str, Any]:
     return {"type": "text", "text": UNSEEN_IMAGE} if part.get("type") == "image_url" else part
 
 
-def _fit(message: bytes, can: Capabilities) -> bytes:
-    changes = [change for mark, change in _unwanted(can) if mark in message]
+def _fit(message: bytes, unwanted: Sequence[Unwanted]) -> bytes:
+    changes = [change for mark, change in unwanted if mark in message]
     if not changes:
         return message
     decoded = orjson.loads(message)
@@ -47,8 +52,8 @@ def _fit(message: bytes, can: Capabilities) -> bytes:
     return orjson.dumps(decoded)
 
 
-def _unwanted(can: Capabilities) -> list[tuple[bytes, Callable[[ChatMessage], ChatMessage]]]:
-    found: list[tuple[bytes, Callable[[ChatMessage], ChatMessage]]] = [(_RESPONSES_MARK, _without_items)]
+def _unwanted(can: Capabilities) -> list[Unwanted]:
+    found: list[Unwanted] = [(_RESPONSES_MARK, _without_items)]
     if not can.sees_images:
         found.append((IMAGE_MARK, without_images))
     if not can.keeps_thinking:

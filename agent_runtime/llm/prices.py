@@ -63,6 +63,11 @@ def _listed(llm: LLM) -> Facts:
     return Facts()
 
 
+def are_at_hand() -> bool:
+    """Whether the list has been read, so that `facts` takes no time."""
+    return _list.cache_info().currsize > 0
+
+
 @cache
 def _list() -> Mapping[str, Facts]:
     # The package is found but not imported: that would take seconds.

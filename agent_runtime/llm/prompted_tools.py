@@ -5,7 +5,7 @@ back as a user message. Reading is lenient: closing tags may be missing, values 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +16,12 @@ from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply, RequestedCall
+from agent_runtime.llm.other_markups import OPENINGS, in_our_form
 
 ChatMessage = dict[str, Any]
 
-_OPENING = "<function"
+_OPENINGS = ("<function", *OPENINGS)
+_OPENING = re.compile("|".join(_OPENINGS))
 _FUNCTION = re.compile(r"<function\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.:-]+)[\"']?[^\S\n]*/?>?")
 _PARAMETER = re.compile(r"<parameter\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.-]+)[\"']?[^\S\n]*>?")
 _BROKEN = "(the reply was cut off)"
@@ -61,16 +63,24 @@ def written_out(prompt: Prompt) -> Prompt:
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     """The reply with the calls in its text. What stands behind the first one is not the model's to write."""
-    found = list(_FUNCTION.finditer(reply.text))
+    types = {tool["function"]["name"]: _types(tool) for tool in tools}
+    said = _in_our_form(reply.text, types)
+    found = list(_FUNCTION.finditer(said))
     if not found:
         return reply
-    types = {tool["function"]["name"]: _types(tool) for tool in tools}
     calls = [
         _call(match["name"], body, types, was_cut=reply.was_cut and match is found[-1])
-        for match, body in _behind_each(found, reply.text)
+        for match, body in _behind_each(found, said)
     ]
-    text = reply.text[: found[0].start()].rstrip()
+    text = said[: found[0].start()].rstrip()
     return replace(reply, text=text, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
+
+
+def _in_our_form(text: str, names: Container[str]) -> str:
+    """What stands within a call of our own form is a value, whatever it looks like."""
+    own = _FUNCTION.search(text)
+    before = text[: own.start()] if own else text
+    return in_our_form(text, names) if any(opening in before for opening in OPENINGS) else text
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:
@@ -84,8 +94,10 @@ def until_call(on_piece: OnPiece) -> OnPiece:
             return
         if is_over:
             return
-        before, opening, _ = (held + content).partition(_OPENING)
-        is_over = bool(opening)
+        text = held + content
+        opening = _OPENING.search(text)
+        before = text[: opening.start()] if opening else text
+        is_over = opening is not None
         held = "" if is_over else _beginning_of_opening(before)
         if ready := before.removesuffix(held) if held else before:
             on_piece(kind, ready)
@@ -95,8 +107,9 @@ def until_call(on_piece: OnPiece) -> OnPiece:
 
 def _beginning_of_opening(text: str) -> str:
     """The end of the text that may be the beginning of a call."""
-    lengths = range(min(len(_OPENING), len(text)), 0, -1)
-    return next((text[-length:] for length in lengths if _OPENING.startswith(text[-length:])), "")
+    lengths = range(min(max(map(len, _OPENINGS)), len(text)), 0, -1)
+    ends = (text[-length:] for length in lengths)
+    return next((end for end in ends if any(one.startswith(end) for one in _OPENINGS)), "")
 
 
 # Writing

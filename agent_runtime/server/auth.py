@@ -9,9 +9,11 @@ import orjson
 from fastapi import Header, Request, WebSocket, WebSocketDisconnect
 
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.services import not_ready
 from agent_runtime.wire import API_KEY_HEADER
 
 CLOSE_NOT_AUTHENTICATED = 4001
+CLOSE_RESTARTING = 1012
 FIRST_FRAME_TIMEOUT_SECONDS = 10
 
 
@@ -26,7 +28,10 @@ def is_accepted(given: str | None, keys: Sequence[str]) -> bool:
 async def require_key(
     request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """A dependency: 401 without an accepted key."""
+    """A dependency: 401 without an accepted key, 503 while the server does not know whose keys count."""
+    services = request.app.state.services
+    if services.state != "ready":
+        raise not_ready(services.state)
     if not is_accepted(key, request.app.state.config.session_keys):
         raise ServerProblem(
             401,
@@ -36,11 +41,25 @@ async def require_key(
         )
 
 
-async def accept_socket(socket: WebSocket, keys: Sequence[str]) -> bool:
+async def require_bearer(
+    request: Request,
+    authorization: Annotated[str | None, Header()] = None,
+    key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
+) -> None:
+    """As `require_key`, for clients of OpenAI's protocols: these send their key as a bearer token."""
+    scheme, _, token = (authorization or "").partition(" ")
+    await require_key(request, token.strip() if scheme.lower() == "bearer" else key)
+
+
+async def accept_socket(socket: WebSocket) -> bool:
     """Accepts a socket and learns its key from the query, a header or the first frame.
 
-    False when it was closed: the key is wrong or does not come.
+    False when it was closed: the key is wrong or does not come, or the server is not ready.
     """
+    if socket.app.state.services.state != "ready":
+        await socket.close(CLOSE_RESTARTING, "not_initialized")
+        return False
+    keys = socket.app.state.config.session_keys
     await socket.accept()
     given = socket.query_params.get("session_api_key") or socket.headers.get(API_KEY_HEADER)
     if given is None and keys:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from agent_runtime.secrets.masking import StreamMask, everything, mask_everywhere
 from agent_runtime.server.bash_events import BashEventStore
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.tools.truncate import join_cut
@@ -34,8 +35,8 @@ KILLED = -1
 class BashService:
     """Owns the running commands: `async with BashService(default_dir)` ends them all on leaving."""
 
-    def __init__(self, default_dir: Path) -> None:
-        self.events = BashEventStore()
+    def __init__(self, default_dir: Path, *, retention_seconds: float | None = None) -> None:
+        self.events = BashEventStore(retention_seconds)
         self._default_dir = default_dir
         self._running: dict[str, asyncio.Task[BashOutput]] = {}
 
@@ -84,7 +85,7 @@ class BashService:
             )
         _check(request.command)
         command = BashCommand(**request.model_dump())
-        self.events.add(command)
+        self.events.add(command.model_copy(update={"command": mask_everywhere(command.command)}))
         task = asyncio.create_task(_Run(command, directory, self.events.add).complete())
         self._running[command.id] = task
         task.add_done_callback(lambda done: self._forget(command.id, done))
@@ -157,7 +158,9 @@ class _Run:
     def _final(self, exit_code: int) -> BashOutput:
         self._stdout.close()
         self._stderr.close()
-        return self._emit(*self._emit_full(self._stdout.take(), self._stderr.take()), exit_code)
+        return self._emit(
+            *self._emit_full(self._stdout.take(is_last=True), self._stderr.take(is_last=True)), exit_code
+        )
 
     def _emit_full(self, stdout: str, stderr: str) -> tuple[str, str]:
         """Publishes what does not fit into one event; the rest."""
@@ -195,16 +198,19 @@ class _Pipe:
         self._due: asyncio.TimerHandle | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pending = ""
+        self._mask = StreamMask(everything)
         self._taken: list[str] = []
         self._total = 0
         self._tail = ""
 
-    def take(self) -> str:
-        """The text since the last call."""
+    def take(self, *, is_last: bool = False) -> str:
+        """The text since the last call, secrets hidden. What may be the beginning of one waits."""
         if self._due:
             self._due.cancel()
             self._due = None
-        text, self._pending = self._pending, ""
+        text, self._pending = self._mask.feed(self._pending), ""
+        if is_last:
+            text += self._mask.flush()
         self._taken.append(text)
         return text
 

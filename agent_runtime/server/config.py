@@ -1,36 +1,100 @@
-"""What the agent server is told by its environment, read once at start."""
+"""What the agent server is told by its file and its environment, read once at start."""
 
 import ctypes
+import json
 import logging
 import os
 import sys
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from agent_runtime.server.variables import TAKEN_OUT, read_variables
 
 logger = logging.getLogger(__name__)
 
-_KEY_PREFIX = "OH_SESSION_API_KEYS_"
-_OLD_KEY = "SESSION_API_KEY"
+FILE_VARIABLE = "OPENHANDS_AGENT_SERVER_CONFIG_PATH"
+DEFAULT_FILE = "workspace/openhands_agent_server_config.json"
 _PR_SET_DUMPABLE = 4
 
 
 class ConfigError(Exception):
-    """A variable has a value that cannot be used. The text names it."""
+    """A setting has a value that cannot be used. The text names it."""
 
 
-@dataclass(frozen=True)
-class Config:
-    """session_keys: any of them opens the door; none means that it stands open.
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be an http(s) URL")
+    return value.rstrip("/")
 
-    report_url: where conversations are reported to; None for nowhere.
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
+
+
+class Webhook(BaseModel):
+    """A receiver of reports. How they are batched and repeated is not to be set."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    base_url: HttpUrl
+
+
+class Config(BaseModel):
+    """session_keys: any of them opens the door; none means that it stands open to programs of this machine.
+
+    max_concurrent_runs: further ones wait for their turn; None: as many as there are.
+    conversation_idle_ttl_seconds: after so long without use a conversation leaves memory; None: never.
+    deferred_init: nothing works until POST /api/init says for whom, with `init_key`.
+    secret_key: encrypts what is kept of secrets; without one they are kept in memory only.
     """
 
-    conversations_path: Path
-    workspace_path: Path
-    session_keys: tuple[str, ...] = ()
-    report_url: str | None = None
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    conversations_path: AbsolutePath = Field(Path("workspace/conversations"), validate_default=True)
+    workspace_path: AbsolutePath = Field(Path("workspace/project"), validate_default=True)
+    conversation_worktree_root: AbsolutePath = Path("/tmp/conversation-worktrees")  # noqa: S108 (as in the protocol)
+    persistence_dir: AbsolutePath = Field(Path("~/.slipway/agent-server"), validate_default=True)
+    session_keys: tuple[str, ...] = Field((), alias="session_api_keys", repr=False)
+    webhooks: tuple[Webhook, ...] = ()
+    secret_key: SecretStr | None = None
+    previous_secret_keys: tuple[SecretStr, ...] = ()
+    init_api_key: SecretStr | None = None
+    deferred_init: bool = False
+    max_concurrent_runs: int | None = Field(10, ge=1)
+    conversation_idle_ttl_seconds: float | None = Field(1200, gt=0)
+    bash_events_retention_seconds: float | None = Field(None, gt=0)
+    allow_cors_origins: tuple[str, ...] = ()
+    allow_cors_origin_regex: str | None = None
+    web_url: HttpUrl | None = None
+    enable_vscode: bool = True
+    vscode_port: int = Field(8001, ge=1, le=65_535)
+    vscode_base_path: str | None = None
+    desktop_port: int = Field(8002, ge=1, le=65_535)
+
+    @field_validator("session_keys")
+    @classmethod
+    def _without_empty_keys(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for key in keys if key))
+
+    @field_validator("persistence_dir", mode="before")
+    @classmethod
+    def _at_home(cls, value: Any) -> Any:
+        return Path(value).expanduser() if isinstance(value, str | Path) else value
+
+    @property
+    def report_url(self) -> str | None:
+        """Where conversations are reported to; None for nowhere."""
+        return self.webhooks[0].base_url if self.webhooks else None
+
+    @property
+    def init_key(self) -> str | None:
+        key = self.init_api_key or self.secret_key
+        return key.get_secret_value() if key else None
 
     def credential_for(self, url: str) -> str | None:
         """The session key for what lies on the app server's origin; nothing for any other place."""
@@ -40,16 +104,33 @@ class Config:
 
 
 def read_config(environment: MutableMapping[str, str]) -> Config:
-    """The configuration in these variables. Keys are taken out: what runs here later must not inherit one.
+    """The configuration of these variables, and of the file they name. Variables win.
 
-    ConfigError when a value cannot be used.
+    Keys are taken out: what runs here later must not inherit one. ConfigError when a value cannot be used.
     """
-    return Config(
-        session_keys=_take_keys(environment),
-        conversations_path=_path(environment, "OH_CONVERSATIONS_PATH", "workspace/conversations"),
-        workspace_path=_path(environment, "OH_WORKSPACE_PATH", "workspace/project"),
-        report_url=_url(environment, "OH_WEBHOOKS_0_BASE_URL"),
-    )
+    path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
+    given = {**_read_file(path, is_named=FILE_VARIABLE in environment), **read_variables(environment, _NAMES)}
+    for name in [name for name in environment if name.startswith(TAKEN_OUT)]:
+        del environment[name]
+    config = validated(given)
+    if config.deferred_init and config.init_key is None:
+        raise ConfigError("OH_DEFERRED_INIT needs a key for POST /api/init: set OH_INIT_API_KEY.")
+    return config
+
+
+def validated(given: dict[str, Any]) -> Config:
+    """ConfigError names the variable of the first wrong value, and never the value of a key."""
+    try:
+        return Config.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        name = "_".join(["OH", *(str(part).upper() for part in first["loc"])])
+        raise ConfigError(f"{name}: {first['msg']}.") from error
+
+
+def from_environment() -> Config:
+    """The configuration of this process."""
+    return read_config(os.environ)
 
 
 def hide_from_own_user() -> None:
@@ -63,32 +144,23 @@ def hide_from_own_user() -> None:
         logger.warning("the environment stays readable", extra={"errno": ctypes.get_errno()})
 
 
-def from_environment() -> Config:
-    """The configuration of this process."""
-    return read_config(os.environ)
+_NAMES = {field.alias or name: field.annotation for name, field in Config.model_fields.items()}
 
 
-def _take_keys(environment: MutableMapping[str, str]) -> tuple[str, ...]:
-    numbered = sorted(
-        (name for name in environment if name.startswith(_KEY_PREFIX)),
-        key=lambda name: (len(name), name),
-    )
-    taken = [environment.pop(name) for name in (*numbered, _OLD_KEY) if name in environment]
-    return tuple(dict.fromkeys(key for key in taken if key))
-
-
-def _path(environment: MutableMapping[str, str], name: str, default: str) -> Path:
-    return Path(environment.get(name) or default).absolute()
-
-
-def _url(environment: MutableMapping[str, str], name: str) -> str | None:
-    value = environment.get(name, "").rstrip("/")
-    if not value:
-        return None
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError(f"{name} must be an http(s) URL, not {value!r}.")
-    return value
+def _read_file(path: Path, *, is_named: bool) -> dict[str, Any]:
+    if not path.exists():
+        if is_named:
+            raise ConfigError(f"{FILE_VARIABLE}: there is no file {path}.")
+        return {}
+    try:
+        body = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read as JSON: {error}.") from error
+    if not isinstance(body, dict):
+        raise ConfigError(f"{path} must hold a JSON object.")
+    for name in sorted(set(body) - set(_NAMES)):
+        logger.warning("%s in %s is not a setting of this server", name, path)
+    return body
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

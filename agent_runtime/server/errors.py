@@ -1,36 +1,113 @@
 """Failures of the agent server that a client is told about, rendered as RFC 9457 problems."""
 
+import errno
 import logging
+import sqlite3
 import uuid
 from collections.abc import Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 from starlette.exceptions import HTTPException
+
+from agent_runtime.conversation.errors import ConversationError, EditedSinceError
+from agent_runtime.plugins.plugin import PluginError
+from agent_runtime.secrets.sources import InvalidSecretError
 
 logger = logging.getLogger(__name__)
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
+_REFUSED = {
+    "checkpoint_not_found": 404,
+    "event_not_found": 404,
+    "hook_config_invalid": 422,
+    "llm_failed": 502,
+    "no_resumable_goal": 400,
+    "rewind_incomplete": 500,
+}
+_UNPLUGGED = {
+    "plugin_not_found": 404,
+    "plugin_fetch_timeout": 504,
+    "consent_required": 409,
+    "offer_changed": 409,
+}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _CODES = {401: "not_authenticated", 404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
 
 
 class ServerProblem(Exception):
-    """A refusal with a stable `code`, a `detail` for people and, where one is known, the `fix`."""
+    """A refusal with a stable `code`, a `detail` for people and, where one is known, the `fix`.
 
-    def __init__(self, status: int, code: str, detail: str, fix: str | None = None) -> None:
+    members: further ones of the problem document.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        fix: str | None = None,
+        *,
+        members: Mapping[str, JsonValue] | None = None,
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.code = code
         self.detail = detail
         self.fix = fix
+        self.members = dict(members or {})
+
+
+def invalid(error: ValidationError, *where: str) -> ServerProblem:
+    """What is wrong with a part of a request that its model alone does not check, without its values."""
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    place = ".".join(map(str, (*where, *first["loc"])))
+    return ServerProblem(422, "validation_failed", f"{place}: {first['msg']}")
+
+
+def disk_full() -> ServerProblem:
+    return ServerProblem(
+        507,
+        "disk_full",
+        "The disk is full: nothing of this was saved.",
+        "Free space, then send it again. What was saved before is whole.",
+    )
+
+
+def is_disk_full(error: Exception) -> bool:
+    if isinstance(error, sqlite3.OperationalError):
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def problem_of(error: Exception) -> ServerProblem | None:
+    """What a client is told of a failure; None for one that should not have happened."""
+    if isinstance(error, ServerProblem):
+        return error
+    if isinstance(error, ConversationError):
+        status = _REFUSED.get(error.code, 409)
+        return ServerProblem(status, error.code, str(error), error.fix, members=_members_of(error))
+    if isinstance(error, InvalidSecretError):
+        return ServerProblem(422, "invalid_secret", str(error))
+    if isinstance(error, PluginError):
+        return ServerProblem(_UNPLUGGED.get(error.code, 422), error.code, str(error))
+    return disk_full() if is_disk_full(error) else None
+
+
+def _members_of(error: ConversationError) -> dict[str, JsonValue]:
+    if isinstance(error, EditedSinceError) and error.diff is not None:
+        return {"diff": error.diff.model_dump(mode="json")}
+    return {}
 
 
 def install_error_handlers(app: FastAPI) -> None:
     """Every failure of `app` becomes a problem document with a `detail`; nothing else renders errors."""
-    app.add_exception_handler(ServerProblem, _on_problem)
+    refusals = (ServerProblem, ConversationError, InvalidSecretError, PluginError)
+    for kind in (*refusals, sqlite3.OperationalError, OSError):
+        app.add_exception_handler(kind, _on_failure)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(Exception, _on_unexpected)
@@ -55,7 +132,7 @@ def problem_response(
     if problem.fix:
         body["fix"] = problem.fix
     return JSONResponse(
-        {**body, **(members or {})},
+        {**body, **problem.members, **(members or {})},
         status_code=problem.status,
         headers=dict(headers or {}),
         media_type=PROBLEM_MEDIA_TYPE,
@@ -67,10 +144,13 @@ def request_id(request: Request) -> str:
     return str(request.scope.setdefault("slipway.request_id", uuid.uuid4().hex))
 
 
-async def _on_problem(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, ServerProblem)
-    logger.info("request refused", extra={"code": error.code, "request_id": request_id(request)})
-    return problem_response(request, error)
+async def _on_failure(request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    if problem is None:
+        raise error
+    level = logging.ERROR if problem.status >= 500 else logging.INFO
+    logger.log(level, "request refused: %s", problem.code, extra={"request_id": request_id(request)})
+    return problem_response(request, problem)
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:

@@ -3,56 +3,112 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
-from agent_runtime.llm.complete import LLMClient
-from agent_runtime.server.auth import require_key
-from agent_runtime.server.bash_service import BashService
-from agent_runtime.server.config import Config
+from agent_runtime.server.auth import require_bearer, require_key
+from agent_runtime.server.config import Config, from_environment
+from agent_runtime.server.description import DescribedApp
 from agent_runtime.server.errors import install_error_handlers
-from agent_runtime.server.registry import Registry
-from agent_runtime.server.report import Reporter
+from agent_runtime.server.origins import Cors, OpenServerGuard
 from agent_runtime.server.routers import (
+    answers,
     bash,
+    bash_socket,
+    browse,
+    browser,
+    chat_completions,
+    checkpoints,
+    confirmation,
     conversations,
     events,
     file,
     git,
+    goal,
+    hooks,
     info,
+    init,
+    mcp,
+    offers,
+    plugins,
+    profiles,
+    responses,
+    screens,
+    secrets,
+    settings,
     skills,
     sockets,
     steering,
+    sub_agents,
+    switch_profile,
+    tools,
+    trajectories,
+    workspace,
+)
+from agent_runtime.server.services import Services
+
+_KEYED = (
+    conversations,
+    answers,
+    confirmation,
+    steering,
+    checkpoints,
+    secrets,
+    goal,
+    skills,
+    hooks,
+    events,
+    bash,
+    file,
+    browse,
+    browser,
+    git,
+    mcp,
+    tools,
+    screens,
+    offers,
+    plugins,
+    settings,
+    profiles,
+    switch_profile,
+    trajectories,
+    sub_agents,
 )
 
 
 def create_app(config: Config) -> FastAPI:
     """The agent server. Everything below /api needs a session key, if there is one."""
-    app = FastAPI(title="Slipway agent server", lifespan=_lifespan)
-    app.state.config = config
+    root_path = urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
+    app = DescribedApp(title="Slipway agent server", lifespan=_lifespan, root_path=root_path)
+    app.state.init_key = config.init_key
+    app.state.services = Services(app, config)
     install_error_handlers(app)
+    app.add_middleware(OpenServerGuard, state=app.state)
+    app.add_middleware(Cors, state=app.state)
     app.include_router(info.router)
+    app.include_router(init.router)
     app.include_router(sockets.router)
-    app.state.file_roots = [config.workspace_path, config.conversations_path]
-    for module in (conversations, steering, skills, events, bash, file, git):
+    app.include_router(bash_socket.router)
+    app.include_router(workspace.router)
+    for module in (chat_completions, responses):
+        app.include_router(module.router, dependencies=[Depends(require_bearer)])
+    for module in _KEYED:
         app.include_router(module.router, dependencies=[Depends(require_key)])
     return app
 
 
+def app_of_environment() -> FastAPI:
+    return create_app(from_environment())
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    config: Config = app.state.config
     app.state.started_at = time.monotonic()
-    config.workspace_path.mkdir(parents=True, exist_ok=True)
-    client = LLMClient(credential_for=config.credential_for)
-    reporter = Reporter(config)
-    registry = Registry(config, client, reporter)
-    app.state.registry = registry
-    registry.resume()
+    services: Services = app.state.services
+    if not app.state.config.deferred_init:
+        await services.start(app.state.config)
     try:
-        async with BashService(config.workspace_path) as app.state.bash_service:
-            yield
+        yield
     finally:
-        await reporter.close()
-        await registry.close()
-        await client.close()
+        await services.close()

@@ -1,25 +1,44 @@
 """The live conversations of this server: opened when first needed, one object each."""
 
-import contextlib
+import asyncio
+import gc
 import logging
+import shutil
 import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from uuid import UUID, uuid4
 
 from pydantic import ValidationError
 
+from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.fork import fork
-from agent_runtime.conversation.log import LOG_NAME, LogInUseError, LogMissingError
+from agent_runtime.conversation.frames import Frame
+from agent_runtime.conversation.log import LOG_NAME, LogInUseError, LogMissingError, LogReader, reading
+from agent_runtime.conversation.slots import RunSlots
+from agent_runtime.conversation.summary import Entry
+from agent_runtime.conversation.trajectory.receive import Wishes, receive
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
+from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.security.kinds import UnsupportedKindError
+from agent_runtime.server.catalog import Catalog
 from agent_runtime.server.config import Config
-from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.errors import ServerProblem, invalid, is_disk_full
+from agent_runtime.server.idle import IdleWatch
 from agent_runtime.server.report import Reporter
+from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import ForkRequest, StartConversationRequest
 
 logger = logging.getLogger(__name__)
+
+DelegationOf = Callable[[UUID], Delegation]
+"""How the conversation of that id has others work for it."""
 
 
 class Registry:
@@ -30,12 +49,27 @@ class Registry:
         self._client = client
         self._reporter = reporter
         self._live: dict[UUID, Conversation] = {}
+        # Being deleted: nobody may open one again while its files are still there.
+        self._leaving: set[UUID] = set()
+        self.catalog = Catalog(self._path, self._live, self._leaving)
+        # Keys are not on disk: those of a conversation that leaves memory stay here.
+        self._agents: dict[UUID, Agent] = {}
+        self._secrets: dict[UUID, Secrets] = {}
+        self._credential_for = config.credential_for
+        self._idle = IdleWatch(config.conversation_idle_ttl_seconds, self._put_away)
+        self.delegation_of: DelegationOf = lambda _: ALONE
+        self.slots = RunSlots(config.max_concurrent_runs)
+        self.last_activity = time.monotonic()
 
-    def resume(self) -> None:
+    def start(self) -> None:
+        self._resume_all()
+        self._idle.start()
+
+    def _resume_all(self) -> None:
         """Brings back what the last process left: conversations cut off in a run, or not fully reported."""
-        for conversation_id in self.ids():
+        for conversation_id, entry in self.catalog.scan().items():
             try:
-                if self._is_left_over(conversation_id):
+                if self._is_left_over(entry):
                     self._resume(self.get(conversation_id))
             except Exception:
                 # One damaged log must not keep the others, and the server, from coming up.
@@ -43,39 +77,45 @@ class Registry:
                     "a conversation cannot be resumed", extra={"conversation_id": str(conversation_id)}
                 )
 
-    def ids(self) -> list[UUID]:
-        """All conversations on disk, newest first."""
-        if not self._path.exists():
-            return []
-        logs = [path / LOG_NAME for path in self._path.iterdir() if _as_id(path.name) is not None]
-        found = [(log.stat().st_ctime, log.parent.name) for log in logs if log.exists()]
-        return [UUID(name) for _, name in sorted(found, reverse=True)]
+    def create(
+        self, request: StartConversationRequest, secrets: Secrets | None = None
+    ) -> tuple[Conversation, bool]:
+        """The conversation, and whether it is new: one whose id exists is given back as it is.
 
-    def all(self) -> list[Conversation]:
-        """All that can be opened, newest first."""
-        found: list[Conversation] = []
-        for conversation_id in self.ids():
-            # What cannot be opened is logged there, and must not hide the rest.
-            with contextlib.suppress(ServerProblem):
-                found.append(self.get(conversation_id))
-        return found
-
-    def create(self, request: StartConversationRequest) -> tuple[Conversation, bool]:
-        """The conversation, and whether it is new: one whose id exists is given back as it is."""
+        secrets: those that a new one shares with others.
+        """
         conversation_id = request.conversation_id or uuid4()
+        if conversation_id in self._leaving:
+            raise _being_deleted(conversation_id)
         existing = self._find(conversation_id)
         if existing is not None:
+            try:
+                existing.take_keys(request.agent)
+            except ValidationError as error:
+                raise invalid(error, "agent") from error
+            existing.secrets.update(request.secrets)
+            existing.keep_secrets()
             return existing, False
         directory = self._directory(conversation_id)
         try:
             conversation = Conversation.create(
-                directory, request, self._client, conversation_id=conversation_id
+                directory,
+                request,
+                self._client,
+                conversation_id=conversation_id,
+                slots=self.slots,
+                secrets=secrets or Secrets(self._credential_for),
+                delegation=self.delegation_of(conversation_id),
             )
         except ValidationError as error:
-            raise _invalid_agent(error) from error
+            raise invalid(error, "agent") from error
         except ToolNotFoundError as error:
             raise ServerProblem(422, "tool_not_found", str(error)) from error
+        except UnsupportedKindError as error:
+            raise ServerProblem(422, "unsupported_safeguard", str(error)) from error
         except OSError as error:
+            if is_disk_full(error):
+                raise
             raise ServerProblem(
                 422, "workspace_unusable", f"The working directory cannot be made: {error.strerror}."
             ) from error
@@ -92,7 +132,8 @@ class Registry:
         wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
         assert wanted.id is not None
         try:
-            copy = await fork(source, self._directory(wanted.id), wanted)
+            delegation = self.delegation_of(wanted.id)
+            copy = await fork(source, self._directory(wanted.id), wanted, delegation)
         except FileExistsError as error:
             raise ServerProblem(
                 409, "conversation_exists", f"There is a conversation {wanted.id} already."
@@ -100,85 +141,198 @@ class Registry:
         self._add(copy)
         return copy
 
+    async def receive(self, file: IO[bytes], wishes: Wishes) -> Conversation:
+        """A new conversation from an exported one. 409 when its id is taken; NotATrajectoryError."""
+        directory = self._directory(wishes.conversation_id)
+        # Of no conversation's name, so that half a log is never seen.
+        draft = self._path / f".receiving-{uuid4().hex}"
+        await asyncio.to_thread(receive, file, draft, wishes)
+        try:
+            draft.rename(directory)
+        except OSError as error:  # a directory that is not empty stays
+            shutil.rmtree(draft)
+            raise ServerProblem(
+                409, "conversation_exists", f"There is a conversation {wishes.conversation_id} already."
+            ) from error
+        if wishes.agent is not None:
+            self._agents[wishes.conversation_id] = Agent.model_validate(wishes.agent)
+        conversation = self.get(wishes.conversation_id)
+        conversation.settle("by the export of this conversation")
+        return conversation
+
     def get(self, conversation_id: UUID) -> Conversation:
         """The live conversation; 404 when there is none, 409 when another process has it."""
         found = self._find(conversation_id)
         if found is None:
-            raise ServerProblem(404, "conversation_not_found", f"There is no conversation {conversation_id}.")
+            raise _not_found(conversation_id)
         return found
+
+    def awake(self, conversation_id: UUID) -> Conversation | None:
+        """The live conversation if it is in memory; one that is at rest stays so."""
+        return self._live.get(conversation_id)
+
+    def has(self, conversation_id: UUID) -> bool:
+        """Whether there is one, be it in memory or not."""
+        if conversation_id in self._leaving:
+            return False
+        return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
+
+    def check(self, conversation_id: UUID) -> Path:
+        """The directory of a conversation, be it in memory or not; 404 when there is none."""
+        if not self.has(conversation_id):
+            raise _not_found(conversation_id)
+        return self._directory(conversation_id)
+
+    @contextmanager
+    def using(self, conversation_id: UUID) -> Iterator[Conversation]:
+        """As `get`; it stays in memory meanwhile."""
+        with self._idle.in_use(conversation_id):
+            yield self.get(conversation_id)
+
+    @contextmanager
+    def reading(self, conversation_id: UUID) -> Iterator[LogReader]:
+        """The log of a conversation; one that is at rest stays so. 404 when there is none."""
+        if conversation_id in self._leaving:
+            raise _not_found(conversation_id)
+        live = self._live.get(conversation_id)
+        if live is not None:
+            with self._idle.in_use(conversation_id):
+                yield live.log
+            return
+        try:
+            with reading(self._directory(conversation_id)) as log:
+                yield log
+        except LogMissingError as error:
+            raise _not_found(conversation_id) from error
+        except sqlite3.DatabaseError as error:
+            logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
+            raise _damaged() from error
 
     async def delete(self, conversation_id: UUID) -> None:
         conversation = self.get(conversation_id)
-        self._live.pop(conversation_id)
-        await self._reporter.forget(conversation_id)
-        await conversation.delete()
+        self._forget(conversation_id)
+        self._agents.pop(conversation_id, None)
+        self._secrets.pop(conversation_id, None)
+        self._leaving.add(conversation_id)
+        try:
+            await self._reporter.forget(conversation_id)
+            await conversation.delete()
+        finally:
+            self._leaving.remove(conversation_id)
 
     async def close(self) -> None:
         """Stops all runs. Their logs still say `running`, so that the next process goes on with them."""
+        await self._idle.close()
         for conversation in self._live.values():
             await conversation.close()
         self._live.clear()
 
     def _find(self, conversation_id: UUID) -> Conversation | None:
         live = self._live.get(conversation_id)
-        if live is not None:
+        if live is not None or conversation_id in self._leaving:
             return live
         try:
-            conversation = Conversation.open(self._directory(conversation_id), self._client)
+            conversation = Conversation.open(
+                self._directory(conversation_id),
+                self._client,
+                agent=self._agents.get(conversation_id),
+                slots=self.slots,
+                secrets=self._secrets.get(conversation_id) or Secrets(self._credential_for),
+                delegation=self.delegation_of(conversation_id),
+            )
         except LogMissingError:
             return None
         except LogInUseError as error:
             raise ServerProblem(
                 409, "conversation_in_use", "Another agent server works on this conversation."
             ) from error
-        except (sqlite3.DatabaseError, ValidationError) as error:
+        except (sqlite3.DatabaseError, ValidationError, UnsupportedKindError) as error:
             logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
-            raise ServerProblem(
-                500, "conversation_damaged", "The conversation's log on disk cannot be read."
-            ) from error
+            raise _damaged() from error
         self._add(conversation)
         return conversation
 
     def _add(self, conversation: Conversation) -> None:
         self._live[conversation.id] = conversation
-        self._reporter.follow(conversation)
+        self._idle.touch(conversation.id)
+        conversation.subscribe(self._note)
+        self._follow(conversation)
+
+    def _follow(self, conversation: Conversation) -> None:
+        # The receiver of reports does not know them.
+        if conversation.spec.parent_conversation_id is None:
+            self._reporter.follow(conversation)
+
+    def _forget(self, conversation_id: UUID) -> None:
+        del self._live[conversation_id]
+        self._idle.forget(conversation_id)
+
+    def _note(self, _: Frame) -> None:
+        self.last_activity = time.monotonic()
+
+    async def _put_away(self, conversation_id: UUID) -> bool:
+        """Closes one that nothing and nobody needs now. False if it has to stay."""
+        conversation = self._live[conversation_id]
+        if self._is_needed(conversation):
+            return False
+        await self._reporter.forget(conversation_id)
+        await conversation.rest()
+        if self._live.get(conversation_id) is not conversation:
+            return True  # it was deleted meanwhile
+        if self._is_needed(conversation):  # somebody called for it meanwhile
+            self._follow(conversation)
+            return False
+        self._agents[conversation_id] = conversation.agent
+        self._secrets[conversation_id] = conversation.secrets
+        self._forget(conversation_id)
+        conversation.release()
+        del conversation
+        # Its parts know one another, and few large texts never make the collector look by itself.
+        gc.collect()
+        return True
+
+    def _is_needed(self, conversation: Conversation) -> bool:
+        is_reported = self._reporter.is_on and conversation.spec.parent_conversation_id is None
+        is_unreported = is_reported and conversation.log.acknowledged_seq < conversation.log.last_seq
+        return conversation.is_busy or is_unreported or self._idle.is_used(conversation.id)
 
     def _resume(self, conversation: Conversation) -> None:
-        if conversation.state.status is ExecutionStatus.RUNNING:
+        if conversation.state.status is not ExecutionStatus.RUNNING:
+            return
+        if self._is_task(conversation):
+            # Its parent is told that it was interrupted, and decides whether it goes on.
+            conversation.settle("by a restart")
+        else:
             conversation.start()
+
+    def _is_task(self, conversation: Conversation) -> bool:
+        parent_id = conversation.spec.parent_conversation_id
+        if parent_id is None or not self.has(parent_id):
+            return False
+        tasks = self.get(parent_id).state.tasks.values()
+        return any(task.conversation_id == conversation.id for task in tasks)
 
     def _directory(self, conversation_id: UUID) -> Path:
         return self._path / conversation_id.hex
 
-    def _is_left_over(self, conversation_id: UUID) -> bool:
-        """Looked up without opening it: most conversations are over and stay on disk."""
-        path = self._directory(conversation_id) / LOG_NAME
-        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            (last_seq,) = db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
-            acknowledged = db.execute("SELECT value FROM meta WHERE key = 'acknowledged_seq'").fetchone()
-            status = db.execute(_LAST_STATUS).fetchone()
-        finally:
-            db.close()
-        is_unreported = self._reporter.is_on and int(acknowledged[0] if acknowledged else 0) < last_seq
-        return is_unreported or (status is not None and status[0] == ExecutionStatus.RUNNING)
+    def _is_left_over(self, entry: Entry) -> bool:
+        is_reported = self._reporter.is_on and not entry.is_child
+        is_unreported = is_reported and entry.acknowledged_seq < entry.last_seq
+        return is_unreported or entry.status is ExecutionStatus.RUNNING
 
 
-_LAST_STATUS = """
-SELECT json_extract(CAST(body AS TEXT), '$.value') FROM events
-WHERE kind = 'ConversationStateUpdateEvent' AND json_extract(CAST(body AS TEXT), '$.key') = 'execution_status'
-ORDER BY seq DESC LIMIT 1
-"""
+def _not_found(conversation_id: UUID) -> ServerProblem:
+    return ServerProblem(404, "conversation_not_found", f"There is no conversation {conversation_id}.")
 
 
-def _as_id(name: str) -> UUID | None:
-    try:
-        return UUID(hex=name)
-    except ValueError:
-        return None
+def _being_deleted(conversation_id: UUID) -> ServerProblem:
+    return ServerProblem(
+        409,
+        "conversation_being_deleted",
+        f"The conversation {conversation_id} is being deleted.",
+        "Take another id, or try again in a moment.",
+    )
 
 
-def _invalid_agent(error: ValidationError) -> ServerProblem:
-    first = error.errors(include_input=False, include_url=False)[0]
-    where = ".".join(str(part) for part in ("agent", *first["loc"]))
-    return ServerProblem(422, "validation_failed", f"{where}: {first['msg']}")
+def _damaged() -> ServerProblem:
+    return ServerProblem(500, "conversation_damaged", "The conversation's log on disk cannot be read.")

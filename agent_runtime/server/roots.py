@@ -9,7 +9,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.errors import ServerProblem, disk_full, is_disk_full
 from agent_runtime.workspace.local import PathNotAllowedError, confine
 
 
@@ -34,6 +34,27 @@ def allowed_path(
 AllowedPath = Annotated[Path, Depends(allowed_path)]
 
 
+def writable_path(
+    request: Request, path: AllowedPath, roots: Annotated[list[Path], Depends(get_file_roots)]
+) -> Path:
+    """As `AllowedPath`; 403 among the conversations, too: what takes a log's place is lost with it."""
+    innermost = max(
+        (real for root in roots if path.is_relative_to(real := root.resolve())),
+        key=lambda one: len(one.parts),
+    )
+    if innermost == request.app.state.config.conversations_path.resolve():
+        raise ServerProblem(
+            403,
+            "path_not_writable",
+            "Files of conversations may be read, and are written by the server alone.",
+            "Name a path in the workspace.",
+        )
+    return path
+
+
+WritablePath = Annotated[Path, Depends(writable_path)]
+
+
 @contextmanager
 def os_errors_as_problems() -> Iterator[None]:
     """What the file system refuses is the answer to the client, not a failure of the server."""
@@ -44,6 +65,8 @@ def os_errors_as_problems() -> Iterator[None]:
     except PermissionError as error:
         raise ServerProblem(403, "permission_denied", "The agent server may not do that there.") from error
     except OSError as error:
+        if is_disk_full(error):
+            raise disk_full() from error
         raise ServerProblem(
             400, "file_system_refused", f"The file system refused: {error.strerror}."
         ) from error

@@ -4,16 +4,17 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_runtime.events.content import TextContent
-from agent_runtime.tools.claims import NOTHING, Claim, file_claim
+from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Writes
 from agent_runtime.tools.file_editor.models import EditError
 from agent_runtime.tools.patch import apply
 from agent_runtime.tools.patch.parse import PatchError, UpdateFile, parse_patch
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.tool import CHANGES_FILES, Action, OwnObservation, Tool, ToolContext
 
 _DESCRIPTION = """\
 Add, change, move and delete files by one patch. Either all of it is applied or nothing.
@@ -63,7 +64,7 @@ class Commit(BaseModel):
     changes: dict[str, FileChange] = {}
 
 
-class ApplyPatchObservation(Observation):
+class ApplyPatchObservation(OwnObservation):
     """fuzz: how many lines of context matched only but for blanks at their end or kinds of quotes."""
 
     message: str = ""
@@ -73,15 +74,7 @@ class ApplyPatchObservation(Observation):
 
 class ApplyPatchTool(Tool[ApplyPatchAction]):
     name = "apply_patch"
-    action_type = ApplyPatchAction
-    observation_type = ApplyPatchObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="apply_patch",
-        readOnlyHint=False,
-        destructiveHint=True,
-        idempotentHint=False,
-        openWorldHint=False,
-    )
+    annotations = CHANGES_FILES.titled("apply_patch")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -91,12 +84,10 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: ApplyPatchAction) -> Sequence[Claim]:
-        try:
-            operations = parse_patch(action.patch)
-        except PatchError:
-            return NOTHING
-        moved = [o.move_to for o in operations if isinstance(o, UpdateFile) and o.move_to]
-        return [file_claim(self._working_dir / path) for path in (*(o.path for o in operations), *moved)]
+        return [file_claim(self._working_dir / path) for path in _paths_of(action)]
+
+    def effects(self, action: ApplyPatchAction) -> Sequence[Effect]:
+        return [Writes(path) for path in _paths_of(action)]
 
     async def run(self, action: ApplyPatchAction) -> ApplyPatchObservation:
         return await asyncio.to_thread(self._answer, action.patch)
@@ -119,6 +110,16 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
         if "\0" in path:
             raise PatchError("A path contains a NUL character. Nothing was changed.")
         return Path(os.path.normpath(self._working_dir / path))
+
+
+def _paths_of(action: ApplyPatchAction) -> list[str]:
+    """As the patch names them; none for one that cannot be read, which changes nothing."""
+    try:
+        operations = parse_patch(action.patch)
+    except PatchError:
+        return []
+    moved = [o.move_to for o in operations if isinstance(o, UpdateFile) and o.move_to]
+    return [*(o.path for o in operations), *moved]
 
 
 def _file_change(change: apply.Change) -> tuple[str, FileChange]:

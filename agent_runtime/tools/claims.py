@@ -13,13 +13,23 @@ class Claim:
     """A resource, and all that lies below it in its path; the empty path is everything there is.
 
     is_shared: the call only looks at it, and does not mind others that do.
+    lane: calls in different lanes are meant to go on side by side, whatever they touch.
     """
 
     resource: PurePosixPath = _ROOT
     is_shared: bool = False
+    lane: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file or directory, if it is one."""
+        kind, *names = self.resource.parts or ("",)
+        return Path("/", *names) if kind == "files" else None
 
     def conflicts_with(self, other: "Claim") -> bool:
         if self.is_shared and other.is_shared:
+            return False
+        if self.lane is not None and other.lane is not None and self.lane != other.lane:
             return False
         return self.resource.is_relative_to(other.resource) or other.resource.is_relative_to(self.resource)
 

@@ -34,6 +34,13 @@ def load_tool(
     return tool
 
 
+def import_name(tool: type[AnyTool]) -> str:
+    """`module:Class`. ValueError for a class that is not at the top of its module."""
+    if "." in tool.__qualname__:
+        raise ValueError(f"{tool.__qualname__} must stand at the top of its module, to be found by import.")
+    return f"{tool.__module__}:{tool.__name__}"
+
+
 def installed_names() -> list[str]:
     return [entry.name for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)]
 

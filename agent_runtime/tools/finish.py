@@ -1,30 +1,26 @@
 """How the agent says that its turn is over."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import EVERYTHING, Claim
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
+from agent_runtime.tools.effects import NO_EFFECTS, Effect
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class FinishAction(Action):
     message: str = Field(description="The last message of this turn, for the user to read.")
 
 
-class FinishObservation(Observation):
+class FinishObservation(OwnObservation):
     pass
 
 
 class FinishTool(Tool[FinishAction]):
     name = "finish"
-    action_type = FinishAction
-    observation_type = FinishObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="finish", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-    )
+    annotations = READS.titled("finish")
 
     @property
     def description(self) -> str:
@@ -39,6 +35,10 @@ class FinishTool(Tool[FinishAction]):
         # It comes last: a result that came after it would call for another turn.
         del action
         return EVERYTHING
+
+    def effects(self, action: FinishAction) -> Sequence[Effect]:
+        del action
+        return NO_EFFECTS
 
     async def run(self, action: FinishAction) -> FinishObservation:
         return FinishObservation(content=[TextContent(text=action.message)])

@@ -1,15 +1,15 @@
 """Finding files by their names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Reads
 from agent_runtime.tools.search.find import MAX_FILES, SearchError, existing, find_files
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool, ToolContext
 
 _DESCRIPTION = """\
 Find files by name. Returns up to {max_files} absolute paths, the most recently changed first.
@@ -29,7 +29,7 @@ class GlobAction(Action):
     )
 
 
-class GlobObservation(Observation):
+class GlobObservation(OwnObservation):
     files: list[str]
     pattern: str
     search_path: str
@@ -38,11 +38,7 @@ class GlobObservation(Observation):
 
 class GlobTool(Tool[GlobAction]):
     name = "glob"
-    action_type = GlobAction
-    observation_type = GlobObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="glob", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-    )
+    annotations = READS.titled("glob")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -54,6 +50,15 @@ class GlobTool(Tool[GlobAction]):
     def claims(self, action: GlobAction) -> Sequence[Claim]:
         path, _ = _split(action)
         return (file_claim(self._working_dir / (path or ""), is_shared=True),)
+
+    def touches(self, action: GlobAction, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
+        del observation
+        path, pattern = _split(action)
+        return [self._working_dir / (path or "") / _fixed(PurePath(pattern).parts)]
+
+    def effects(self, action: GlobAction) -> Sequence[Effect]:
+        path, _ = _split(action)
+        return (Reads(path or "."),)
 
     async def run(self, action: GlobAction) -> GlobObservation:
         path, pattern = _split(action)
@@ -73,9 +78,15 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
     if not action.pattern.startswith("/"):
         return action.path, action.pattern
     parts = PurePath(action.pattern).parts
-    fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
+    directory = _fixed(parts)
     # A slash keeps `/a/*.py` from finding files further down.
-    return str(Path(*parts[:fixed])), f"./{'/'.join(parts[fixed:])}"
+    return str(directory), f"./{'/'.join(parts[len(directory.parts) :])}"
+
+
+def _fixed(parts: Sequence[str]) -> Path:
+    """The directory of a pattern that all it can find lies in."""
+    fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
+    return Path(*parts[: max(fixed, 0)])
 
 
 def _listing(action: GlobAction, directory: Path, files: list[str], total: int) -> str:

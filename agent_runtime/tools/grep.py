@@ -1,14 +1,14 @@
 """Finding files by what stands in them."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Reads
 from agent_runtime.tools.search.find import MAX_FILES, Found, SearchError, existing, find_matches
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool, ToolContext
 
 _DESCRIPTION = """\
 Find files with a line that matches a regular expression. Returns up to {max_files} absolute paths, the most
@@ -33,7 +33,7 @@ class GrepAction(Action):
     )
 
 
-class GrepObservation(Observation):
+class GrepObservation(OwnObservation):
     matches: list[str]
     pattern: str
     search_path: str
@@ -43,11 +43,7 @@ class GrepObservation(Observation):
 
 class GrepTool(Tool[GrepAction]):
     name = "grep"
-    action_type = GrepAction
-    observation_type = GrepObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="grep", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-    )
+    annotations = READS.titled("grep")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -58,6 +54,9 @@ class GrepTool(Tool[GrepAction]):
 
     def claims(self, action: GrepAction) -> Sequence[Claim]:
         return (file_claim(self._working_dir / (action.path or ""), is_shared=True),)
+
+    def effects(self, action: GrepAction) -> Sequence[Effect]:
+        return (Reads(action.path or "."),)
 
     async def run(self, action: GrepAction) -> GrepObservation:
         try:

@@ -1,13 +1,14 @@
 """How the agent reads a skill: the prompt lists names and descriptions, the text comes when it is needed."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import NOTHING, Claim
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
+from agent_runtime.tools.effects import NO_EFFECTS, Effect
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class Readable(Protocol):
@@ -23,17 +24,13 @@ class InvokeSkillAction(Action):
     name: str = Field(description="The name of the skill, as listed in your instructions.")
 
 
-class InvokeSkillObservation(Observation):
+class InvokeSkillObservation(OwnObservation):
     skill_name: str
 
 
 class InvokeSkillTool(Tool[InvokeSkillAction]):
     name = "invoke_skill"
-    action_type = InvokeSkillAction
-    observation_type = InvokeSkillObservation
-    annotations: ClassVar = ToolAnnotations(
-        readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-    )
+    annotations = READS
 
     def __init__(self, skills: Mapping[str, Readable]) -> None:
         self._skills = skills
@@ -48,6 +45,10 @@ class InvokeSkillTool(Tool[InvokeSkillAction]):
     def claims(self, action: InvokeSkillAction) -> Sequence[Claim]:
         del action
         return NOTHING
+
+    def effects(self, action: InvokeSkillAction) -> Sequence[Effect]:
+        del action
+        return NO_EFFECTS
 
     async def run(self, action: InvokeSkillAction) -> InvokeSkillObservation:
         skill = self._skills.get(action.name)

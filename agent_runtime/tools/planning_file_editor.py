@@ -4,10 +4,10 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim
+from agent_runtime.tools.effects import Effect
 from agent_runtime.tools.file_editor.models import FileEditorAction, FileEditorObservation
 from agent_runtime.tools.file_editor.text_file import write_bytes
 from agent_runtime.tools.file_editor.tool import FileEditorTool
@@ -45,9 +45,7 @@ class PlanningFileEditorObservation(FileEditorObservation):
 
 class PlanningFileEditorTool(Tool[PlanningFileEditorAction]):
     name = "planning_file_editor"
-    action_type = PlanningFileEditorAction
-    observation_type = PlanningFileEditorObservation
-    annotations: ClassVar = ToolAnnotations(
+    annotations = ToolAnnotations(
         title="planning_file_editor",
         readOnlyHint=False,
         destructiveHint=False,
@@ -66,6 +64,9 @@ class PlanningFileEditorTool(Tool[PlanningFileEditorAction]):
 
     def claims(self, action: PlanningFileEditorAction) -> Sequence[Claim]:
         return self._editor.claims(action)
+
+    def effects(self, action: PlanningFileEditorAction) -> Sequence[Effect]:
+        return self._editor.effects(action)
 
     async def run(self, action: PlanningFileEditorAction) -> PlanningFileEditorObservation:
         if action.command != "view" and not self._is_plan(action.path):

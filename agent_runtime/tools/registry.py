@@ -1,12 +1,14 @@
 """Which tools exist, and how a conversation gets its own."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_runtime.tools.apply_patch import ApplyPatchTool
-from agent_runtime.tools.custom import ToolLoadError, installed_names, load_tool
+from agent_runtime.tools.browser.chromium import find_chromium
+from agent_runtime.tools.browser.tools import browser_tools
+from agent_runtime.tools.custom import ToolLoadError, import_name, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
 from agent_runtime.tools.gemini.edit import EditTool
@@ -15,15 +17,22 @@ from agent_runtime.tools.gemini.read_file import ReadFileTool
 from agent_runtime.tools.gemini.write_file import WriteFileTool
 from agent_runtime.tools.glob import GlobTool
 from agent_runtime.tools.grep import GrepTool
+from agent_runtime.tools.jupyter.tool import JupyterTool, missing_modules
 from agent_runtime.tools.planning_file_editor import PlanningFileEditorTool
+from agent_runtime.tools.start_child_conversation import StartChildConversationTool
+from agent_runtime.tools.task import TaskTool
 from agent_runtime.tools.task_tracker import TaskTrackerTool
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool, ToolContext
+from agent_runtime.tools.view_image import ViewImageTool
 
 # Names that models use out of habit from other products, and whom they mean here.
 ALIASES: Mapping[str, str] = {
     "bash": "terminal",
+    "browser": "browser_tool_set",
+    "browser_use": "browser_tool_set",
+    "BrowserToolSet": "browser_tool_set",
     "command": "terminal",
     "execute": "terminal",
     "execute_bash": "terminal",
@@ -48,6 +57,11 @@ class ToolSpec(BaseModel):
     name: str
     params: dict[str, JsonValue] = {}
 
+    @classmethod
+    def of(cls, tool: type[AnyTool], **params: JsonValue) -> "ToolSpec":
+        """A tool by its class, which must be found by import. params: for its constructor. ValueError."""
+        return cls(name=import_name(tool), params=params)
+
 
 class NamedSpec(Protocol):
     """Whatever names a tool as ToolSpec does, such as the model of a request."""
@@ -63,6 +77,7 @@ Factory = Callable[..., AnyTool]
 _FACTORIES: Mapping[str, Factory] = {
     "apply_patch": ApplyPatchTool,
     "edit": EditTool,
+    "execute_ipython_cell": JupyterTool,
     "file_editor": FileEditorTool,
     "finish": lambda _: FinishTool(),
     "glob": GlobTool,
@@ -70,25 +85,43 @@ _FACTORIES: Mapping[str, Factory] = {
     "list_directory": ListDirectoryTool,
     "planning_file_editor": PlanningFileEditorTool,
     "read_file": ReadFileTool,
+    "start_child_conversation": StartChildConversationTool,
+    "task_tool_set": TaskTool,
     "task_tracker": TaskTrackerTool,
     "terminal": TerminalTool,
     "think": lambda _: ThinkTool(),
+    "view_image": ViewImageTool,
     "write_file": WriteFileTool,
 }
 
+BROWSER = "browser_tool_set"
+_SETS: Mapping[str, Callable[[ToolContext], Sequence[AnyTool]]] = {BROWSER: browser_tools}
+"""Tools that are given together, under one name."""
+_HAS_ITS_NEEDS: Mapping[str, Callable[[], bool]] = {
+    BROWSER: lambda: find_chromium() is not None,
+    "execute_ipython_cell": lambda: not missing_modules(),
+}
 
-# Parameters of specs that mean something here, all of them text. Clients send more, which is ignored.
-_PARAMS: Mapping[str, tuple[str, ...]] = {"planning_file_editor": ("plan_path",)}
+# Parameters of specs that mean something here. Clients send more, which is ignored.
+_PARAMS: Mapping[str, Mapping[str, type]] = {
+    "planning_file_editor": {"plan_path": str},
+    "terminal": {"sessions": int},
+}
 
 
 def tool_names() -> list[str]:
     """The name of every tool that comes with the runtime or is installed, sorted."""
-    return sorted({*_FACTORIES, *installed_names()})
+    return sorted({*_FACTORIES, *_SETS, *installed_names()})
+
+
+def usable_tool_names() -> list[str]:
+    """Those of them that this machine has everything for, as far as can be said without making them."""
+    return [name for name in tool_names() if name not in _HAS_ITS_NEEDS or _HAS_ITS_NEEDS[name]()]
 
 
 def resolve_name(name: str) -> str:
     """The registered name that `name` means, by itself or as a familiar alias; else `name` unchanged."""
-    return name if name in _FACTORIES else ALIASES.get(name, name)
+    return name if name in _FACTORIES or name in _SETS else ALIASES.get(name, name)
 
 
 def create_tools(
@@ -101,19 +134,19 @@ def create_tools(
     """
     tools: dict[str, AnyTool] = {}
     for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:
-        tool = _create(spec, context, modules or {})
-        known = tools.setdefault(tool.name, tool)
-        if type(known) is not type(tool):
-            raise ToolNotFoundError(f"Two different tools are named {tool.name}: leave one of them out.")
+        for tool in _create(spec, context, modules or {}):
+            known = tools.setdefault(tool.name, tool)
+            if type(known) is not type(tool):
+                raise ToolNotFoundError(f"Two different tools are named {tool.name}: leave one of them out.")
     return tools
 
 
-def _create(spec: NamedSpec, context: ToolContext, modules: Mapping[str, str]) -> AnyTool:
+def _create(spec: NamedSpec, context: ToolContext, modules: Mapping[str, str]) -> Sequence[AnyTool]:
     name = resolve_name(spec.name)
     if factory := _FACTORIES.get(name):
-        known = _PARAMS.get(name, ())
-        params = {key: value for key, value in spec.params.items() if key in known and isinstance(value, str)}
-        return factory(context, **params)
+        return [_make(name, factory, context, spec.params)]
+    if tool_set := _SETS.get(name):
+        return _make_set(name, tool_set, context)
     try:
         tool = load_tool(name, spec.params, context, modules)
     except ToolLoadError as error:
@@ -121,4 +154,26 @@ def _create(spec: NamedSpec, context: ToolContext, modules: Mapping[str, str]) -
     if tool is None:
         existing = ", ".join(tool_names())
         raise ToolNotFoundError(f"There is no tool named {name}. Tools that exist: {existing}.")
-    return tool
+    return [tool]
+
+
+def _make_set(
+    name: str, tool_set: Callable[[ToolContext], Sequence[AnyTool]], context: ToolContext
+) -> Sequence[AnyTool]:
+    try:
+        return tool_set(context)
+    except ValueError as error:
+        raise ToolNotFoundError(f"The tools of {name} cannot be used: {error}") from error
+
+
+def _make(name: str, factory: Factory, context: ToolContext, given: Mapping[str, JsonValue]) -> AnyTool:
+    types = _PARAMS.get(name, {})
+    params = {key: value for key, value in given.items() if key in types and value is not None}
+    for key, value in params.items():
+        if type(value) is not types[key]:
+            wanted = {str: "a text", int: "a whole number"}[types[key]]
+            raise ToolNotFoundError(f"The parameter `{key}` of the tool {name} must be {wanted}.")
+    try:
+        return factory(context, **params)
+    except ValueError as error:
+        raise ToolNotFoundError(f"The tool {name} cannot be used: {error}") from error

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.effects import NO_EFFECTS, Effect
+from agent_runtime.tools.tool import Action, OwnObservation, Tool, ToolAnnotations, ToolContext
 from agent_runtime.workspace.local import replacing
 
 Command = Literal["view", "plan"]
@@ -32,7 +33,7 @@ class TaskTrackerAction(Action):
     )
 
 
-class TaskTrackerObservation(Observation):
+class TaskTrackerObservation(OwnObservation):
     command: Command
     task_list: list[TaskItem] = []
 
@@ -42,9 +43,7 @@ _TASKS = TypeAdapter(list[TaskItem])
 
 class TaskTrackerTool(Tool[TaskTrackerAction]):
     name = "task_tracker"
-    action_type = TaskTrackerAction
-    observation_type = TaskTrackerObservation
-    annotations: ClassVar = ToolAnnotations(
+    annotations = ToolAnnotations(
         readOnlyHint=False, destructiveHint=False, idempotentHint=True, openWorldHint=False
     )
 
@@ -62,6 +61,10 @@ class TaskTrackerTool(Tool[TaskTrackerAction]):
 
     def claims(self, action: TaskTrackerAction) -> Sequence[Claim]:
         return (file_claim(self._path, is_shared=action.command == "view"),)
+
+    def effects(self, action: TaskTrackerAction) -> Sequence[Effect]:
+        del action  # a list of its own
+        return NO_EFFECTS
 
     async def run(self, action: TaskTrackerAction) -> TaskTrackerObservation:
         if action.command == "plan":

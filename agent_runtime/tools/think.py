@@ -1,30 +1,26 @@
 """A place to reason in the open: nothing happens, the thought stands in the log."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import NOTHING, Claim
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations
+from agent_runtime.tools.effects import NO_EFFECTS, Effect
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class ThinkAction(Action):
     thought: str = Field(description="The thought, in as much detail as helps.")
 
 
-class ThinkObservation(Observation):
+class ThinkObservation(OwnObservation):
     pass
 
 
 class ThinkTool(Tool[ThinkAction]):
     name = "think"
-    action_type = ThinkAction
-    observation_type = ThinkObservation
-    annotations: ClassVar = ToolAnnotations(
-        readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-    )
+    annotations = READS
 
     @property
     def description(self) -> str:
@@ -37,6 +33,10 @@ class ThinkTool(Tool[ThinkAction]):
     def claims(self, action: ThinkAction) -> Sequence[Claim]:
         del action
         return NOTHING
+
+    def effects(self, action: ThinkAction) -> Sequence[Effect]:
+        del action
+        return NO_EFFECTS
 
     async def run(self, action: ThinkAction) -> ThinkObservation:
         del action  # it is in the log already

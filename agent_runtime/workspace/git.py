@@ -10,11 +10,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import ClassVar
 
 from agent_runtime.workspace.environment import command_environment
 from agent_runtime.workspace.processes import run_program
@@ -44,17 +45,25 @@ _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"
 class GitError(Exception):
     """Git could not answer; the text is its own last words."""
 
+    code: ClassVar[str] = "git_failed"
+
 
 class NotARepositoryError(GitError):
     """There is no git work tree at this path."""
+
+    code = "not_a_repository"
 
 
 class UnknownRefError(GitError):
     """The ref names no commit of this repository."""
 
+    code = "unknown_ref"
+
 
 class UnknownFileError(GitError):
     """The file is neither in the work tree nor in the base."""
+
+    code = "not_found"
 
 
 class ChangeStatus(StrEnum):
@@ -81,6 +90,17 @@ class FileDiff:
     modified: str | None
 
 
+@dataclass(frozen=True)
+class Commit:
+    """timestamp: when it was committed, ISO 8601."""
+
+    sha: str
+    short_sha: str
+    subject: str
+    author: str
+    timestamp: str
+
+
 async def changes(repository: Path, ref: str | None = None) -> list[Change]:
     """Every file that differs from `ref` (see `base_of`), sorted by path."""
     top = await top_level(repository)
@@ -92,7 +112,7 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
     """`file` at `ref` (see `base_of`), followed through a rename, and as it is now."""
     top = await top_level(_nearest_directory(file))
     base = await base_of(top, ref)
-    name = str(file.parent.resolve().joinpath(file.name).relative_to(top))
+    name = _name_in(top, file)
     original = await _content_at(top, base, name)
     modified = await asyncio.to_thread(_content_now, file)
     if original is None and modified is not None:
@@ -104,19 +124,54 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
     return FileDiff(_shown(original), _shown(modified))
 
 
+async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
+    """The latest ones, newest first, and whether there are more."""
+    top = await top_level(repository)
+    if await _commit(top, "HEAD") is None:
+        return [], False
+    fields = "%H%x00%h%x00%s%x00%an%x00%cI"
+    output = await run_git(
+        top, "log", "-z", f"--max-count={limit + 1}", f"--format=tformat:{fields}", "HEAD", "--"
+    )
+    values = os.fsdecode(output).split("\0")[:-1]
+    found = [Commit(*values[at : at + 5]) for at in range(0, len(values), 5)]
+    return found[:limit], len(found) > limit
+
+
+async def commit_changes(repository: Path, sha: str) -> list[Change]:
+    """What a commit changed against its first parent."""
+    top = await top_level(repository)
+    commit = await _known_commit(top, sha)
+    output = await run_git(top, *_DIFF, "--name-status", "-z", await _parent_of(top, commit), commit, "--")
+    return sorted(parse_name_status(output), key=lambda change: change.path)
+
+
+async def commit_diff(file: Path, sha: str) -> FileDiff:
+    """`file` before and after a commit, followed through a rename in it."""
+    top = await top_level(_nearest_directory(file))
+    commit = await _known_commit(top, sha)
+    name = _name_in(top, file)
+    moves = {change.path: change.old_path for change in await commit_changes(top, commit)}
+    original = await _content_at(top, await _parent_of(top, commit), moves.get(name) or name)
+    modified = await _content_at(top, commit, name)
+    if original is None and modified is None:
+        raise UnknownFileError(f"{name} exists neither in {sha} nor before it.")
+    return FileDiff(_shown(original), _shown(modified))
+
+
 async def patch(repository: Path, base_ref: str | None = None) -> bytes:
     """The whole change since `base_ref` (see `base_of`) for `git apply`, binary files included."""
     top = await top_level(repository)
     base = await base_of(top, base_ref)
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
     async with _index_with_untracked(top) as own:
-        return await _git(top, *_DIFF, "--binary", "--full-index", *prefixes, base, "--", own=own)
+        return await run_git(top, *_DIFF, "--binary", "--full-index", *prefixes, base, "--", own=own)
 
 
 async def top_level(path: Path) -> Path:
     """The root of the work tree that `path` (a directory) belongs to."""
     try:
-        return Path(os.fsdecode(await _git(path, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+        return Path(os.fsdecode(await run_git(path, "rev-parse", "--show-toplevel")).removesuffix("\n"))
     except GitError as error:
         if "not a git repository" in str(error) or "must be run in a work tree" in str(error):
             raise NotARepositoryError(f"{path} is not in a git repository.") from error
@@ -130,12 +185,10 @@ async def base_of(repository: Path, ref: str | None) -> str:
     before the first commit, the empty tree.
     """
     if ref is not None:
-        if commit := await _commit(repository, ref):
-            return commit
-        raise UnknownRefError(f"{ref!r} names no commit of this repository.")
+        return await _known_commit(repository, ref)
     head = await _commit(repository, "HEAD")
     if head is None:
-        return (await _git(repository, "hash-object", "-t", "tree", "--stdin")).decode().strip()
+        return await _empty_tree(repository)
     for candidate in ("@{upstream}", *(f"refs/remotes/origin/{name}" for name in ("HEAD", "main", "master"))):
         if (other := await _commit(repository, candidate)) and (
             base := await _answer(repository, "merge-base", head, other)
@@ -144,13 +197,32 @@ async def base_of(repository: Path, ref: str | None) -> str:
     return head
 
 
+async def _known_commit(top: Path, sha: str) -> str:
+    if commit := await _commit(top, sha):
+        return commit
+    raise UnknownRefError(f"{sha!r} names no commit of this repository.")
+
+
+async def _parent_of(top: Path, commit: str) -> str:
+    """The first parent; the empty tree for the very first commit."""
+    return await _commit(top, f"{commit}^") or await _empty_tree(top)
+
+
+async def _empty_tree(top: Path) -> str:
+    return (await run_git(top, "hash-object", "-t", "tree", "--stdin")).decode().strip()
+
+
+def _name_in(top: Path, file: Path) -> str:
+    return str(file.parent.resolve().joinpath(file.name).relative_to(top))
+
+
 async def _changes(top: Path, base: str) -> list[Change]:
     async with _index_with_untracked(top) as own:
-        output = await _git(top, *_DIFF, "--name-status", "-z", base, "--", own=own)
-    return sorted(_parse_name_status(output), key=lambda change: change.path)
+        output = await run_git(top, *_DIFF, "--name-status", "-z", base, "--", own=own)
+    return sorted(parse_name_status(output), key=lambda change: change.path)
 
 
-def _parse_name_status(output: bytes) -> list[Change]:
+def parse_name_status(output: bytes) -> list[Change]:
     """From `--name-status -z`: a letter and a path, for renames two paths, each ended by NUL."""
     fields = iter(os.fsdecode(output).split("\0")[:-1])
     found: dict[str, Change] = {}
@@ -194,18 +266,18 @@ async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
 
 
 async def _git_path(top: Path, name: str) -> Path:
-    return top / os.fsdecode(await _git(top, "rev-parse", "--git-path", name)).removesuffix("\n")
+    return top / os.fsdecode(await run_git(top, "rev-parse", "--git-path", name)).removesuffix("\n")
 
 
 async def _add_untracked(top: Path, own: Mapping[str, str]) -> None:
     for attempt in range(_ATTEMPTS):
-        names = await _git(top, "ls-files", "--others", "--exclude-standard", "-z", own=own)
+        names = await run_git(top, "ls-files", "--others", "--exclude-standard", "-z", own=own)
         # A name that ends in a slash is a repository inside this one, with a history of its own.
         files = [name for name in names.split(b"\0") if name and not name.endswith(b"/")]
         if not files:
             return
         try:
-            await _git(
+            await run_git(
                 top, "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul",
                 own=own, stdin=b"\0".join(files),
             )  # fmt: skip
@@ -217,10 +289,10 @@ async def _add_untracked(top: Path, own: Mapping[str, str]) -> None:
 
 
 async def _content_at(top: Path, base: str, name: str) -> bytes | None:
-    listed = await _git(top, "ls-tree", "-z", base, "--", name)
+    listed = await run_git(top, "ls-tree", "-z", base, "--", name)
     if not listed or b" blob " not in listed.split(b"\t")[0]:
         return None
-    return await _git(top, "cat-file", "blob", listed.split(b"\t")[0].split()[2].decode())
+    return await run_git(top, "cat-file", "blob", listed.split(b"\t")[0].split()[2].decode())
 
 
 def _content_now(file: Path) -> bytes | None:
@@ -252,15 +324,22 @@ async def _commit(repository: Path, ref: str) -> str | None:
 
 async def _answer(repository: Path, *arguments: str) -> str | None:
     try:
-        return (await _git(repository, *arguments)).decode().strip() or None
+        return (await run_git(repository, *arguments)).decode().strip() or None
     except GitError:
         return None
 
 
-async def _git(
-    directory: Path, *arguments: str, own: Mapping[str, str] | None = None, stdin: bytes = b""
+async def run_git(
+    directory: Path,
+    *arguments: str,
+    own: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    answers: Collection[int] = (0,),
 ) -> bytes:
-    """What git prints; `own` is added to its environment. GitError when it fails."""
+    """What git prints; `own` is added to its environment. GitError when it fails.
+
+    answers: the exit codes that are no failure.
+    """
     try:
         done = await run_program(
             "git",
@@ -277,6 +356,6 @@ async def _git(
         if shutil.which("git") is None:
             raise GitError("git is not installed in this sandbox.") from error
         raise NotARepositoryError(f"{directory} is not a directory.") from error
-    if done.exit_code != 0:
+    if done.exit_code not in answers:
         raise GitError(done.stderr.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
     return done.stdout

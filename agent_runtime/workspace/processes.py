@@ -3,9 +3,12 @@
 import asyncio
 import os
 import signal
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+_PIECE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -21,26 +24,52 @@ async def run_program(
     environment: Mapping[str, str],
     timeout_seconds: float,
     stdin: bytes = b"",
+    max_output_bytes: int | None = None,
 ) -> Completed:
-    """The program's result. TimeoutError, like cancellation, leaves no process of its group behind."""
-    process = await asyncio.create_subprocess_exec(
-        *arguments,
-        # No pipe for nothing: under uvloop writing even b"" to a program that has ended already is an error.
-        stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=cwd,
-        env=environment,
-        start_new_session=True,
-    )
+    """The program's result. TimeoutError, like cancellation, leaves no process of its group behind.
+
+    max_output_bytes: of each stream; what it prints beyond is thrown away.
+    """
+    # A file, no pipe: a program may end without reading it, and then there is nobody to write to.
+    with tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        process = await asyncio.create_subprocess_exec(
+            *arguments,
+            stdin=source,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=cwd,
+            env=environment,
+            start_new_session=True,
+        )
     try:
         async with asyncio.timeout(timeout_seconds):
-            stdout, stderr = await process.communicate(stdin or None)
-    finally:
-        if process.returncode is None:
-            signal_group(process.pid, signal.SIGKILL)
-            await process.wait()
+            if max_output_bytes is None:
+                stdout, stderr = await process.communicate()
+            else:
+                stdout, stderr = await _communicate(process, max_output_bytes)
+    except BaseException:
+        # Also when the program itself has ended: what it has started may still hold its output open.
+        signal_group(process.pid, signal.SIGKILL)
+        await process.wait()
+        raise
     return Completed(await process.wait(), stdout, stderr)
+
+
+async def _communicate(process: asyncio.subprocess.Process, max_bytes: int) -> tuple[bytes, bytes]:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    stdout, stderr = await asyncio.gather(_head(process.stdout, max_bytes), _head(process.stderr, max_bytes))
+    return stdout, stderr
+
+
+async def _head(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
+    """The beginning of what comes; all of it is read, or else the program would wait for ever."""
+    kept = bytearray()
+    while piece := await stream.read(_PIECE_BYTES):
+        kept += piece[: max_bytes - len(kept)]
+    return bytes(kept)
 
 
 def signal_group(group: int, number: signal.Signals) -> None:
@@ -57,6 +86,22 @@ def signal_session(session: int, number: signal.Signals) -> None:
             os.kill(pid, number)
         except ProcessLookupError:
             continue
+
+
+def exists(pid: int) -> bool:
+    """Whether there is such a process, be it one that has ended and that nobody has asked after."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
+def has_companions(leader: int) -> bool:
+    """Whether others than its leader live in a session."""
+    return any(pid != leader for pid in _session_members(leader))
 
 
 def _session_members(session: int) -> list[int]:

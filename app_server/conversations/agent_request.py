@@ -1,11 +1,37 @@
 """What the agent server is asked to start: pure, from what the user asked for."""
 
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from agent_runtime.wire import LocalWorkspace, StartConversationRequest
+from app_server.conversations.safeguards import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
+from app_server.sandboxes.secret_routes import secret_url
+from app_server.settings.confirmation import ConfirmationMode
+from app_server.skills.files import SkillFile
 
-TOOLS = ("terminal", "file_editor")
+TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("terminal", {"sessions": 4}),
+    ("file_editor", {}),
+    ("grep", {}),
+    ("glob", {}),
+    ("view_image", {}),
+    ("task_tracker", {}),
+    ("task_tool_set", {}),
+)
+"""`finish` and `think` come with every agent."""
+
+OPTIONAL_TOOLS = ("execute_ipython_cell", "browser_tool_set")
+"""Only where the sandbox has what they need: an agent server refuses tools that it cannot make."""
+
+# Models that were trained on its format; others write broken patches.
+_KNOWS_APPLY_PATCH = re.compile(r"(^|/)(gpt-(4\.1|[5-9])|o[34]|codex)")
+PARALLEL_CALLS = 4
+
+NO_APPROVALS: Mapping[str, Any] = {}
+NO_SECRETS: Mapping[str, str | None] = {}
 
 
 def build(
@@ -16,9 +42,65 @@ def build(
     llm_profile: str,
     inner_url: str,
     working_dir: str,
+    skill_files: Sequence[SkillFile] = (),
+    default_budget: float | None = None,
+    mode: ConfirmationMode = ConfirmationMode.NEVER,
+    secrets: Mapping[str, str | None] = NO_SECRETS,
+    consent: Sequence[str] = (),
+    usable_tools: Collection[str] = (),
+    mcp_approved: Mapping[str, Any] = NO_APPROVALS,
 ) -> StartConversationRequest:
-    """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's."""
-    llm = {
+    """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
+
+    secrets: descriptions by name. Their values stay here until a command names one.
+    consent: hashes of what the repository offers and the user has allowed.
+    usable_tools: those that the sandbox has everything for.
+    mcp_approved: tools of MCP servers as the user has approved them, by server and name.
+    """
+    llm = brokered_llm(model=model, llm_profile=llm_profile, inner_url=inner_url)
+    # Of the agent's own model, for all that the conversation costs: the condenser has no budget of its own.
+    budget = {"max_budget_per_task": request.max_budget_per_task or default_budget}
+    # The objective of a goal becomes a message when the goal is set.
+    message = None if request.goal else request.initial_message
+    return StartConversationRequest(
+        agent={
+            "kind": "Agent",
+            "llm": {**llm, **budget},
+            "tools": _tools(model, usable_tools),
+            "tool_concurrency_limit": PARALLEL_CALLS,
+            "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
+            "agent_context": {
+                "load_project_skills": True,
+                "load_memory": request.selected_repository is not None,
+                "load_user_skills": True,
+                "load_org_skills": True,
+                "load_public_skills": True,
+                "skill_files": [file.model_dump(exclude_none=True) for file in skill_files],
+            },
+        },
+        workspace=LocalWorkspace(working_dir=working_dir),
+        conversation_id=conversation_id,
+        initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
+        title=request.title,
+        secrets={
+            name: {
+                "kind": "LookupSecret",
+                "url": secret_url(inner_url, conversation_id, name),
+                "description": description,
+            }
+            for name, description in secrets.items()
+        },
+        confirmation_policy=policy_of(mode),
+        security_analyzer=analyzer_of(mode),
+        consent=list(consent),
+        ask_when_stuck=request.ask_when_stuck,
+        mcp_approved=dict(mcp_approved),
+    )
+
+
+def brokered_llm(*, model: str, llm_profile: str, inner_url: str) -> dict[str, Any]:
+    """The model of a profile as a sandbox reaches it."""
+    return {
         "model": model,
         "base_url": f"{inner_url.rstrip('/')}/llm/{llm_profile}/v1",
         "usage_id": "agent",
@@ -29,17 +111,10 @@ def build(
         "retry_multiplier": 1,
         "retry_min_wait": 1,
     }
-    message = request.initial_message
-    return StartConversationRequest(
-        agent={
-            "kind": "Agent",
-            "llm": llm,
-            "tools": [{"name": name, "params": {}} for name in TOOLS],
-            "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
-            "agent_context": {"load_project_skills": True},
-        },
-        workspace=LocalWorkspace(working_dir=working_dir),
-        conversation_id=conversation_id,
-        initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
-        title=request.title,
-    )
+
+
+def _tools(model: str, usable: Collection[str]) -> list[dict[str, Any]]:
+    further = [name for name in OPTIONAL_TOOLS if name in usable]
+    if _KNOWS_APPLY_PATCH.search(model.lower()):
+        further.append("apply_patch")
+    return [{"name": name, "params": params} for name, params in (*TOOLS, *((one, {}) for one in further))]

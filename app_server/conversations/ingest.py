@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
+from app_server.conversations.noted import take_over_approvals, take_over_notes
 from app_server.conversations.projection import Projection, fold
 from app_server.conversations.view import Viewer
 from app_server.database import Database, now
@@ -28,6 +29,8 @@ async def ingest(
         conversation = await _locked(session, conversation_id)
         appended = await log.append(session, conversation_id, report.durable)
         changed = _project(conversation, appended)
+        await take_over_notes(session, conversation, appended.new)
+        await take_over_approvals(session, conversation, appended.new)
         await session.flush()
         shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
     pubsub.publish(conversation_id, [*_live(report, appended), *shown])
@@ -56,6 +59,7 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
         title=conversation.title,
         llm_model=conversation.llm_model,
         metrics=conversation.metrics,
+        goal=conversation.goal,
     )
     after = before
     for frame in appended.new:
@@ -65,6 +69,7 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
     conversation.title = after.title
     conversation.llm_model = after.llm_model
     conversation.metrics = dict(after.metrics) if after.metrics is not None else None
+    conversation.goal = dict(after.goal) if after.goal is not None else None
     conversation.updated_at = now()
     return replace(after, last_seq=before.last_seq) != before
 

@@ -52,6 +52,7 @@ class Conversation(Base):
     """Where the work began; changes are counted from here. None: an empty repository."""
     execution_status: Mapped[str | None] = mapped_column(String(50))
     metrics: Mapped[dict[str, Any] | None]
+    goal: Mapped[dict[str, Any] | None]
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)

@@ -13,6 +13,7 @@ _MAX_WORD_CHARACTERS = 200
 _STATUSES = frozenset(
     ("idle", "running", "paused", "waiting_for_confirmation", "finished", "error", "stuck", "deleting")
 )
+_GOAL_STATUSES = frozenset(("running", "complete", "capped", "interrupted"))
 _SUMMED_TOKENS = (
     "prompt_tokens",
     "completion_tokens",
@@ -24,13 +25,14 @@ _SUMMED_TOKENS = (
 
 @dataclass(frozen=True)
 class Projection:
-    """`metrics` is a MetricsSnapshot as the API gives it out."""
+    """`metrics` is a MetricsSnapshot, `goal` a ConversationGoal, as the API gives them out."""
 
     last_seq: int = 0
     execution_status: str | None = None
     title: str | None = None
     llm_model: str | None = None
     metrics: Mapping[str, Any] | None = None
+    goal: Mapping[str, Any] | None = None
 
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
@@ -69,6 +71,14 @@ def _with_field(state: Projection, key: str, value: Any) -> Projection:
             return replace(state, execution_status=status)
         case "stats", {"usage_to_metrics": dict(by_usage)}:
             return _with_metrics(state, by_usage)
+        case "goal", {"status": str(status), "objective": str(objective)} if status in _GOAL_STATUSES:
+            goal = {
+                "objective": _printable(objective[:_MAX_WORD_CHARACTERS]),
+                "status": status,
+                "iteration": int(_number(value, "iteration")),
+                "max_iterations": int(_number(value, "max_iterations")),
+            }
+            return replace(state, goal=goal)
         case _:
             return state
 

@@ -1,4 +1,4 @@
-"""The repository inside the sandbox: put there, prepared by its own scripts. All of it may be repeated."""
+"""The repository inside the sandbox. All of it may be repeated; nothing that the repository brings is run."""
 
 import re
 import shlex
@@ -12,17 +12,11 @@ from app_server.git.source import PackedRepository
 from app_server.sandboxes.agent_client import AgentClient
 
 _COMMAND_TIMEOUT_SECONDS = 600
-_OUTPUT_CHARACTERS = 8192
+OUTPUT_CHARACTERS = 8192
 _IDENTITY = """\
 git config user.name >/dev/null || git config user.name Slipway
 git config user.email >/dev/null || git config user.email slipway@localhost
 """
-_PRE_COMMIT = r"""#!/bin/bash
-# Runs the hook that was here before, then the repository's own .openhands/pre-commit.sh.
-hooks="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-if [ -x "$hooks/pre-commit.local" ]; then "$hooks/pre-commit.local" "$@" || exit; fi
-exec bash .openhands/pre-commit.sh "$@"
-""".rstrip()
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,7 @@ async def has_checkout(client: AgentClient, directory: str) -> bool:
 async def start_empty(client: AgentClient, directory: str) -> None:
     """A new repository in `directory`."""
     place = shlex.quote(directory)
-    await _must_run(
+    await must_run(
         client, f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}\n{_IDENTITY}"
     )
 
@@ -64,7 +58,7 @@ async def check_out(client: AgentClient, packed: PackedRepository, address: Addr
     else:
         fill = f"git init -q -b {branch or 'main'} {shlex.quote(partial)}"
         origin = "git remote add origin"
-    await _must_run(
+    await must_run(
         client,
         f"mkdir -p {shlex.quote(str(target.parent))}\n"
         f"rm -rf {shlex.quote(partial)}\n"
@@ -87,48 +81,8 @@ async def head_commit(client: AgentClient, directory: str) -> str | None:
     return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
 
 
-async def run_setup_script(client: AgentClient, directory: str, timeout_seconds: int) -> Finished | None:
-    """Sources .openhands/setup.sh; None when there is none. Raises StartFailure `setup_script_failed`."""
-    if (await _run(client, "test -f .openhands/setup.sh", directory)).exit_code != 0:
-        return None
-    result = await _run(client, "exec 2>&1\n. .openhands/setup.sh", directory, timeout_seconds)
-    if result.exit_code == 0:
-        return result
-    if result.exit_code == -1:
-        cause = f".openhands/setup.sh took longer than {timeout_seconds} seconds and was ended."
-    else:
-        cause = f".openhands/setup.sh failed with exit code {result.exit_code}."
-    raise StartFailure(
-        "setup_script_failed",
-        cause,
-        fix="Read the output, mend what the script lacks or the script itself (commit it), and retry: the "
-        "repository is fetched again.",
-        output=result.output,
-    )
-
-
-async def install_pre_commit(client: AgentClient, directory: str) -> bool:
-    """Makes git run .openhands/pre-commit.sh before commits; False when there is none."""
-    result = await _run(client, "test -f .openhands/pre-commit.sh", directory)
-    if result.exit_code != 0:
-        return False
-    hook = shlex.quote(_PRE_COMMIT)
-    await _must_run(
-        client,
-        'hooks="$(git rev-parse --git-path hooks)"\n'
-        'mkdir -p "$hooks"\n'
-        f"new={hook}\n"
-        'if [ -e "$hooks/pre-commit" ] && [ "$(cat "$hooks/pre-commit")" != "$new" ]; then\n'
-        '  mv -f "$hooks/pre-commit" "$hooks/pre-commit.local"\n'
-        "fi\n"
-        'echo "$new" > "$hooks/pre-commit"\n'
-        'chmod +x "$hooks/pre-commit"',
-        directory,
-    )
-    return True
-
-
-async def _must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
+async def must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
+    """Runs a script of ours. Raises StartFailure `repository_clone_failed` when it fails."""
     result = await _run(client, f"set -e\nexec 2>&1\n{script}", directory)
     if result.exit_code != 0:
         raise StartFailure(
@@ -152,4 +106,4 @@ async def _run(
 
 def _finished(output: BashOutput) -> Finished:
     text = (output.stdout or "") + (output.stderr or "")
-    return Finished(-1 if output.exit_code is None else output.exit_code, text[-_OUTPUT_CHARACTERS:])
+    return Finished(-1 if output.exit_code is None else output.exit_code, text[-OUTPUT_CHARACTERS:])

@@ -20,9 +20,11 @@ from app_server.conversations.schemas import (
     StartRequest,
     StartTaskInfo,
     Success,
+    SwitchProfile,
     UpdateConversation,
 )
 from app_server.conversations.service import ConversationFilter
+from app_server.conversations.switch_profile import switch_profile
 from app_server.conversations.view import conversation_frame, in_order, show_task
 from app_server.database import Database, ReadSession, Session
 from app_server.events.schemas import Moment
@@ -160,6 +162,22 @@ async def pause_conversation(viewer: Viewer, conversation_id: OwnedConversationI
 async def interrupt_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
     """Stops now."""
     await viewer.sandboxes.client(conversation_id).interrupt(conversation_id)
+    return Success()
+
+
+@router.post(
+    "/{conversation_id}/switch_profile",
+    responses={
+        409: {"description": "The sandbox does not run"},
+        502: {"description": "Its agent server failed"},
+    },
+)
+async def switch_conversation_profile(
+    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SwitchProfile, request: Request
+) -> Success:
+    """The agent's next call goes to another of the saved models."""
+    shown = await switch_profile(request.state.database, viewer, user.id, conversation_id, body.profile_name)
+    request.state.pubsub.publish(conversation_id, [conversation_frame(shown)])
     return Success()
 
 

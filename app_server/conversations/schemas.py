@@ -1,15 +1,17 @@
 """What clients of the conversation routes send and get: names and shapes of docs/protocol.md §5."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from agent_runtime.events.content import Content
+from agent_runtime.events.content import Content, TextContent
+from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
 from app_server.database import Id, Timestamp
 from app_server.sandboxes.models import SandboxStatus
+from app_server.settings.confirmation import ConfirmationMode
 
 MAX_CONTENT_PARTS = 100
 
@@ -53,8 +55,18 @@ class QueuedMessage(BaseModel):
     position: int
 
 
+class StartGoal(BaseModel):
+    """Makes the first message a goal. max_iterations: how often a judge may send the agent back."""
+
+    max_iterations: GoalRounds = 10
+
+
 class StartRequest(BaseModel):
-    """What to start. Fields of the protocol that are not listed here are ignored."""
+    """What to start. Fields of the protocol that are not listed here are ignored.
+
+    `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
+    `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
+    """
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
@@ -64,8 +76,30 @@ class StartRequest(BaseModel):
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    confirmation_mode: ConfirmationMode | None = None
+    """Whether the agent asks before it acts; null: as the user has set it."""
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     trigger: Annotated[str, Field(max_length=50)] | None = None
+    consent: list[OfferHash] = Field(default=[], max_length=200)
+    """What of the repository may run, by the hashes of its offers; it is remembered."""
+    ask_when_stuck: bool = True
+    max_budget_per_task: Dollars | None = None
+    goal: StartGoal | None = None
+
+    @model_validator(mode="after")
+    def _has_an_objective(self) -> Self:
+        if self.goal is None:
+            return self
+        content = self.initial_message.content if self.initial_message else []
+        if not self.objective or not all(isinstance(part, TextContent) for part in content):
+            raise ValueError("a goal needs an initial message of text alone: that is its objective")
+        return self
+
+    @property
+    def objective(self) -> str:
+        """What the first message says."""
+        content = self.initial_message.content if self.initial_message else []
+        return "\n".join(part.text for part in content if isinstance(part, TextContent)).strip()
 
 
 class StartStage(BaseModel):
@@ -104,6 +138,15 @@ class StartTaskInfo(BaseModel):
     error: StartError | None
 
 
+class ConversationGoal(BaseModel):
+    """How a goal stands. iteration: how many audits it has had; objective: its beginning."""
+
+    objective: str
+    status: Literal["running", "complete", "capped", "interrupted"]
+    iteration: int
+    max_iterations: int
+
+
 class AppConversation(BaseModel):
     id: Id
     created_by_user_id: Id
@@ -118,6 +161,7 @@ class AppConversation(BaseModel):
     llm_profile: str
     agent_kind: str = "openhands"
     metrics: dict[str, Any] | None
+    goal: ConversationGoal | None = None
     parent_conversation_id: Id | None = None
     sub_conversation_ids: list[Id] = []
     public: bool | None = None
@@ -138,6 +182,12 @@ class UpdateConversation(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class SwitchProfile(BaseModel):
+    """The saved model that takes over."""
+
+    profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class Success(BaseModel):

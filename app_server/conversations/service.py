@@ -194,6 +194,7 @@ async def send_message(
             assert shown is not None
             return SendMessageReply(success=True, sandbox_status=shown.sandbox_status, message="queued")
     # Outside the transaction: nobody waits for the sandbox with a lock in hand.
+    await viewer.sandboxes.wake(conversation_id)
     await viewer.sandboxes.client(conversation_id).send_message(conversation_id, message.to_agent(message_id))
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user_id)

@@ -6,7 +6,7 @@ The worker (start_worker.py) runs them; what a step needs to remember, it saves 
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,21 +14,36 @@ from uuid import UUID
 
 from sqlalchemy import update
 
+from agent_runtime.wire import Offer, OfferKind, StartGoalRequest
 from app_server.config import Config
-from app_server.conversations import agent_request, repository
+from app_server.consents import service as consents
+from app_server.consents.models import Decision
+from app_server.conversations import agent_request, repository, scripts
+from app_server.conversations.allowed import JOINING, Word, identity_of, word_of
+from app_server.conversations.memory_files import put_notes
 from app_server.conversations.models import Conversation, StartStatus
+from app_server.conversations.noted import repository_identity
+from app_server.conversations.repository import OUTPUT_CHARACTERS
 from app_server.conversations.schemas import StartRequest
 from app_server.database import Database
 from app_server.errors import StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.source import pack
+from app_server.mcp_approvals.service import approvals_of
+from app_server.memory import service as memory
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Sandbox
 from app_server.sandboxes.service import RunningSandbox, Sandboxes
+from app_server.secrets.service import list_secrets
+from app_server.settings.confirmation import chosen_mode, default_mode
 from app_server.settings.profiles import get_profile
+from app_server.skills.files import read_skill_files
 from app_server.users.models import Role
 
-OUTPUT_CHARACTERS = 8192
+NOTHING_OFFERED: Mapping[OfferKind, str] = {
+    "setup_script": "The repository has no set-up script",
+    "git_hook": "The repository has no Git hook",
+}
 
 
 class Progress:
@@ -44,6 +59,13 @@ class Progress:
     def log(self, line: str) -> None:
         self.say(line)
         self.output = ((self.output + "\n" if self.output else "") + line)[-OUTPUT_CHARACTERS:]
+
+    def show(self, output: str) -> None:
+        """The end of a command's output, all of it."""
+        lines = output.rstrip().splitlines()
+        if lines:
+            self.say(lines[-1])
+        self.output = output
 
 
 @dataclass
@@ -77,6 +99,18 @@ class Start:
         async with self.database.read() as session:
             sandbox = await session.get_one(Sandbox, self.id)
         return running.client, sandbox.working_dir or running.working_root
+
+    @property
+    def identity(self) -> str:
+        """What the user's consents are remembered for."""
+        return identity_of(self.id, self.request.selected_repository, self.request.git_provider)
+
+    async def offers(self) -> tuple[list[Offer], Word]:
+        """What the repository would run, as it is now, and what the user has said of it."""
+        client, directory = await self.workplace()
+        offers = await client.offers(directory)
+        async with self.database.read() as session:
+            return offers, await word_of(session, self.user_id, self.identity)
 
 
 @dataclass(frozen=True)
@@ -116,27 +150,63 @@ async def prepare_repository(start: Start) -> Outcome:
         if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
             await _bring_in(start, address, sandbox.client, directory)
     await _save_workplace(start, directory, await repository.head_commit(sandbox.client, directory))
+    await _remember_consent(start)
     return Outcome(detail=detail)
 
 
 async def run_setup_script(start: Start) -> Outcome:
-    client, directory = await start.workplace()
-    seconds = max(1, int(start.config.setup_script_timeout_seconds))
-    finished = await repository.run_setup_script(client, directory, seconds)
-    if finished is None:
-        return Outcome("skipped", "The repository has no .openhands/setup.sh")
-    return Outcome(detail="Ran .openhands/setup.sh", output=finished.output or None)
+    return await _of_repository(start, "setup_script", _run_setup_script)
 
 
 async def set_up_git_hooks(start: Start) -> Outcome:
+    return await _of_repository(start, "git_hook", _install_git_hook)
+
+
+async def _run_setup_script(start: Start, script: Offer) -> Outcome:
     client, directory = await start.workplace()
-    if await repository.install_pre_commit(client, directory):
-        return Outcome(detail="Installed .openhands/pre-commit.sh")
-    return Outcome("skipped", "The repository has no .openhands/pre-commit.sh")
+    seconds = max(1, int(start.config.setup_script_timeout_seconds))
+    finished = await scripts.run_setup_script(client, directory, script, seconds, start.progress.show)
+    return Outcome(detail=f"Ran {script.path}", output=finished.output or None)
 
 
-async def set_up_skills(_start: Start) -> Outcome:
-    return Outcome("skipped", "No skills are configured")
+async def _install_git_hook(start: Start, script: Offer) -> Outcome:
+    client, directory = await start.workplace()
+    await scripts.install_git_hook(client, directory, script)
+    return Outcome(detail=f"Installed {script.path}")
+
+
+async def _of_repository(
+    start: Start, kind: OfferKind, carry_out: Callable[[Start, Offer], Awaitable[Outcome]]
+) -> Outcome:
+    """Does what the repository offers, if its user has allowed this version of it."""
+    offers, word = await start.offers()
+    offer = next((each for each in offers if each.kind == kind), None)
+    if offer is None:
+        return Outcome("skipped", NOTHING_OFFERED[kind])
+    if word.allows(offer):
+        return await carry_out(start, offer)
+    return Outcome("skipped", _why_not(offer, word))
+
+
+def _why_not(offer: Offer, word: Word) -> str:
+    if offer.problem is not None:
+        return f"{offer.path} was not run. {offer.problem}"
+    if word.of(offer) is not None:
+        return f"{offer.path} was not run: you have refused it"
+    if word.approved_before(offer) is not None:
+        return f"{offer.path} was not run: it has changed since you allowed it"
+    return f"{offer.path} was not run: you have not allowed it yet"
+
+
+async def set_up_skills(start: Start) -> Outcome:
+    address = _address(start.request)
+    if address is None:
+        return Outcome("skipped", "There are no notes of earlier conversations without a repository")
+    client, directory = await start.workplace()
+    async with start.database.read() as session:
+        notes = await memory.notes_of(session, start.user_id, address.identity)
+    await put_notes(client, directory, notes)
+    return Outcome(detail=f"Notes of earlier conversations: {len(notes)}")
 
 
 async def start_conversation(start: Start) -> Outcome:
@@ -144,7 +214,12 @@ async def start_conversation(start: Start) -> Outcome:
     client, directory = await start.workplace()
     async with start.database.read() as session:
         profile = await get_profile(session, start.user_id, start.llm_profile)
-    await client.create_conversation(
+        secrets = await list_secrets(session, start.user_id)
+        identity = repository_identity(start.request.selected_repository, start.request.git_provider)
+        approved = await approvals_of(session, start.user_id, identity)
+        mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
+    offers, word = await start.offers()
+    conversation = await client.create_conversation(
         agent_request.build(
             start.request,
             conversation_id=start.id,
@@ -152,9 +227,23 @@ async def start_conversation(start: Start) -> Outcome:
             llm_profile=profile.name,
             inner_url=running.inner_url,
             working_dir=directory,
+            skill_files=await asyncio.to_thread(read_skill_files, start.config, start.user_id),
+            mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
+            secrets={secret.name: secret.description for secret in secrets},
+            default_budget=profile.max_budget_per_task,
+            consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
+            usable_tools=await client.usable_tools(),
+            mcp_approved=approved,
         )
     )
-    return Outcome()
+    # A step that is repeated finds the goal as it stands.
+    if start.request.goal and "goal" not in conversation.agent_state:
+        goal = StartGoalRequest(
+            objective=start.request.objective, max_iterations=start.request.goal.max_iterations
+        )
+        await client.start_goal(start.id, goal)
+    waiting = [each.path for each in offers if each.kind in JOINING and not word.allows(each)]
+    return Outcome(detail=f"Without {', '.join(dict.fromkeys(waiting))}: not allowed" if waiting else None)
 
 
 STEPS: tuple[tuple[StartStatus, Step], ...] = (
@@ -176,6 +265,12 @@ def refuse_foreign_path(address: Address, role: Role) -> None:
             "Only owners and admins may use repositories that lie on the server.",
             fix="Give a git URL, or ask an owner.",
         )
+
+
+def _address(request: StartRequest) -> Address | None:
+    if request.selected_repository is None:
+        return None
+    return parse_address(request.selected_repository, request.git_provider)
 
 
 async def _bring_in(start: Start, address: Address, client: AgentClient, directory: str) -> None:
@@ -203,3 +298,12 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
         await session.execute(
             update(Conversation).where(Conversation.id == start.id).values(base_commit=base_commit)
         )
+
+
+async def _remember_consent(start: Start) -> None:
+    """Of the request itself. Once the agent has worked, what stands there may be its own work."""
+    if start.request.consent and not start.has_worked:
+        offers, _ = await start.offers()
+        allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]
+        async with start.database.session() as session:
+            await consents.decide(session, start.user_id, start.identity, allowed, Decision.ALLOWED)

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy import delete, select
 
 from app_server.config import Config
-from app_server.conversations import pending, start_tasks
+from app_server.conversations import pending, setup_run, start_tasks
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import SendMessageRequest, StartError, StartRequest
 from app_server.conversations.start import STEPS, Outcome, Progress, Start
@@ -85,6 +85,7 @@ class StartWorker:
             try:
                 await self._claim_free()
                 await self._take_down_deleted()
+                await self._end_cut_off_scripts()
             except Exception:
                 # The loop must outlive a bad round; the round itself is reported.
                 logger.exception("start worker round failed")
@@ -113,6 +114,12 @@ class StartWorker:
                 working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
             self._own(conversation_id, self._take_down(conversation_id), name="take down")
+
+    async def _end_cut_off_scripts(self) -> None:
+        async with self._database.session() as session:
+            cut_off = await setup_run.end_cut_off(session)
+        for conversation_id in cut_off:
+            await self.announce(conversation_id)
 
     def _own(self, key: UUID, work: Coroutine[Any, Any, None], name: str = "start") -> None:
         task = asyncio.create_task(work, name=name)

@@ -9,7 +9,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.schemas import AppConversation, StartTaskInfo
+from app_server.conversations.schemas import AppConversation, ConversationGoal, StartTaskInfo
 from app_server.errors import Conflict
 from app_server.pubsub import Frame
 from app_server.sandboxes.models import Sandbox, SandboxStatus
@@ -52,6 +52,7 @@ class Viewer:
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
             metrics=conversation.metrics,
+            goal=ConversationGoal.model_validate(conversation.goal) if conversation.goal else None,
             created_at=conversation.created_at,
             updated_at=conversation.updated_at,
             sandbox_status=status,

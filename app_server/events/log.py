@@ -1,5 +1,6 @@
 """The log in SQL: append once, read in order. Callers have checked whose conversation it is."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -132,6 +133,15 @@ async def batch(session: AsyncSession, conversation_id: UUID, event_ids: Sequenc
     )
     bodies = dict((await session.execute(query)).all())
     return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
+
+
+async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
+    """One event by its id."""
+    query = select(StoredEvent.body).where(
+        StoredEvent.conversation_id == conversation_id, StoredEvent.event_id == event_id
+    )
+    body = await session.scalar(query)
+    return None if body is None else json.loads(body)
 
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:

@@ -17,6 +17,8 @@ from pydantic_core import PydanticSerializationError, to_json
 from app_server.pubsub import Frame
 
 MAX_FRAMES = 4096
+MAX_REPORT_BYTES = 8 * 1024**2
+"""A report is decoded in the event loop, which everybody else waits for meanwhile."""
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 

@@ -38,6 +38,18 @@ class Address:
     """Set when it lies on this machine."""
 
     @property
+    def identity(self) -> str:
+        """The same for all ways to name a repository: `host/owner/name`, or its path on this machine."""
+        if self.local_path is not None:
+            return self.public_url.rstrip("/").removesuffix("/.git")
+        if "://" in self.public_url:
+            parts = urlsplit(self.public_url)
+            host, path = parts.netloc.rpartition("@")[2], parts.path
+        else:
+            host, _, path = self.public_url.rpartition("@")[2].partition(":")
+        return f"{host.lower()}/{path.strip('/').removesuffix('.git')}"
+
+    @property
     def has_credentials(self) -> bool:
         return self.url != self.public_url
 

@@ -43,6 +43,11 @@ class Client:
     def patch(self, conversation_id: str) -> str:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
+    def not_allowed(self, conversation_id: str) -> list[Json]:
+        """What its repository offers to run and nobody has allowed."""
+        items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
+        return [item["offer"] for item in items if item["state"] != "allowed"]
+
     def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
         """Runs a command in the conversation's directory: `{exit_code, stdout, stderr, …}`."""
         return self._json(

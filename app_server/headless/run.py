@@ -24,7 +24,10 @@ VERIFY_TIMEOUT_SECONDS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What to do. `verify_command` is run in the sandbox at the end and must exit with 0."""
+    """What to do. `verify_command` is run in the sandbox at the end and must exit with 0.
+
+    `consent`: hashes of what the repository may run.
+    """
 
     task: str
     repository: str | None
@@ -32,6 +35,7 @@ class Run:
     profile: str | None = None
     sandbox: str | None = None
     verify_command: str | None = None
+    consent: tuple[str, ...] = ()
     keep: bool = True
 
 
@@ -70,6 +74,9 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
     if outcome.succeeded and what.verify_command:
         verification = _verify(client, conversation_id, what.verify_command)
         printer.note(f"\n$ {what.verify_command}\n{verification['output']}")
+    not_run = client.not_allowed(conversation_id) if outcome.status != "start_failed" else []
+    for offer in not_run:
+        printer.note(f"Not run: {offer['kind']} {offer['name']} ({offer['path']}). {_how_to_allow(offer)}")
     succeeded = outcome.succeeded and (verification is None or verification["state"] == "passed")
     summary = {
         "conversation_id": conversation_id,
@@ -80,10 +87,17 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
         "agent_seconds": round(agent_seconds, 3),
         "final_message": outcome.final_message,
         "verification": verification,
+        "not_run": [{name: offer[name] for name in ("kind", "path", "name", "hash")} for offer in not_run],
         "diff": client.patch(conversation_id) if outcome.status != "start_failed" else "",
     }
     printer.end(outcome, summary)
     return succeeded
+
+
+def _how_to_allow(offer: dict[str, Any]) -> str:
+    if offer["problem"]:
+        return f"It cannot be allowed. {offer['problem']}"
+    return f"Look at it, then allow it with --consent {offer['hash']}"
 
 
 def _verify(client: Client, conversation_id: str, command: str) -> dict[str, Any]:
@@ -102,6 +116,10 @@ def _start_request(what: Run) -> dict[str, Any]:
         "selected_repository": repository,
         "selected_branch": what.branch,
         "llm_profile": what.profile,
+        "consent": list(what.consent),
+        "ask_when_stuck": False,
+        # Nobody is there to be asked.
+        "confirmation_mode": "never",
     }
     return {name: value for name, value in request.items() if value is not None}
 

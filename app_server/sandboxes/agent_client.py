@@ -4,22 +4,34 @@ A refusal becomes an AppError: 404 and 409 are passed on, whatever else goes wro
 (`agent_server_error`) with the agent server's own words.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 import httpx
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from agent_runtime.wire import (
     API_KEY_HEADER,
+    BashCommand,
     BashOutput,
+    CheckpointDiff,
+    CheckpointList,
+    ConfirmationResponseRequest,
     ConversationInfo,
     ExecuteBashRequest,
+    McpChangeAnswer,
+    Offer,
+    OffersResponse,
+    RewindRequest,
+    RewindResult,
     SendMessageRequest,
+    SkillsResponse,
     StartConversationRequest,
+    StartGoalRequest,
+    SwitchLLMRequest,
 )
 from app_server.errors import BadGateway, Conflict, NotFound
 
@@ -27,10 +39,22 @@ TIMEOUT_SECONDS = 30.0
 HEALTH_TIMEOUT_SECONDS = 2.0
 UPLOAD_TIMEOUT_SECONDS = 600.0
 ARCHIVE_TIMEOUT_SECONDS = 300.0
+# A model reads all of it and writes a summary.
+CONDENSE_TIMEOUT_SECONDS = 600.0
+# A repository with thousands of files, on a busy machine.
+OFFERS_TIMEOUT_SECONDS = 120.0
+# A large workspace is read, compared and written again.
+SNAPSHOT_TIMEOUT_SECONDS = 300.0
 MAX_PATCH_BYTES = 50 * 1024**2
 _MAX_DETAIL_CHARACTERS = 2000
+# Members of a refusal that whoever asked should see.
+_PASSED_ON = ("diff",)
 
 Answer = TypeVar("Answer")
+
+
+class _BashOutputs(BaseModel):
+    items: list[BashOutput]
 
 
 class GitChange(BaseModel):
@@ -47,6 +71,35 @@ class GitDiff(BaseModel):
     modified: str | None = None
 
 
+class EventPage(BaseModel):
+    """Events as they stand in a log, and where the next page begins; None after the last one."""
+
+    items: list[dict[str, Any]]
+    next_page_id: str | None = None
+
+
+class _ServerInfo(BaseModel):
+    usable_tools: list[str] = []
+
+
+class BrowserTab(BaseModel):
+    """A page of the agent's browser. What it is called was written by others."""
+
+    url: str = Field(max_length=2_000)
+    title: str = Field(max_length=1_000)
+    is_current: bool
+
+
+class BrowserView(BaseModel):
+    """The agent's browser at one moment. image_url: the current page as a JPEG in a `data:` URL, if it could
+    be drawn.
+    """
+
+    is_open: bool
+    pages: list[BrowserTab] = Field(max_length=100)
+    image_url: str | None = Field(max_length=1_000_000, pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")
+
+
 class AgentClient:
     """The agent server at `url`. Cheap to make; holds no connection of its own."""
 
@@ -54,6 +107,14 @@ class AgentClient:
         self._http = http
         self.url = url
         self._headers = {API_KEY_HEADER: session_key}
+
+    async def idle_seconds(self) -> float | None:
+        """Since when no conversation there works; None when it does not answer."""
+        try:
+            reply = await self._http.get(f"{self.url}/server_info", timeout=HEALTH_TIMEOUT_SECONDS)
+            return float(reply.raise_for_status().json()["idle_time"])
+        except httpx.HTTPError:
+            return None
 
     async def is_healthy(self) -> bool:
         """Whether an agent server answers there that takes our key."""
@@ -84,6 +145,15 @@ class AgentClient:
         """Idempotent by the message's id."""
         await self._call("POST", f"/api/conversations/{conversation_id}/events", json=_json(message))
 
+    async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
+        """A page of its log, oldest first. page_id: what the page before gave as the next one."""
+        route = f"/api/conversations/{conversation_id}/events/search"
+        return _parse(EventPage, await self._call("GET", route, params=_params(page_id=page_id)))
+
+    async def skills(self, conversation_id: UUID) -> SkillsResponse:
+        """What the agent was told at its creation, and why."""
+        return _parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
+
     async def run(self, conversation_id: UUID) -> None:
         """Raises Conflict when it runs already."""
         await self._call("POST", f"/api/conversations/{conversation_id}/run")
@@ -93,6 +163,82 @@ class AgentClient:
 
     async def interrupt(self, conversation_id: UUID) -> None:
         await self._call("POST", f"/api/conversations/{conversation_id}/interrupt")
+
+    async def respond_to_confirmation(
+        self, conversation_id: UUID, answer: ConfirmationResponseRequest
+    ) -> None:
+        """Raises Conflict `nothing_to_confirm`, `confirmation_outdated`."""
+        route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
+        await self._call("POST", route, json=_json(answer))
+
+    async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
+        """Raises Conflict `mcp_change_outdated`."""
+        route = f"/api/conversations/{conversation_id}/mcp/answer_change"
+        await self._call("POST", route, json=_json(answer))
+
+    async def set_safeguards(
+        self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
+    ) -> None:
+        """When the agent asks, and who judges its actions."""
+        route = f"/api/conversations/{conversation_id}"
+        await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
+        await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
+
+    async def set_budget(self, conversation_id: UUID, dollars: float | None) -> None:
+        """What the conversation may cost in all; None: any amount."""
+        changes = {"max_budget_per_task": dollars}
+        await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
+
+    async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
+        """Raises Conflict `already_running`."""
+        await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=_json(goal))
+
+    async def stop_goal(self, conversation_id: UUID) -> None:
+        await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
+
+    async def resume_goal(self, conversation_id: UUID) -> None:
+        """Raises Conflict `already_running`, `no_resumable_goal`."""
+        try:
+            await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
+        except BadGateway as refusal:
+            if refusal.extra.get("agent_server_code") != "no_resumable_goal":
+                raise
+            raise Conflict("There is no goal that could go on.", code="no_resumable_goal") from refusal
+
+    async def checkpoints(self, conversation_id: UUID) -> CheckpointList:
+        route = f"/api/conversations/{conversation_id}/checkpoints"
+        return _parse(CheckpointList, await self._call("GET", route))
+
+    async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
+        """Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`."""
+        route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
+        reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
+        return _parse(CheckpointDiff, reply)
+
+    async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
+        """Raises as `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`."""
+        route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
+        reply = await self._call("POST", route, json=_json(wanted), timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
+        return _parse(RewindResult, reply)
+
+    async def condense(self, conversation_id: UUID) -> None:
+        """Raises Conflict `no_condenser`, `nothing_to_condense`."""
+        route = f"/api/conversations/{conversation_id}/condense"
+        await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
+
+    async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
+        """The agent's next call goes to that model."""
+        body = _json(SwitchLLMRequest(llm=llm))
+        await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
+
+    async def browser(self, conversation_id: UUID) -> BrowserView:
+        """What the agent's browser shows at this moment."""
+        reply = await self._call("GET", f"/api/conversations/{conversation_id}/browser")
+        return _parse(BrowserView, reply)
+
+    async def usable_tools(self) -> frozenset[str]:
+        """The names of the tools that the sandbox has everything for."""
+        return frozenset(_parse(_ServerInfo, await self._call("GET", "/server_info")).usable_tools)
 
     async def execute_command(
         self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
@@ -106,6 +252,37 @@ class AgentClient:
             timeout_seconds=timeout_seconds + TIMEOUT_SECONDS,
         )
         return _parse(BashOutput, reply)
+
+    async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
+        """Its output is found by `command_output`; it is ended at its timeout."""
+        request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
+        reply = await self._call("POST", "/api/bash/start_bash_command", json=_json(request))
+        return UUID(_parse(BashCommand, reply).id)
+
+    async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
+        """The next pieces of its output; the last one of all has an `exit_code`."""
+        params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
+        reply = await self._call("GET", "/api/bash/bash_events/search", params=params)
+        return _parse(_BashOutputs, reply).items
+
+    async def stop_command(self, command_id: UUID) -> None:
+        await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
+
+    async def offers(self, directory: str) -> list[Offer]:
+        """What the project there brings that would run."""
+        body = {"project_dir": directory}
+        reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
+        return _parse(OffersResponse, reply).offers
+
+    async def offers_of(self, conversation_id: UUID) -> OffersResponse:
+        """The same of a conversation's project, and what the conversation has taken up."""
+        route = f"/api/conversations/{conversation_id}/offers"
+        return _parse(OffersResponse, await self._call("GET", route, timeout_seconds=OFFERS_TIMEOUT_SECONDS))
+
+    async def consent(self, conversation_id: UUID, hashes: Sequence[str]) -> None:
+        """These join the conversation. Raises Conflict `offer_changed`."""
+        body = {"hashes": list(hashes)}
+        await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
 
     async def upload_file(self, source: Path, path: str) -> None:
         """Copies a file of this machine to the absolute `path` in the sandbox, a piece at a time."""
@@ -176,11 +353,11 @@ def _as_bad_gateway() -> Iterator[None]:
 def _raise_for_problem(reply: httpx.Response) -> None:
     if reply.is_success:
         return
-    code, detail = _problem_of(reply)
+    code, detail, members = _problem_of(reply)
     if reply.status_code == httpx.codes.NOT_FOUND:
         raise NotFound(detail, code=code)
     if reply.status_code == httpx.codes.CONFLICT:
-        raise Conflict(detail, code=code)
+        raise Conflict(detail, code=code, **members)
     raise BadGateway(
         f"The sandbox's agent server answered {reply.status_code}: {detail}",
         code="agent_server_error",
@@ -188,16 +365,17 @@ def _raise_for_problem(reply: httpx.Response) -> None:
     )
 
 
-def _problem_of(reply: httpx.Response) -> tuple[str | None, str]:
-    """`(code, detail)` of a problem document; of anything else its text."""
+def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
+    """`(code, detail, members)` of a problem document; of anything else its text."""
     try:
         body = reply.json()
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        return None, reply.text[:_MAX_DETAIL_CHARACTERS]
+        return None, reply.text[:_MAX_DETAIL_CHARACTERS], {}
     detail = str(body.get("detail") or reply.reason_phrase)[:_MAX_DETAIL_CHARACTERS]
-    return body.get("code") if isinstance(body.get("code"), str) else None, detail
+    code = body.get("code") if isinstance(body.get("code"), str) else None
+    return code, detail, {name: body[name] for name in _PASSED_ON if name in body}
 
 
 def _parse(kind: type[Answer], reply: httpx.Response) -> Answer:

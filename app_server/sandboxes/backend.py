@@ -1,4 +1,4 @@
-"""What a sandbox backend can do. Docker and plain processes are the two there are."""
+"""What a sandbox backend can do. Docker and processes are the two there are."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -11,11 +11,18 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class SandboxKind:
-    """What sandboxes are here, for the people who have to trust them."""
+    """What sandboxes are here, for the people who have to trust them.
+
+    `isolation`: whether all of this machine is out of reach, its files and processes only, or nothing.
+    """
 
     backend: Literal["docker", "process"]
-    is_isolated: bool
+    isolation: Literal["full", "files", "none"]
     warning: str | None
+
+    @property
+    def is_isolated(self) -> bool:
+        return self.isolation == "full"
 
 
 @dataclass(frozen=True)
@@ -47,10 +54,18 @@ class Backend(Protocol):
     does not answer.
     """
 
-    kind: SandboxKind
+    @property
+    def kind(self) -> SandboxKind:
+        """Final once this is open."""
 
     async def open(self) -> None:
         """Gets ready; raises StartFailure if this backend cannot work here."""
+
+    async def secure(self) -> None:
+        """Closes this host to the machines as far as it may, for a server that is about to listen to them."""
+
+    async def examine(self) -> None:
+        """Finds out what only a started machine shows, for `kind` to tell. Seconds, once; then cheap."""
 
     def inner_addresses(self) -> list[str]:
         """Addresses of this host on which the inner listener must answer."""
@@ -69,6 +84,9 @@ class Backend(Protocol):
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         """How the machine ended and the last it wrote; also while it runs."""
+
+    async def stop(self, sandbox_id: UUID) -> None:
+        """Ends the machine; its workspace stays for the next start. Nothing happens when there is none."""
 
     async def delete(self, sandbox_id: UUID) -> None:
         """Removes the machine and its workspace; nothing happens when there is none."""

@@ -7,7 +7,6 @@ run in a few threads of our own.
 import asyncio
 import io
 import logging
-import socket
 import tarfile
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,12 @@ from uuid import UUID
 from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
-from app_server.sandboxes.images import ensure_image
+from app_server.sandboxes.engine import ask, connect, unavailable
+from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, withdraw
+from app_server.sandboxes.hardening import AGENT_UID, hardened, require_runtime
+from app_server.sandboxes.images import ensure_image, image_name
+from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
+from app_server.sandboxes.reach import is_host_reachable
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -25,14 +29,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NETWORK = "slipway-sandboxes"
-BRIDGE = "slipway0"
 LABEL = "slipway.sandbox"
 AGENT_PORT = 8000
-AGENT_UID = 10001
 WORKSPACE = "/workspace"
 SESSION_KEY_FILE = ".session-key"
-API_TIMEOUT_SECONDS = 30
 THREADS = 8
 STOP_SECONDS = 3
 LOG_LINES = 60
@@ -41,24 +41,62 @@ Result = TypeVar("Result")
 
 
 class DockerBackend:
-    kind = SandboxKind(backend="docker", is_isolated=True, warning=None)
-
     def __init__(self, config: Config) -> None:
         self._config = config
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None
         self._gateway: str | None = None
         self._image: str | None = None
+        self._is_admitted = False
+        self._not_filtered: str | None = None
+        self._is_examined = False
+        self._gap: str | None = None
         self._in_use: set[UUID] = set()
+
+    @property
+    def kind(self) -> SandboxKind:
+        return SandboxKind(backend="docker", isolation="full", warning=self._gap)
 
     async def open(self) -> None:
         """Connects, and makes the network of the sandboxes. Raises StartFailure `docker_unavailable`."""
         if self._client is None:
-            self._client = await self._in_thread(_connect)
-        self._gateway = await self._in_thread(_ensure_network, self._client)
+            self._client = await self._in_thread(connect)
+        self._gateway = await self._in_thread(ensure_network, self._client)
+
+    async def secure(self) -> None:
+        if self._gateway is None:
+            return
+        try:
+            await asyncio.to_thread(admit_only, BRIDGE, self._gateway, self._config.inner_port)
+            self._is_admitted = True
+        except NotFiltered as error:
+            self._not_filtered = str(error)
+
+    async def examine(self) -> None:
+        """Tries out from a container whether this host is closed to it."""
+        client, image = self._engine(), await asyncio.to_thread(image_name, self._config.sandbox_image)
+        if self._is_examined or not await self._in_thread(_has_image, client, image):
+            return
+        self._is_examined = True
+        options = {**hardened(self._config), "network": NETWORK}
+        if await self._in_thread(is_host_reachable, client, image, options, str(self._gateway)):
+            self._gap = self._describe_gap()
+            logger.warning("sandboxes reach services of this host", extra={"cause": self._gap})
 
     def inner_addresses(self) -> list[str]:
         return [self._gateway or "127.0.0.1"]
+
+    def _describe_gap(self) -> str:
+        why = f" ({self._not_filtered})" if self._not_filtered else ""
+        return (
+            "Agents can call services that this machine offers on all of its addresses: nothing filters what "
+            f"comes from their network{why}. {advice(BRIDGE, str(self._gateway), self._config.inner_port)}"
+        )
+
+    @property
+    def image(self) -> str | None:
+        """What sandboxes start from; known once it is prepared."""
+        return self._image
 
     async def prepare(self, report: Report) -> None:
         client = self._engine()
@@ -66,14 +104,15 @@ class DockerBackend:
         async def has_image(name: str) -> bool:
             return await self._in_thread(_has_image, client, name)
 
+        await self._in_thread(require_runtime, client, self._config.sandbox_runtime)
         self._image = await ensure_image(self._config.sandbox_image, has_image, report)
 
     async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
         client, image = self._engine(), self._image
         assert image, "prepare() comes first"
         container = await self._in_thread(_find, client, sandbox_id)
-        if container and not self._reports_here(container):
-            # Its environment names another listener and cannot be changed. The workspace, a volume, stays.
+        if container and not self._fits(container):
+            # What it was created with cannot be changed. The workspace, a volume, stays.
             await self._in_thread(_remove, container)
             container = None
         if container is None:
@@ -98,6 +137,10 @@ class DockerBackend:
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         return await self._in_thread(_last_words, self._engine(), sandbox_id)
 
+    async def stop(self, sandbox_id: UUID) -> None:
+        self._in_use.discard(sandbox_id)
+        await self._in_thread(_stop, self._engine(), sandbox_id)
+
     async def delete(self, sandbox_id: UUID) -> None:
         self._in_use.discard(sandbox_id)
         await self._in_thread(_delete, self._engine(), sandbox_id)
@@ -107,8 +150,16 @@ class DockerBackend:
         if self._client:
             if self._config.stop_sandboxes_on_exit:
                 await asyncio.gather(*(self._end(self._client, sandbox_id) for sandbox_id in self._in_use))
+            if self._is_admitted:
+                await self._withdraw()
             await self._in_thread(self._client.close)
         self._threads.shutdown(wait=False)
+
+    async def _withdraw(self) -> None:
+        try:
+            await asyncio.to_thread(withdraw, str(self._gateway), self._config.inner_port)
+        except NotFiltered as error:
+            logger.warning("a port stays open to containers", extra={"cause": str(error)})
 
     async def _end(self, client: "DockerClient", sandbox_id: UUID) -> None:
         try:
@@ -126,104 +177,33 @@ class DockerBackend:
     def _webhooks(self) -> str:
         return f"OH_WEBHOOKS_0_BASE_URL={self._inner_url}/api/v1/webhooks"
 
-    def _reports_here(self, container: "Container") -> bool:
-        return self._webhooks in container.attrs["Config"]["Env"]
+    def _fits(self, container: "Container") -> bool:
+        wanted = self._config.sandbox_runtime
+        runs_so = wanted in {None, container.attrs["HostConfig"].get("Runtime")}
+        return runs_so and self._webhooks in container.attrs["Config"]["Env"]
 
     def _engine(self) -> "DockerClient":
         if self._client is None or self._gateway is None:
-            # The inner listener is bound to the network's address when the app server starts.
-            raise _unavailable(
-                "The Docker engine did not answer when Slipway started.",
-                fix="Start Docker, then restart Slipway; or set SLIPWAY_SANDBOX=process to do without.",
+            raise unavailable(
+                "The Docker engine has not answered since Slipway started.",
+                fix="Start Docker: Slipway notices within seconds. SLIPWAY_SANDBOX=process does without.",
             )
         return self._client
 
     async def _in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
-
-        def run() -> Result:
-            # Loaded here: 0.3 s that a start without Docker need not pay.
-            from docker.errors import DockerException
-            from requests.exceptions import RequestException
-
-            try:
-                return call(*arguments)
-            except RequestException as error:
-                raise _unavailable(f"The Docker engine does not answer: {error}") from error
-            except DockerException as error:
-                raise _refused(error) from error
-
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ask, call, *arguments)
 
     def _create(self, client: "DockerClient", image: str, sandbox_id: UUID) -> "Container":
-        config = self._config
-        tmpfs = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev"
         return client.containers.create(
             image,
             name=_name(sandbox_id),
-            hostname="sandbox",
             labels={LABEL: sandbox_id.hex},
             environment=[self._webhooks],
             network=NETWORK,
-            user=str(AGENT_UID),
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
-            read_only=True,
-            tmpfs={
-                "/tmp": f"{tmpfs},exec,mode=1777,size=512m",  # noqa: S108 (inside the container)
-                "/home/agent": f"{tmpfs},exec,mode=700,size=512m",
-            },
             volumes={_name(sandbox_id): {"bind": WORKSPACE, "mode": "rw"}},
-            mem_limit=config.sandbox_memory_bytes,
-            memswap_limit=config.sandbox_memory_bytes,
-            nano_cpus=int(config.sandbox_cpus * 1e9),
-            pids_limit=config.sandbox_pids,
-            log_config=_log_config(),
+            **hardened(self._config),
         )
-
-
-def _connect() -> "DockerClient":
-    import docker  # 0.3 s, see _in_thread
-
-    try:
-        return docker.from_env(version="auto", timeout=API_TIMEOUT_SECONDS)
-    except docker.errors.DockerException as error:
-        raise _unavailable(f"The Docker engine does not answer: {error}") from error
-
-
-def _ensure_network(client: "DockerClient") -> str:
-    """The address that this host has on the sandboxes' network, which is made if need be."""
-    from docker.errors import APIError, NotFound
-
-    try:
-        network = client.networks.get(NETWORK)
-    except NotFound:
-        try:
-            network = client.networks.create(
-                NETWORK,
-                driver="bridge",
-                internal=True,
-                options={
-                    "com.docker.network.bridge.enable_icc": "false",
-                    "com.docker.network.bridge.name": BRIDGE,
-                },
-                check_duplicate=True,
-            )
-        except APIError as error:
-            if error.status_code != 409:
-                raise
-            network = client.networks.get(NETWORK)  # another app server was faster
-        network.reload()
-    gateway = str(network.attrs["IPAM"]["Config"][0]["Gateway"])
-    with socket.socket() as probe:
-        try:
-            probe.bind((gateway, 0))
-        except OSError as error:
-            raise _unavailable(
-                "The Docker engine runs on another (or a virtual) machine: sandboxes could not reach us.",
-                fix="Run Slipway where the Docker engine runs, or set SLIPWAY_SANDBOX=process.",
-            ) from error
-    return gateway
 
 
 def _has_image(client: "DockerClient", name: str) -> bool:
@@ -291,6 +271,7 @@ def _words_of(container: "Container") -> LastWords:
     output = container.logs(tail=LOG_LINES).decode(errors="replace")
     if state.get("OOMKilled"):
         return LastWords(
+            code="sandbox_out_of_memory",
             cause="The sandbox ran out of memory and was ended.",
             output=output,
             fix="Give sandboxes more memory: SLIPWAY_SANDBOX_MEMORY_BYTES.",
@@ -328,24 +309,3 @@ def _remove(container: "Container") -> None:
 
 def _name(sandbox_id: UUID) -> str:
     return f"slipway-sandbox-{sandbox_id.hex}"
-
-
-def _log_config() -> Any:
-    from docker.types import LogConfig
-
-    return LogConfig(type="local", config={"max-size": "10m", "max-file": "2"})
-
-
-def _unavailable(
-    cause: str,
-    fix: str = "Start Docker and see that `docker info` works for this user, or set SLIPWAY_SANDBOX=process.",
-) -> StartFailure:
-    return StartFailure("docker_unavailable", cause, fix=fix)
-
-
-def _refused(error: Exception) -> StartFailure:
-    return StartFailure(
-        "sandbox_start_failed",
-        f"The Docker engine refused: {error}",
-        fix="Retry the start; if it persists, look into the log of the Docker engine.",
-    )

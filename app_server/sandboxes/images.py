@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
-from agent_runtime import wire
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import Report
 
@@ -26,7 +25,7 @@ BUILD_TIMEOUT_SECONDS = 3600.0
 KEPT_LINES = 60
 MAX_LINE_BYTES = 1024**2
 
-_SOURCE = Path(wire.__file__).resolve().parents[1]
+_SOURCE = Path(__file__).resolve().parents[2]
 _CONTEXT = ("containers/sandbox", "requirements-sandbox.lock", "agent_runtime")
 
 HasImage = Callable[[str], Awaitable[bool]]
@@ -57,6 +56,11 @@ async def ensure_image(wanted: str | None, has_image: HasImage, report: Report) 
         if not await has_image(tag):
             await _build(tag, has_image, report)
     return tag
+
+
+def image_name(wanted: str | None) -> str:
+    """What `ensure_image` would return. Blocking: reads the source once."""
+    return wanted or _tag()
 
 
 async def _build(tag: str, has_image: HasImage, report: Report) -> None:

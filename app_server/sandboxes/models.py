@@ -9,6 +9,7 @@ from sqlalchemy import ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.database import Base, now
+from app_server.users.models import User
 
 
 class SandboxStatus(StrEnum):
@@ -29,7 +30,7 @@ class Sandbox(Base):
     __tablename__ = "sandboxes"
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
-    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     status: Mapped[SandboxStatus] = mapped_column(String(20), index=True)
     session_key_hash: Mapped[str] = mapped_column(String(64), unique=True)
     encrypted_session_key: Mapped[str] = mapped_column(Text)

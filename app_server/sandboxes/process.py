@@ -1,36 +1,35 @@
-"""Sandboxes that are plain processes on this machine: no isolation, no engine needed.
+"""Sandboxes that are processes on this machine, behind walls where bubblewrap works; no engine needed.
 
 `home`/sandboxes/<id>/ holds everything of one: `process.json` (who it is, for a restarted app server),
 `agent-server.log`, `home/` and `workspace/`, which the agent server keeps its conversations in.
 """
 
 import asyncio
-import json
+import logging
 import os
 import shutil
-import signal
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Collection
 from pathlib import Path
-from typing import IO
 from uuid import UUID
 
-from pydantic import BaseModel, ValidationError
-
-from agent_runtime import wire
 from app_server.config import Config
 from app_server.errors import StartFailure
+from app_server.sandboxes import child
 from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
+from app_server.sandboxes.bubblewrap import (
+    Bubblewrap,
+    Unusable,
+    find_bubblewrap,
+    runtime_places,
+    write_accounts,
+)
+from app_server.sandboxes.child import LOOPBACK, Handle, Launch
+
+logger = logging.getLogger(__name__)
 
 SPEC_ID = "process"
-LOOPBACK = "127.0.0.1"
-STOP_SECONDS = 5.0
-POLL_SECONDS = 0.02
 LOG_TAIL_BYTES = 8192
-MAX_LOG_BYTES = 5 * 1024**2
 
 # What an agent's commands may see of our environment. A list of what may pass, since nobody can list all
 # names under which keys are kept.
@@ -39,38 +38,60 @@ ALLOWED_ENVIRONMENT = frozenset(
     | {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"}
     | {"NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE"}
 )
+_OUTER_ONLY = frozenset({"TMPDIR", "USER", "LOGNAME"})
+"""What means nothing behind walls."""
 
 # The cwd of the agent server: `python -m` finds the package there, whether it is installed or not, and
 # nothing of it reaches the environment of the agent's commands.
-_RUNTIME_ROOT = Path(wire.__file__).resolve().parents[1]
+_RUNTIME_ROOT = Path(__file__).resolve().parents[2]
 
-# Children of this process, to be reaped. A process has them, not an object: they outlive a backend.
-_children: dict[int, subprocess.Popen[bytes]] = {}
-
-
-class Handle(BaseModel):
-    """A process and when it started (clock ticks since boot): a pid alone may be somebody else's by now."""
-
-    pid: int
-    started: int
-    port: int
-    inner_url: str
+_WALLED = SandboxKind(
+    backend="process",
+    isolation="files",
+    warning="Agents see no files but their workspace, yet share this machine's network and memory: they can "
+    "call whatever listens here, and use up what is free. Docker separates these too.",
+)
 
 
 class ProcessBackend:
-    kind = SandboxKind(
-        backend="process",
-        is_isolated=False,
-        warning="Sandboxes are not isolated: agents run as your user and can read and change your files.",
-    )
-
     def __init__(self, config: Config) -> None:
         self._root = config.home / "sandboxes"
         self._inner_url = f"http://{LOOPBACK}:{config.inner_port}"
+        self._wanted = config.process_isolation
         self._handles: dict[UUID, Handle] = {}
+        self._bubblewrap: Bubblewrap | None = None
+        self._missing: Unusable | None = None
+
+    @property
+    def kind(self) -> SandboxKind:
+        if self._bubblewrap or self._wanted == "bubblewrap":
+            return _WALLED
+        reason = f" ({self._missing.cause} {self._missing.fix})" if self._missing else ""
+        return SandboxKind(
+            backend="process",
+            isolation="none",
+            warning="Sandboxes are not isolated: agents run as your user and can read and change your files."
+            f"{reason}",
+        )
 
     async def open(self) -> None:
+        """Looks once what walls there are: whoever was told of them must be able to rely on them."""
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
+        if self._wanted == "none":
+            return
+        try:
+            self._bubblewrap = await asyncio.to_thread(find_bubblewrap)
+        except Unusable as error:
+            self._missing = error
+            logger.warning(
+                "sandboxes have no walls around them", extra={"cause": error.cause, "fix": error.fix}
+            )
+
+    async def secure(self) -> None:
+        """Nothing separates their network from this machine's."""
+
+    async def examine(self) -> None:
+        """All was seen when it was opened."""
 
     def inner_addresses(self) -> list[str]:
         return [LOOPBACK]
@@ -79,7 +100,12 @@ class ProcessBackend:
         """Nothing is shared between them."""
 
     async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
-        """Adopts the process when it lives, even if another app server started it."""
+        """Adopts the process when it lives, even if another app server started it.
+
+        Raises StartFailure `bubblewrap_unavailable` where walls are demanded but cannot be had.
+        """
+        if self._missing and self._wanted == "bubblewrap":
+            raise StartFailure("bubblewrap_unavailable", self._missing.cause, fix=self._missing.fix)
         folder = self._folder(sandbox_id)
         try:
             handle = await self._adopt_or_start(sandbox_id, session_key, report)
@@ -112,97 +138,84 @@ class ProcessBackend:
         state = "is running but" if self._lives(sandbox_id) else "ended and"
         return LastWords(cause=f"The agent server {state} does not answer.", output=output)
 
+    async def stop(self, sandbox_id: UUID) -> None:
+        handle = self._handles.pop(sandbox_id, None)
+        handle = handle or await asyncio.to_thread(child.read_handle, self._folder(sandbox_id))
+        if handle:
+            await child.stop(handle)
+
     async def delete(self, sandbox_id: UUID) -> None:
         folder = self._folder(sandbox_id)
-        await self._stop(sandbox_id)
+        await self.stop(sandbox_id)
         await asyncio.to_thread(_remove_folder, folder)
 
     async def close(self) -> None:
         """Stops them all; their workspaces stay."""
-        await asyncio.gather(*(self._stop(sandbox_id) for sandbox_id in list(self._handles)))
+        await asyncio.gather(*(self.stop(sandbox_id) for sandbox_id in list(self._handles)))
 
     def _folder(self, sandbox_id: UUID) -> Path:
         return self._root / sandbox_id.hex
 
     def _lives(self, sandbox_id: UUID) -> bool:
-        handle = self._handles.get(sandbox_id)
-        return handle is not None and _is_alive(handle)
+        handle = self._handles.get(sandbox_id) or child.read_handle(self._folder(sandbox_id))
+        return handle is not None and child.is_alive(handle)
 
     async def _adopt_or_start(self, sandbox_id: UUID, session_key: str, report: Report) -> Handle:
         folder = self._folder(sandbox_id)
-        handle = self._handles.get(sandbox_id) or await asyncio.to_thread(_read_handle, folder)
-        if handle and handle.inner_url != self._inner_url:
-            await _stop(handle)  # it reports to a listener that is gone
-        if handle and _is_alive(handle):
+        handle = self._handles.get(sandbox_id) or await asyncio.to_thread(child.read_handle, folder)
+        if handle and child.is_alive(handle) and self._fits(handle):
             return handle
-        report("Starting the agent server")
-        environment = self._environment(folder, session_key)
-        wanted_port = handle.port if handle else 0
-        return await asyncio.to_thread(_start, folder, environment, wanted_port, self._inner_url)
-
-    async def _stop(self, sandbox_id: UUID) -> None:
-        handle = self._handles.pop(sandbox_id, None)
-        handle = handle or await asyncio.to_thread(_read_handle, self._folder(sandbox_id))
         if handle:
-            await _stop(handle)
+            # It died and left others behind its walls, lacks these, or reports to a listener that is gone.
+            await child.stop(handle)
+        report("Starting the agent server")
+        return await asyncio.to_thread(self._launch, folder, session_key, handle.port if handle else 0)
 
-    def _environment(self, folder: Path, session_key: str) -> dict[str, str]:
+    def _fits(self, handle: Handle) -> bool:
+        return handle.inner_url == self._inner_url and handle.is_walled == bool(self._bubblewrap)
+
+    def _launch(self, folder: Path, session_key: str, wanted_port: int) -> Handle:
+        for part in ("home", "workspace/project", "workspace/conversations"):
+            (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+        port = child.choose_port(wanted_port)
+        server = [sys.executable, "-m", "agent_runtime.server", "--host", LOOPBACK, "--port", str(port)]
+        environment = self._environment(folder)
+        if self._bubblewrap is None:
+            environment["OH_SESSION_API_KEYS_0"] = session_key
+            launch = Launch(server, environment, _RUNTIME_ROOT)
+        else:
+            launch = self._walled(self._bubblewrap, folder, server, environment, session_key)
+        return child.start(folder, launch, port, self._inner_url)
+
+    def _walled(
+        self,
+        bubblewrap: Bubblewrap,
+        folder: Path,
+        server: list[str],
+        environment: dict[str, str],
+        session_key: str,
+    ) -> Launch:
+        accounts = folder / "accounts"
+        write_accounts(accounts, folder / "home")
+        command = bubblewrap.wrap_server(
+            server,
+            writable=[folder / "home", folder / "workspace"],
+            readable=runtime_places(_RUNTIME_ROOT, environment),
+            directory=_RUNTIME_ROOT,
+            accounts=accounts,
+        )
+        inside = {name: value for name, value in environment.items() if name not in _OUTER_ONLY}
+        return Launch(command, inside, _RUNTIME_ROOT, stdin=f"{session_key}\n".encode(), tells_init=True)
+
+    def _environment(self, folder: Path) -> dict[str, str]:
         workspace = folder / "workspace"
         return {
             **{name: value for name, value in os.environ.items() if name in ALLOWED_ENVIRONMENT},
             "HOME": str(folder / "home"),
-            "OH_SESSION_API_KEYS_0": session_key,
             "OH_CONVERSATIONS_PATH": str(workspace / "conversations"),
             "OH_WORKSPACE_PATH": str(workspace / "project"),
             "OH_WEBHOOKS_0_BASE_URL": f"{self._inner_url}/api/v1/webhooks",
         }
-
-
-def _start(folder: Path, environment: dict[str, str], wanted_port: int, inner_url: str) -> Handle:
-    for part in ("home", "workspace/project", "workspace/conversations"):
-        (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
-    port = _choose_port(wanted_port)
-    with _open_log(folder / "agent-server.log") as log:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "agent_runtime.server", "--host", LOOPBACK, "--port", str(port)],
-            cwd=_RUNTIME_ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    _children[child.pid] = child
-    # A child that died at once is a zombie until it is reaped, so its start time can be read all the same.
-    stat = _read_stat(child.pid)
-    handle = Handle(pid=child.pid, started=stat[1] if stat else 0, port=port, inner_url=inner_url)
-    _write_handle(folder, handle)
-    return handle
-
-
-def _choose_port(wanted: int) -> int:
-    """`wanted` if it is free (or 0), else any other."""
-    for candidate in (wanted, 0):
-        with socket.socket() as probe:
-            # As the server does: connections of a previous one that are still winding down do not matter.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOOPBACK, candidate))
-            except OSError:
-                continue
-            port: int = probe.getsockname()[1]
-            return port
-    raise StartFailure(
-        "sandbox_port_taken",
-        "No free port was found on this machine for the sandbox's agent server.",
-        fix="End programs that hold many ports, then retry the start.",
-    )
-
-
-def _open_log(path: Path) -> IO[bytes]:
-    if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
-        path.replace(path.with_suffix(".log.1"))
-    return path.open("ab")
 
 
 def _log_tail(folder: Path) -> str:
@@ -213,59 +226,6 @@ def _log_tail(folder: Path) -> str:
             return log.read().decode(errors="replace")
     except FileNotFoundError:
         return ""
-
-
-def _read_handle(folder: Path) -> Handle | None:
-    try:
-        return Handle.model_validate_json((folder / "process.json").read_bytes())
-    except (FileNotFoundError, ValidationError):
-        return None
-
-
-def _write_handle(folder: Path, handle: Handle) -> None:
-    draft = folder / "process.json.new"
-    draft.write_text(json.dumps(handle.model_dump()))
-    draft.replace(folder / "process.json")
-
-
-def _is_alive(handle: Handle) -> bool:
-    if child := _children.get(handle.pid):
-        # It is gone when it can be reaped: a zombie whose threads are still ending holds its port.
-        if child.poll() is None:
-            return True
-        del _children[handle.pid]
-        return False
-    stat = _read_stat(handle.pid)
-    return stat is not None and stat[0] not in "ZX" and stat[1] == handle.started
-
-
-def _read_stat(pid: int) -> tuple[str, int] | None:
-    """`(state, start time in ticks since boot)` of a process, if there is one."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # The name in parentheses may hold spaces and parentheses itself; fields 3 and 22 follow the last one.
-    fields = text.rpartition(")")[2].split()
-    return fields[0], int(fields[19])
-
-
-async def _stop(handle: Handle) -> None:
-    """Ends the whole process group, first politely. A stranger with a recycled pid is left alone."""
-    for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, STOP_SECONDS)):
-        if not _is_alive(handle):
-            return
-        _signal_group(handle.pid, number)
-        deadline = time.monotonic() + seconds
-        while _is_alive(handle) and time.monotonic() < deadline:  # noqa: ASYNC110 (nobody tells of its end)
-            await asyncio.sleep(POLL_SECONDS)
-
-
-def _signal_group(group: int, number: int) -> None:
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:
-        return  # it ended by itself meanwhile
 
 
 def _remove_folder(folder: Path) -> None:

@@ -11,8 +11,9 @@ from app_server.database import ReadSession
 from app_server.errors import BadRequest, NotFound
 from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.schemas import SandboxInfo, SandboxPage, SandboxResumed
+from app_server.sandboxes.schemas import SandboxInfo, SandboxPage, SandboxPaused, SandboxResumed
 from app_server.users.auth import CurrentUser
+from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
@@ -50,13 +51,25 @@ async def get_sandboxes(
 
 @router.post("/{sandbox_id}/resume")
 async def resume_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxResumed:
-    """Brings a sandbox up again that was given up after too many crashes. Answers at once."""
+    """Brings a sandbox up again that sleeps, or was given up after too many crashes. Answers at once."""
+    await _require_own(request, user, sandbox_id)
+    await request.state.sandboxes.resume(sandbox_id)
+    return SandboxResumed()
+
+
+@router.post("/{sandbox_id}/pause")
+async def pause_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxPaused:
+    """Puts a sandbox to sleep: its files are kept, its commands end. The next message wakes it."""
+    await _require_own(request, user, sandbox_id)
+    await request.state.sandboxes.pause(sandbox_id)
+    return SandboxPaused()
+
+
+async def _require_own(request: Request, user: User, sandbox_id: UUID) -> None:
     async with request.state.database.read() as session:
         sandbox = await session.get(Sandbox, sandbox_id)
     if sandbox is None or sandbox.user_id != user.id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
-    await request.state.sandboxes.resume(sandbox_id)
-    return SandboxResumed()
 
 
 def _position(page_id: str) -> tuple[datetime, UUID]:

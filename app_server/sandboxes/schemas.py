@@ -33,4 +33,8 @@ class SandboxResumed(BaseModel):
     success: bool = True
 
 
+class SandboxPaused(BaseModel):
+    success: bool = True
+
+
 SandboxPage = Page[SandboxInfo]

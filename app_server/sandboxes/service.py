@@ -12,14 +12,14 @@ import httpx
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.background import Background
+from app_server.background import Background, finish
 from app_server.config import Config
 from app_server.database import Database
 from app_server.encryption import Cipher
 from app_server.errors import Conflict, NotFound, StartFailure, Unavailable
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.backend import Backend, Machine, Report, SandboxKind
-from app_server.sandboxes.docker import DockerBackend
+from app_server.sandboxes.choice import choose_backend
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.sandboxes.process import ProcessBackend
@@ -33,6 +33,7 @@ HEALTH_POLL_SECONDS = 0.05
 CONCURRENT_REVIVALS = 4
 
 OnChange = Callable[[UUID], Awaitable[None]]
+OnAddress = Callable[[list[str]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,11 @@ class RunningSandbox:
 
 
 class Sandboxes:
-    """One per process. `on_change(sandbox_id)` is awaited when one stopped, came back, or was given up."""
+    """One per process. `on_change(sandbox_id)` is awaited when one stopped, came back, or was given up.
+
+    `on_address(addresses)` is awaited when an engine that was absent came: the inner listener has to answer
+    there before any sandbox starts. It raises StartFailure when it cannot.
+    """
 
     def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
         self._config = config
@@ -55,6 +60,8 @@ class Sandboxes:
         # may be under way as there are conversations.
         self._http = httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=None))
         self._backend: Backend = ProcessBackend(config)
+        self._is_absent = False
+        self._arrival = asyncio.Lock()
         self._background = Background()
         self._running: dict[UUID, RunningSandbox] = {}
         self._locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -63,21 +70,17 @@ class Sandboxes:
         self._crashes: defaultdict[UUID, deque[float]] = defaultdict(deque)
         self._revival_slots = asyncio.Semaphore(CONCURRENT_REVIVALS)
         self.on_change: OnChange | None = None
+        self.on_address: OnAddress | None = None
 
     async def open(self) -> None:
         """Chooses the backend. An engine that is asked for by name but absent fails each start, not this."""
-        if self._config.sandbox == "process":
-            await self._backend.open()
-            return
-        docker = DockerBackend(self._config)
-        try:
-            await docker.open()
-        except StartFailure as failure:
-            logger.warning("docker cannot be used", extra={"cause": failure.cause, "fix": failure.fix})
-            if self._config.sandbox == "auto":
-                await self._backend.open()
-                return
-        self._backend = docker
+        self._backend, self._is_absent = await choose_backend(self._config)
+        if not self._is_absent:
+            await self._secure()
+
+    async def _secure(self) -> None:
+        await self._backend.secure()
+        self._background.start(self._examine(), name="examine the walls")
 
     def describe(self) -> SandboxKind:
         return self._backend.kind
@@ -115,9 +118,17 @@ class Sandboxes:
 
     def client(self, sandbox_id: UUID) -> AgentClient:
         """Raises Conflict (`sandbox_not_running`)."""
+        return self.running(sandbox_id).client
+
+    def running(self, sandbox_id: UUID) -> RunningSandbox:
+        """Raises Conflict (`sandbox_not_running`)."""
         if running := self._running.get(sandbox_id):
-            return running.client
-        raise Conflict("The sandbox does not run at the moment.", code="sandbox_not_running")
+            return running
+        raise Conflict(
+            "The sandbox does not run at the moment.",
+            code="sandbox_not_running",
+            fix="If it sleeps, send a message: that wakes it. Else it is on its way: try again in a moment.",
+        )
 
     async def delete(self, sandbox_id: UUID) -> None:
         """Removes the machine, its workspace and its row; nothing happens when there is none.
@@ -140,10 +151,16 @@ class Sandboxes:
         self._crashes.pop(sandbox_id, None)
 
     async def check(self) -> None:
-        """One round of the monitor: what ought to run and does not is brought up again, in the background."""
+        """One round of the monitor: brings up again what ought to run and does not, in the background."""
+        try:
+            await self._await_engine()
+        except StartFailure:
+            return  # whoever starts one is told
+        known_before = set(self._running)
         async with self._database.read() as session:
             query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.RUNNING, self._is_of_this_kind())
             wanted = set((await session.execute(query)).scalars())
+        await self._forget(known_before - wanted)
         quiet = wanted - self._reviving - self._deleting
         known = {sandbox_id for sandbox_id in quiet if sandbox_id in self._running}
         try:
@@ -156,8 +173,59 @@ class Sandboxes:
             self._reviving.add(sandbox_id)
             self._background.start(self._revive(sandbox_id, died=sandbox_id in dead), name="revive sandbox")
 
+    async def _await_engine(self) -> None:
+        """Looks again for an engine that was absent when this started. Raises StartFailure if it still is."""
+        async with self._arrival:
+            if not self._is_absent:
+                return
+            await self._backend.open()
+            if self.on_address:
+                await self.on_address(self._backend.inner_addresses())
+            self._is_absent = False
+            logger.info("the engine of the sandboxes has come")
+            await self._secure()
+
+    async def _forget(self, sandbox_ids: set[UUID]) -> None:
+        """Those that were put to sleep or removed by somebody else, like `slipway sandboxes stop`."""
+        for sandbox_id in sandbox_ids:
+            self._running.pop(sandbox_id, None)
+            await self._changed(sandbox_id)
+
+    async def pause(self, sandbox_id: UUID) -> None:
+        """Ends the machine and keeps its workspace until it wakes. Raises NotFound, Unavailable."""
+        await self._require(sandbox_id)
+        async with self._locks[sandbox_id]:
+            self._running.pop(sandbox_id, None)
+            await self._save(sandbox_id, SandboxStatus.PAUSED)
+            try:
+                await self._backend.stop(sandbox_id)
+            except StartFailure as failure:
+                raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
+        await self._changed(sandbox_id)
+
+    async def rest(self) -> None:
+        """Puts those to sleep that had nothing to do for longer than the configuration lets them stay up."""
+        limit = self._config.sandbox_idle_minutes
+        for running in list(self._running.values()) if limit else []:
+            idle = await running.client.idle_seconds()
+            if limit and idle is not None and idle > limit * 60:
+                logger.info("an idle sandbox is put to sleep", extra={"sandbox_id": running.id.hex})
+                await self.pause(running.id)
+
+    async def wake(self, sandbox_id: UUID) -> None:
+        """Brings up one that sleeps, and waits for it; nothing happens to others. Raises Unavailable."""
+        async with self._database.read() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+        if sandbox is None or sandbox.status != SandboxStatus.PAUSED:
+            return
+        try:
+            await self.bring_up(sandbox_id, _log_report(sandbox_id))
+        except StartFailure as failure:
+            raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
+        await self._changed(sandbox_id)
+
     async def resume(self, sandbox_id: UUID) -> None:
-        """Lets a sandbox that was given up run again: the monitor's next round brings it up.
+        """Lets a sandbox run again that sleeps or was given up: the monitor's next round brings it up.
 
         Raises NotFound when there is none.
         """
@@ -165,7 +233,7 @@ class Sandboxes:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None:
                 raise NotFound("No such sandbox.")
-            if sandbox.status == SandboxStatus.ERROR:
+            if sandbox.status in {SandboxStatus.ERROR, SandboxStatus.PAUSED}:
                 sandbox.status, sandbox.error = SandboxStatus.RUNNING, None
         self._crashes.pop(sandbox_id, None)
 
@@ -176,8 +244,10 @@ class Sandboxes:
         await self._http.aclose()
 
     async def _start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
+        await self._await_engine()
         # Outside of the lock: an image may take minutes, and a delete need not wait for it.
         await self._backend.prepare(report)
+        self._background.start(self._examine(), name="examine the walls")
         async with self._locks[sandbox_id]:
             return await self._start_machine(sandbox_id, report)
 
@@ -191,7 +261,8 @@ class Sandboxes:
                 fix="Start Slipway with the SLIPWAY_SANDBOX that it was started with.",
             )
         session_key = self._cipher.decrypt(sandbox.encrypted_session_key)
-        machine = await self._backend.start(sandbox_id, session_key, report)
+        # To its end, with the lock held: a delete that follows must find all that was begun.
+        machine = await finish(self._backend.start(sandbox_id, session_key, report))
         client = AgentClient(self._http, machine.url, session_key)
         running = RunningSandbox(sandbox_id, machine.working_root, machine.inner_url, client)
         if not await client.is_healthy():
@@ -226,6 +297,8 @@ class Sandboxes:
                 if await self._gave_up(sandbox_id, await self._why_dead(sandbox_id)):
                     return
             async with self._revival_slots:
+                if not await self._ought_to_run(sandbox_id):
+                    return  # put to sleep meanwhile
                 await self._start(sandbox_id, _log_report(sandbox_id))
             await self._changed(sandbox_id)
         except NotFound:
@@ -237,6 +310,15 @@ class Sandboxes:
                 await self._gave_up(sandbox_id, failure)
         finally:
             self._reviving.discard(sandbox_id)
+
+    async def _ought_to_run(self, sandbox_id: UUID) -> bool:
+        return (await self._require(sandbox_id)).status == SandboxStatus.RUNNING
+
+    async def _examine(self) -> None:
+        try:
+            await self._backend.examine()
+        except StartFailure as failure:
+            logger.warning("walls cannot be examined", extra={"cause": failure.cause, "fix": failure.fix})
 
     async def _gave_up(self, sandbox_id: UUID, failure: StartFailure) -> bool:
         """Counts a crash; after too many of them in a short time the sandbox stays in ERROR."""

@@ -1,4 +1,4 @@
-"""What a user has set: LLM profiles."""
+"""What a user has set: LLM profiles, and what holds for all tasks."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -32,6 +32,8 @@ class LLMProfile(Base):
     model: Mapped[str] = mapped_column(String(200))
     base_url: Mapped[str | None] = mapped_column(String(2000))
     api_key_encrypted: Mapped[str | None] = mapped_column(Text)
+    max_budget_per_task: Mapped[float | None]
+    """Dollars; None: no limit."""
     is_active: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
@@ -44,3 +46,12 @@ class LLMProfile(Base):
     def is_recording(self) -> bool:
         """Whether a recorded reply is played instead of asking a model: no key, no cost, no network."""
         return self.model.startswith(RECORDED_PREFIX)
+
+
+class UserSettings(Base):
+    """What a user has set for all tasks. confirmation_mode: None for what suits the sandbox."""
+
+    __tablename__ = "user_settings"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    confirmation_mode: Mapped[str | None] = mapped_column(String(20))

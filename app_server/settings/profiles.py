@@ -59,6 +59,7 @@ async def save_profile(
         _refuse_redirecting_key(known, llm)
     profile = known or _add(session, user_id, name, profiles)
     profile.model, profile.base_url = llm.model, llm.base_url
+    profile.max_budget_per_task = llm.max_budget_per_task
     if llm.api_key is not None:
         key = llm.api_key.get_secret_value()
         profile.api_key_encrypted = cipher.encrypt(key) if key else None

@@ -14,6 +14,8 @@ from pydantic import (
     TypeAdapter,
 )
 
+from agent_runtime.wire import Dollars
+
 _NAME_PATTERN = r"^[A-Za-z0-9._-]{1,64}$"
 _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
@@ -39,13 +41,17 @@ BaseUrl = Annotated[
 
 
 class LLMSettings(BaseModel):
-    """`api_key` left out keeps the stored key, an empty one clears it."""
+    """`api_key` left out keeps the stored key, an empty one clears it.
+
+    `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     model: ModelName
     base_url: BaseUrl | None = None
     api_key: SecretStr | None = Field(default=None, max_length=10_000)
+    max_budget_per_task: Dollars | None = None
 
 
 class SaveProfile(BaseModel):
@@ -65,6 +71,7 @@ class LLMProfileInfo(BaseModel):
     model: str
     base_url: str | None
     api_key_set: bool
+    max_budget_per_task: float | None
     is_recording: bool
 
 

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from tests.support.patience import PATIENCE_SECONDS
 
-async def eventually(is_true: Callable[[], Awaitable[bool]], *, timeout_seconds: float = 10) -> None:
+
+async def eventually(is_true: Callable[[], Awaitable[bool]]) -> None:
     """Returns once `is_true`; TimeoutError if that takes too long."""
-    async with asyncio.timeout(timeout_seconds):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not await is_true():  # noqa: ASYNC110 (the database tells nobody when it changes)
             await asyncio.sleep(0.005)

@@ -12,9 +12,8 @@ from tests.support.browser import Visitor, visitor
 from tests.support.scripted_llm import ScriptedLLM, call
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
-AGENT_TIMEOUT_MS = 60_000
 RECONNECTS = 100
 STEPS = 40
 
@@ -23,6 +22,10 @@ def open_conversation(someone: Visitor, server: AppServerProcess, conversation_i
     someone.sign_in(server)
     someone.page.goto(f"{server.url}/conversations/{conversation_id}")
     return someone.page
+
+
+NOT_WHOLLY_ISOLATED = re.compile("Commands are (not isolated|isolated in part)")
+"""What process sandboxes give, without bubblewrap and with it."""
 
 
 def reconnect(page: Page) -> None:
@@ -37,7 +40,7 @@ def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppSer
         page = someone.page
         page.goto(server.sign_in_link())
         expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()
-        expect(page.get_by_text("not isolated").first).to_be_visible()
+        expect(page.get_by_text(NOT_WHOLLY_ISOLATED)).to_be_visible()
         expect(page.get_by_role("button", name="Add a model").first).to_be_visible()
         someone.photograph("home")
 
@@ -47,7 +50,7 @@ def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppSer
         someone.photograph("start")
         expect(page.get_by_text("Recording").first).to_be_visible()
 
-        expect(page.get_by_text("all seven tests pass").first).to_be_visible(timeout=AGENT_TIMEOUT_MS)
+        expect(page.get_by_text("all seven tests pass").first).to_be_visible()
         changes = page.get_by_role("tabpanel", name="Changes")
         expect(changes.get_by_text("voyage/duration.py")).to_be_visible()
         expect(changes.get_by_text("divmod(round(seconds), 60)")).to_be_visible()
@@ -91,7 +94,7 @@ def test_a_failed_start_shows_its_stage_cause_and_fix_and_can_be_retried(
 
         subprocess.run(["git", "-C", str(repository), "branch", "no-such-branch"], check=True)
         page.get_by_role("button", name="Try again").click()
-        expect(page.get_by_text("Up at last.").first).to_be_visible(timeout=AGENT_TIMEOUT_MS)
+        expect(page.get_by_text("Up at last.").first).to_be_visible()
 
 
 def test_a_browser_that_reconnects_a_hundred_times_ends_with_exactly_the_log(
@@ -115,7 +118,7 @@ def test_a_browser_that_reconnects_a_hundred_times_ends_with_exactly_the_log(
         for _ in range(RECONNECTS):
             reconnect(page)
         wait_for_status(client, conversation_id, "finished")
-        expect(page.get_by_text("The end.").first).to_be_visible(timeout=AGENT_TIMEOUT_MS)
+        expect(page.get_by_text("The end.").first).to_be_visible()
 
         shown = re.findall(r"Thought (\d+)\.", page.get_by_role("main").inner_text())
         assert [int(step) for step in shown] == list(range(STEPS))

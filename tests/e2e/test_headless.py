@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.hostile_repository import MARKS, HostileRepository
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, fail
 from tests.support.server import AppServerProcess, Json, conversation
 
@@ -13,7 +15,7 @@ TASK = "write a greeting"
 
 def run(server: AppServerProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "app_server", "run", TASK, "--home", str(server.home), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
 
 
 def last_line(ended: subprocess.CompletedProcess[str]) -> Json:
@@ -53,6 +55,24 @@ def test_a_run_without_a_server_starts_one_and_ends_it(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "diff --git a/greeting.txt b/greeting.txt" in ended.stdout
     assert not (scripted_server.home / "server.json").exists()
+
+
+def test_what_the_repository_would_run_is_named_and_runs_with_consent(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    hostile = HostileRepository(tmp_path / "hostile", serves=False)
+    repo = ["--repo", str(hostile.path)]
+    write_a_greeting(scripted_llm)
+    first = run(scripted_server, *repo, "--json", "--verify", f"test ! -e {MARKS}")
+    assert first.returncode == 0, first.stdout + first.stderr
+    [script] = [each for each in last_line(first)["not_run"] if each["kind"] == "setup_script"]
+    assert f"--consent {script['hash']}" in first.stdout
+
+    write_a_greeting(scripted_llm)
+    only = f'test "$(ls {MARKS})" = setup_script'
+    second = run(scripted_server, *repo, "--consent", script["hash"], "--verify", only)
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert "Not run: hooks .openhands/hooks.json" in second.stdout
 
 
 def test_a_failed_verification_fails_the_run(

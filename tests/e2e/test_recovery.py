@@ -12,6 +12,8 @@ import pytest
 from websockets.sync.client import ClientConnection
 
 from tests.e2e.conftest import SANDBOX_KINDS
+from tests.support.hostile_repository import HostileRepository
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call
 from tests.support.server import (
     AppServerProcess,
@@ -19,11 +21,10 @@ from tests.support.server import (
     conversation,
     events,
     start_conversation,
+    start_task,
     wait_for_status,
     wait_until,
 )
-
-pytestmark = pytest.mark.timeout(600)
 
 
 def ids(log: list[Json]) -> list[str]:
@@ -46,7 +47,7 @@ def wait_for_running_command(client: httpx.Client, conversation_id: str) -> None
         log = events(client, conversation_id)
         return any(not answers(log, action) for action in actions(log, "terminal"))
 
-    wait_until(is_running, 120, lambda: "a running command")
+    wait_until(is_running, lambda: "a running command")
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_a_killed_app_server_adopts_the_sandbox_and_catches_up(
         _touch_in_workspace(server, kind, conversation_id, "go")
         server.start()
 
-        wait_for_status(client, conversation_id, "finished", timeout=120)
+        wait_for_status(client, conversation_id, "finished")
         log = events(client, conversation_id)
         assert conversation(client, conversation_id)["sandbox_id"] == sandbox
         assert ids(log)[: len(before)] == ids(before)
@@ -102,7 +103,7 @@ def test_a_killed_agent_server_resumes_and_answers_the_interrupted_action_once(
 
         os.kill(_agent_server_pid(server, kind, conversation_id), signal.SIGKILL)
 
-        wait_for_status(client, conversation_id, "finished", timeout=120)
+        wait_for_status(client, conversation_id, "finished")
         log = events(client, conversation_id)
         interrupted, after = actions(log, "terminal")
         assert [answer["kind"] for answer in answers(log, interrupted)] == ["AgentErrorEvent"]
@@ -110,10 +111,56 @@ def test_a_killed_agent_server_resumes_and_answers_the_interrupted_action_once(
         assert len(set(ids(log))) == len(log)
 
 
+def test_a_set_up_script_that_died_with_the_app_server_is_said_to_and_can_be_allowed_again(
+    server: AppServerProcess, tmp_path: Path
+) -> None:
+    repository = HostileRepository(tmp_path / "harbour", serves=False)
+    script = repository.path / ".openhands/setup.sh"
+    script.write_text("echo begun\nuntil [ -e ../go ]; do sleep 0.05; done\necho released\n")
+    repository.commit()
+    with server.client() as client:
+        request = {"selected_repository": str(repository.path)}
+        conversation_id = client.post("/app-conversations", json=request).raise_for_status().json()["id"]
+        wait_until(
+            lambda: start_task(client, conversation_id)["status"] == "READY",
+            lambda: f"the start: {start_task(client, conversation_id)}",
+        )
+        consent = f"/app-conversations/{conversation_id}/consent"
+        offers = [item["offer"] for item in client.get(consent).raise_for_status().json()["items"]]
+        allow = {"allow": [offer["hash"] for offer in offers if offer["kind"] == "setup_script"]}
+
+        client.post(consent, json=allow).raise_for_status()
+        _wait_for_setup(client, conversation_id, "running", output="begun\n")
+        server.kill()
+        server.start()
+
+        _wait_for_setup(client, conversation_id, "failed", output="begun\n")
+        assert "died while it ran" in _setup(client, conversation_id)["detail"]
+        (server.home / "sandboxes" / conversation_id / "workspace/project/go").touch()
+        wait_until(
+            lambda: client.post(consent, json=allow).is_success,
+            lambda: "the sandbox to be adopted",
+        )
+        _wait_for_setup(client, conversation_id, "done", output="begun\nreleased\n")
+
+
+def _setup(client: httpx.Client, conversation_id: str) -> Json:
+    stages = start_task(client, conversation_id)["stages"]
+    return next(stage for stage in stages if stage["status"] == "RUNNING_SETUP_SCRIPT")
+
+
+def _wait_for_setup(client: httpx.Client, conversation_id: str, state: str, *, output: str) -> None:
+    def is_there() -> bool:
+        stage = _setup(client, conversation_id)
+        return (stage["state"], stage["output"]) == (state, output)
+
+    wait_until(is_there, lambda: f"{state}: {_setup(client, conversation_id)}")
+
+
 def _replay(stream: ClientConnection, count: int) -> list[tuple[int, str]]:
     seen: list[tuple[int, str]] = []
     while len(seen) < count:
-        frame = orjson.loads(stream.recv(timeout=20))
+        frame = orjson.loads(stream.recv(timeout=PATIENCE_SECONDS))
         if frame["type"] == "durable":
             seen.append((frame["seq"], frame["event"]["id"]))
     return seen

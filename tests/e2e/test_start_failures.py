@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 
 from app_server.sandboxes.images import REPOSITORY
-from tests.support.server import AppServerProcess, Json, start_conversation, start_task, wait_until
+from tests.support.sandbox_image import sandbox_image
+from tests.support.server import (
+    AppServerProcess,
+    Json,
+    conversation,
+    start_conversation,
+    start_task,
+    wait_until,
+)
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.docker
 
 MISSING_IMAGE = "slipway-test-image:missing"
 
@@ -27,7 +35,6 @@ def ended(server: AppServerProcess, conversation_id: str) -> Json:
     with server.client() as client:
         wait_until(
             lambda: start_task(client, conversation_id)["status"] in {"READY", "ERROR"},
-            120,
             lambda: str(start_task(client, conversation_id)),
         )
         return start_task(client, conversation_id)
@@ -45,8 +52,27 @@ def test_without_a_docker_engine(tmp_path: Path) -> None:
             task = ended(server, start_conversation(client, "hello", llm_profile="demo"))
         assert task["error"]["code"] == "docker_unavailable"
         assert failed_stage(task) == task["error"]["stage"] == "WAITING_FOR_SANDBOX"
-        assert "did not answer" in task["error"]["cause"]
+        assert "does not answer" in task["error"]["cause"]
         assert "SLIPWAY_SANDBOX=process" in task["error"]["fix"]
+
+
+def test_an_engine_that_comes_up_after_the_server_is_found_without_a_restart(tmp_path: Path) -> None:
+    socket = tmp_path / "docker.sock"
+    environment = {"DOCKER_HOST": f"unix://{socket}", "SLIPWAY_SANDBOX_IMAGE": sandbox_image()}
+    with (
+        AppServerProcess(tmp_path / "home", sandbox="docker", environment=environment) as server,
+        server.client() as client,
+    ):
+        early = ended(server, start_conversation(client, "hello", llm_profile="demo"))
+        socket.symlink_to("/var/run/docker.sock")
+        late = ended(server, start_conversation(client, "hello", llm_profile="demo"))
+        wait_until(
+            lambda: conversation(client, late["id"])["last_seq"] > 1,
+            lambda: f"its events to reach the inner listener: {server.output()}",
+        )
+
+    assert early["error"]["code"] == "docker_unavailable"
+    assert late["status"] == "READY"
 
 
 def test_without_the_image_and_again_once_it_is_there(tmp_path: Path, missing_image: str) -> None:
@@ -65,7 +91,6 @@ def test_without_the_image_and_again_once_it_is_there(tmp_path: Path, missing_im
         client.post(f"/app-conversations/start-tasks/{conversation_id}/retry").raise_for_status()
         wait_until(
             lambda: start_task(client, conversation_id)["status"] == "READY",
-            120,
             lambda: str(start_task(client, conversation_id)),
         )
 

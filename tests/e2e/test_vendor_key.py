@@ -9,8 +9,6 @@ from tests.e2e.conftest import SANDBOX_KINDS
 from tests.support.scripted_llm import ScriptedLLM, call
 from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
 
-pytestmark = pytest.mark.timeout(600)
-
 CANARY = "sk-scripted-canary"
 # The pattern is written so that the command that looks for the key does not contain it.
 LOOK_EVERYWHERE = """
@@ -34,8 +32,11 @@ def test_the_vendor_key_is_nowhere_in_the_sandbox(
         call("terminal", command=LOOK_EVERYWHERE, timeout=120), call("finish", message="done")
     )
     with scripted_server.client() as client:
-        conversation_id = start_conversation(client, "look", selected_repository=str(repository))
-        wait_for_status(client, conversation_id, "finished", timeout=120)
+        # To look into other processes' environments is nothing that an agent does unasked.
+        conversation_id = start_conversation(
+            client, "look", selected_repository=str(repository), confirmation_mode="never"
+        )
+        wait_for_status(client, conversation_id, "finished")
         assert scripted_llm.requests[0].bearer == CANARY, "the vendor itself was called with its key"
 
         log = events(client, conversation_id)

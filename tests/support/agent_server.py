@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,24 +11,23 @@ from typing import Any
 
 import httpx
 
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
+
 KEY = "session-canary"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @dataclass
 class AgentServer:
-    """Files below `path` outlive the process. Calls carry the key."""
+    """Files below `path` outlive the process. Calls carry the key. python: which one runs it."""
 
     path: Path
     report_url: str = ""
+    python: str = sys.executable
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
+    prefix: tuple[str, ...] = ()
+    files: Path | None = None
 
     @property
     def url(self) -> str:
@@ -41,19 +39,20 @@ class AgentServer:
 
     @property
     def http(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={"X-Session-API-Key": KEY}, timeout=20)
+        return httpx.Client(base_url=self.url, headers={"X-Session-API-Key": KEY}, timeout=PATIENCE_SECONDS)
 
     def start(self) -> None:
         """Returns when it answers."""
         environment = {
             **os.environ,
             "OH_SESSION_API_KEYS_0": KEY,
-            "OH_CONVERSATIONS_PATH": str(self.path / "conversations"),
-            "OH_WORKSPACE_PATH": str(self.path / "project"),
+            "OH_CONVERSATIONS_PATH": str((self.files or self.path) / "conversations"),
+            "OH_WORKSPACE_PATH": str((self.files or self.path) / "project"),
             "OH_WEBHOOKS_0_BASE_URL": self.report_url,
         }
         command = [
-            sys.executable,
+            *self.prefix,
+            self.python,
             "-m",
             "agent_runtime.server",
             "--host",
@@ -99,16 +98,16 @@ class AgentServer:
         if self.process is None:
             return
         self.process.send_signal(sign)
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=PATIENCE_SECONDS)
         self.process = None
 
     def _wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             assert self.process is not None
             assert self.process.poll() is None, self.log_text()
             try:
-                if httpx.get(f"{self.url}/health", timeout=1).status_code == httpx.codes.OK:
+                if httpx.get(f"{self.url}/health", timeout=PATIENCE_SECONDS).status_code == httpx.codes.OK:
                     return
             except httpx.TransportError:
                 time.sleep(0.02)

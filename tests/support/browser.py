@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import BrowserContext, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.requirements import CHROMIUM
 from tests.support.server import AppServerProcess
 
@@ -16,6 +17,9 @@ Theme = Literal["light", "dark"]
 DESKTOP = ViewportSize(width=1440, height=900)
 PHONE = ViewportSize(width=390, height=844)
 SCREENSHOTS = Path(__file__).parents[2] / "test-results"
+
+# It would give up after five seconds.
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 # Without them Chromium tries to reach its vendor at every start.
 _ARGUMENTS = [
@@ -33,12 +37,16 @@ class Visitor:
     """A page, and everything that went wrong in it."""
 
     def __init__(self, context: BrowserContext) -> None:
+        context.set_default_timeout(PATIENCE_SECONDS * 1000)
         self.page: Page = context.new_page()
         self.complaints: list[str] = []
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on(
-            "console", lambda message: message.type == "error" and self.complaints.append(message.text)
-        )
+        self.page.on("console", self._note)
+
+    def _note(self, message: ConsoleMessage) -> None:
+        # Chromium drops requests whenever a container's network comes or goes; the page asks again.
+        if message.type == "error" and "ERR_NETWORK_CHANGED" not in message.text:
+            self.complaints.append(message.text)
 
     def sign_in(self, server: AppServerProcess) -> None:
         self.page.goto(server.new_sign_in_link())

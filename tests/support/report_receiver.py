@@ -8,12 +8,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.agent_server import free_port
+from tests.support.ports import free_port
 
 
 @dataclass
 class ReportReceiver:
-    """`stop` and `start` as often as you like: it keeps its port and what it has stored."""
+    """`stop` and `start` as often as you like: it keeps its port and what it has stored.
+
+    unacceptable: reports with this text anywhere in them are refused.
+    """
 
     port: int = field(default_factory=free_port)
     stored: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
@@ -23,6 +26,7 @@ class ReportReceiver:
     posts: int = 0
     repeated: int = 0
     fail_next: int = 0
+    unacceptable: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     _server: ThreadingHTTPServer | None = None
 
@@ -86,6 +90,8 @@ class ReportReceiver:
             if self.fail_next:
                 self.fail_next -= 1
                 return 503, {"code": "unavailable"}
+            if self.unacceptable is not None and self.unacceptable in json.dumps(body):
+                return 422, {"code": "validation_failed", "detail": "not like this"}
             return self._append(self.stored[conversation], body["frames"])
 
     def _append(self, log: list[dict[str, Any]], frames: list[dict[str, Any]]) -> tuple[int, dict[str, Any]]:

@@ -12,6 +12,9 @@ from functools import cache
 
 import pytest
 
+from app_server.sandboxes.bubblewrap import Unusable, find_bubblewrap
+from tests.support.patience import PATIENCE_SECONDS
+
 CHROMIUM = "/usr/bin/chromium"
 
 
@@ -27,7 +30,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @cache
 def _docker() -> str | None:
     command = ["docker", "version"]
-    found = shutil.which("docker") and subprocess.run(command, capture_output=True, check=False, timeout=30)
+    found = shutil.which("docker") and subprocess.run(
+        command, capture_output=True, check=False, timeout=PATIENCE_SECONDS
+    )
     if found and found.returncode == 0:
         return None
     return "needs a running Docker engine"
@@ -50,8 +55,30 @@ def _redis() -> str | None:
     return None if os.environ.get("SLIPWAY_TEST_REDIS_URL") else "needs SLIPWAY_TEST_REDIS_URL"
 
 
+# Root needs no user namespace to have mounts of its own.
+OWN_MOUNTS = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--map-root-user", "--mount")
+
+
+@cache
+def _namespaces() -> str | None:
+    command = [*OWN_MOUNTS, "true"]
+    done = shutil.which("unshare") and subprocess.run(command, capture_output=True, check=False)
+    return None if done and done.returncode == 0 else "needs mount namespaces (unshare --mount)"
+
+
+@cache
+def _bubblewrap() -> str | None:
+    try:
+        find_bubblewrap()
+    except Unusable as error:
+        return f"needs a working bubblewrap: {error.cause}"
+    return None
+
+
 _MISSING: dict[str, Callable[[], str | None]] = {
     "docker": _docker,
+    "namespaces": _namespaces,
+    "bubblewrap": _bubblewrap,
     "browser": _browser,
     "postgres": _postgres,
     "redis": _redis,

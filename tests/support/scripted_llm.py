@@ -1,5 +1,5 @@
 """A scripted model: a real HTTP server on loopback. It speaks OpenAI's chat completions and Responses,
-streaming or not, and Anthropic's messages, not streaming.
+and Anthropic's messages, each of them streaming or not.
 
     def test_something(scripted_llm):                      # the fixture of tests/conftest.py
         scripted_llm.script(
@@ -36,6 +36,8 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ class ScriptedLLM:
     """The server. `script` adds turns; `requests` is what was asked; `cancelled` counts who hung up."""
 
     api_key: str = "sk-scripted-canary"
+    host: str = "127.0.0.1"
     requests: list[Request] = field(default_factory=list)
     cancelled: int = 0
     fallback: Callable[[Request], Turn] | Turn | None = None
@@ -181,21 +184,25 @@ class ScriptedLLM:
     def turns_left(self) -> int:
         return len(self._turns)
 
-    async def wait_for_requests(self, count: int, *, timeout_seconds: float = 20) -> None:
+    async def wait_for_requests(self, count: int) -> None:
         """Returns once `count` requests have arrived in all."""
-        await self.wait_until(lambda: len(self.requests) >= count, timeout_seconds=timeout_seconds)
+        await self.wait_until(lambda: len(self.requests) >= count)
 
-    async def wait_until(self, is_true: Callable[[], bool], *, timeout_seconds: float = 20) -> None:
+    async def wait_until(self, is_true: Callable[[], bool]) -> None:
         """Returns once `is_true`, asked after every request, reply and hang-up."""
-        await asyncio.to_thread(self._wait_until, is_true, timeout_seconds)
+        await asyncio.to_thread(self._wait_until, is_true)
 
-    def _wait_until(self, is_true: Callable[[], bool], timeout_seconds: float) -> None:
+    def wait_for_request(self, count: int) -> None:
+        """As `wait_for_requests`, for tests without an event loop."""
+        self._wait_until(lambda: len(self.requests) >= count)
+
+    def _wait_until(self, is_true: Callable[[], bool]) -> None:
         with self._changed:
-            if not self._changed.wait_for(is_true, timeout_seconds):
+            if not self._changed.wait_for(is_true, PATIENCE_SECONDS):
                 raise TimeoutError(f"the model was asked {len(self.requests)} times")
 
     def __enter__(self) -> Self:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server((self.host, 0), _Handler)
         self._server.llm = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="scripted-llm")
         self._thread.start()
@@ -306,7 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
             if turn.piece_delay_seconds:
                 time.sleep(turn.piece_delay_seconds)
             self._send_chunk(b"data: " + piece + b"\n\n")
-        if not request.route.endswith("/responses"):
+        if request.route.endswith("/chat/completions"):
             self._send_chunk(b"data: [DONE]\n\n")
         self._send_chunk(b"")
 
@@ -348,9 +355,16 @@ def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
     if turn.body is not None:
         yield turn.body
         return
-    speak = _response_pieces if request.route.endswith("/responses") else _pieces
-    for piece in speak(turn, request):
+    for piece in _spoken(turn, request):
         yield json.dumps(piece).encode()
+
+
+def _spoken(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
+    if request.route.endswith("/responses"):
+        return _response_pieces(turn, request)
+    if request.route.endswith("/messages"):
+        return _anthropic_pieces(turn, request)
+    return _pieces(turn, request)
 
 
 def _finish_reason(turn: Turn) -> str:
@@ -496,3 +510,36 @@ def _anthropic_message(turn: Turn, request: Request) -> dict[str, Any]:
             "cache_creation_input_tokens": 0,
         },
     }
+
+
+def _anthropic_pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
+    """The events of a streamed message."""
+    message = _anthropic_message(turn, request)
+    ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, block in enumerate(message["content"]):
+        empty, deltas = _anthropic_block(block, turn.piece_chars)
+        yield {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    usage = {"output_tokens": turn.completion_tokens}
+    yield {"type": "message_delta", "delta": ending, "usage": usage}
+    yield {"type": "message_stop"}
+
+
+def _anthropic_block(block: dict[str, Any], size: int) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """What a block is at its start, where its pieces are yet to come, and these."""
+    match block["type"]:
+        case "thinking":
+            pieces = [{"type": "thinking_delta", "thinking": p} for p in _split(block["thinking"], size)]
+            signed = {"type": "signature_delta", "signature": block["signature"]}
+            return {"thinking": "", "signature": ""}, [*pieces, signed]
+        case "text":
+            return {"text": ""}, [{"type": "text_delta", "text": p} for p in _split(block["text"], size)]
+        case "tool_use":
+            written = json.dumps(block["input"])
+            pieces = [{"type": "input_json_delta", "partial_json": p} for p in _split(written, size)]
+            return {"input": {}}, pieces
+        case _:
+            return {}, []

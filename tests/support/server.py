@@ -22,9 +22,9 @@ from typing import Any, Self
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-from app_server.headless.server_process import free_ports
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
 
-START_TIMEOUT_SECONDS = 60.0
 SIGN_IN_LINK = re.compile(r"http://\S+/sign-in#token=\S+")
 
 Json = dict[str, Any]
@@ -35,7 +35,7 @@ class AppServerProcess:
 
     def __init__(self, home: Path, *, sandbox: str, environment: dict[str, str] | None = None) -> None:
         self.home = home
-        self.port, self.inner_port = free_ports(2)
+        self.port, self.inner_port = free_port(), free_port()
         self.url = f"http://localhost:{self.port}"
         self.log = home.with_name(f"{home.name}.log")
         self._environment = {
@@ -75,13 +75,13 @@ class AppServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        wait_until(self._is_healthy, START_TIMEOUT_SECONDS, lambda: f"the server to start:\n{self.output()}")
+        wait_until(self._is_healthy, lambda: f"the server to start:\n{self.output()}")
 
     def stop(self) -> None:
         """As Ctrl-C does."""
         if self._process and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=PATIENCE_SECONDS)
 
     def kill(self) -> None:
         """kill -9."""
@@ -100,13 +100,27 @@ class AppServerProcess:
 
     def new_sign_in_link(self) -> str:
         """A further link, as `slipway sign-in-link` prints it."""
-        command = [sys.executable, "-m", "app_server", "sign-in-link"]
-        return subprocess.check_output(command, env=self._environment, text=True).strip()
+        return self.slipway("sign-in-link").stdout.strip()
+
+    def slipway(self, *arguments: str, fails: bool = False) -> "subprocess.CompletedProcess[str]":
+        """What a command says that is typed into a terminal beside it."""
+        done = subprocess.run(
+            [sys.executable, "-m", "app_server", *arguments],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert bool(done.returncode) == fails, done.stdout + done.stderr
+        return done
 
     def api_key(self) -> str:
         """A key made as a signed-in user would make it."""
         if self._api_key is None:
-            with httpx.Client(base_url=self.url, timeout=30, headers={"Origin": self.url}) as browser:
+            with httpx.Client(
+                base_url=self.url, timeout=PATIENCE_SECONDS, headers={"Origin": self.url}
+            ) as browser:
                 token = self.new_sign_in_link().partition("#token=")[2]
                 browser.post("/api/v1/sign-in/link", json={"token": token}).raise_for_status()
                 reply = browser.post("/api/v1/api-keys", json={"name": "tests"}).raise_for_status()
@@ -115,20 +129,25 @@ class AppServerProcess:
 
     def client(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.api_key()}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60)
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=PATIENCE_SECONDS)
 
     def stream(self, conversation_id: str, after_seq: int = 0) -> ClientConnection:
         """The live stream as a browser sees it."""
         url = f"ws://localhost:{self.port}/api/v1/conversation/{conversation_id}/events/stream"
         headers = {"Authorization": f"Bearer {self.api_key()}"}
-        return connect(f"{url}?after_seq={after_seq}", additional_headers=headers, max_size=16 * 1024**2)
+        return connect(
+            f"{url}?after_seq={after_seq}",
+            additional_headers=headers,
+            max_size=16 * 1024**2,
+            open_timeout=PATIENCE_SECONDS,
+        )
 
     def _is_healthy(self) -> bool:
         assert self._process is not None
         if self._process.poll() is not None:
             raise AssertionError(f"the server ended with {self._process.returncode}:\n{self.output()}")
         try:
-            return httpx.get(f"{self.url}/health", timeout=5).is_success
+            return httpx.get(f"{self.url}/health", timeout=PATIENCE_SECONDS).is_success
         except httpx.TransportError:
             return False
 
@@ -139,7 +158,10 @@ class AppServerProcess:
         with self.client() as client:
             for item in client.get("/app-conversations/search").raise_for_status().json()["items"]:
                 client.delete(f"/app-conversations/{item['id']}").raise_for_status()
-            wait_until(lambda: not _machines(client), 60, lambda: f"sandboxes to go: {_machines(client)}")
+            wait_until(
+                lambda: not _machines(client),
+                lambda: f"sandboxes to go: {_machines(client)}",
+            )
 
 
 def _machines(client: httpx.Client) -> list[Json]:
@@ -176,7 +198,7 @@ def events(client: httpx.Client, conversation_id: str) -> list[Json]:
     return list(_pages(client, f"/conversation/{conversation_id}/events/search"))
 
 
-def wait_for_status(client: httpx.Client, conversation_id: str, status: str, *, timeout: float = 60) -> Json:
+def wait_for_status(client: httpx.Client, conversation_id: str, status: str) -> Json:
     """The conversation once its execution status is `status`."""
 
     def reached() -> bool:
@@ -186,16 +208,16 @@ def wait_for_status(client: httpx.Client, conversation_id: str, status: str, *, 
         task, found = start_task(client, conversation_id), conversation(client, conversation_id)
         return f"status {status}; start: {json.dumps(task, indent=1)}\n{json.dumps(found, indent=1)}"
 
-    wait_until(reached, timeout, story)
+    wait_until(reached, story)
     return conversation(client, conversation_id)
 
 
-def wait_until(is_true: Callable[[], bool], timeout: float, what: Callable[[], str]) -> None:
+def wait_until(is_true: Callable[[], bool], what: Callable[[], str]) -> None:
     """Returns once `is_true`; asks again every 50 ms."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_true():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {timeout:.0f} s for {what()}")
+            raise AssertionError(f"waited {PATIENCE_SECONDS:.0f} s for {what()}")
         time.sleep(0.05)
 
 

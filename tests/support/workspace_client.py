@@ -8,15 +8,18 @@ import httpx
 from fastapi import FastAPI
 
 from agent_runtime.server.bash_service import BashService
+from agent_runtime.server.config import Config
 from agent_runtime.server.errors import install_error_handlers
 from agent_runtime.server.roots import get_file_roots
 from agent_runtime.server.routers import bash, file, git
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @asynccontextmanager
 async def workspace_client(root: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A client of an app that may reach `root` and nothing else."""
     app = FastAPI()
+    app.state.config = Config(conversations_path=root.parent / "conversations")
     install_error_handlers(app)
     for module in (bash, file, git):
         app.include_router(module.router)
@@ -25,6 +28,8 @@ async def workspace_client(root: Path) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with (
         BashService(root) as app.state.bash_service,
-        httpx.AsyncClient(transport=transport, base_url="http://agent-server", timeout=30) as client,
+        httpx.AsyncClient(
+            transport=transport, base_url="http://agent-server", timeout=PATIENCE_SECONDS
+        ) as client,
     ):
         yield client

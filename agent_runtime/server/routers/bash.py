@@ -59,8 +59,10 @@ async def execute_bash_command(command: ExecuteBashRequest, bash: Bash) -> BashO
 
 @router.post("/bash_commands/{command_id}/stop")
 async def stop_bash_command(command_id: UUID, bash: Bash) -> dict[str, bool]:
-    if not await bash.stop(command_id.hex):
-        raise ServerProblem(404, "not_found", "No such command is running.")
+    """One that has ended already is fine."""
+    was_running = await bash.stop(command_id.hex)
+    if not was_running and bash.events.get(command_id.hex) is None:
+        raise ServerProblem(404, "not_found", "No such command is known.")
     return {"success": True}
 
 

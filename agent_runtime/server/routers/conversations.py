@@ -6,11 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response, status
 
 from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.errors import AlreadyRunningError
+from agent_runtime.conversation.extend import take_plugin_keys
+from agent_runtime.delegation.answers import go_on_above
 from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.server.catalog import SortOrder
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.registry import Registry
-from agent_runtime.server.routers.state import Conversations, Found
+from agent_runtime.server.routers.offers import Approved
+from agent_runtime.server.routers.plugins import Plugins
+from agent_runtime.server.routers.state import AllChildren, Conversations, Found
 from agent_runtime.wire import (
     MAX_MESSAGE_BYTES,
     ConversationInfo,
@@ -26,16 +29,30 @@ router = APIRouter(prefix="/api/conversations", tags=["conversations"])
 MAX_PAGE = 100
 
 
-@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": ConversationInfo}})
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    responses={
+        200: {"model": ConversationInfo},
+        409: {"description": "One of that id is being deleted, or another server works on it"},
+    },
+)
 async def create(
-    request: StartConversationRequest, response: Response, registry: Conversations
+    request: StartConversationRequest,
+    response: Response,
+    registry: Conversations,
+    plugins: Plugins,
+    approved: Approved,
 ) -> ConversationInfo:
-    """Creates a conversation. One whose id exists is given back unchanged, with 200."""
+    """Creates a conversation. One whose id exists is given back as it is, with 200, and takes its keys."""
     if request.initial_message is not None:
         check_size(request.initial_message)
+    if request.conversation_id is None or not registry.has(request.conversation_id):
+        request = await approved.expand(await plugins.expand(request))
     conversation, is_new = registry.create(request)
     if not is_new:
         response.status_code = status.HTTP_200_OK
+        await take_plugin_keys(conversation, plugins, approved)
     first = request.initial_message
     if first is not None and (is_new or _is_cut_off(conversation, first)):
         deliver(conversation, first)
@@ -45,21 +62,18 @@ async def create(
 @router.get("/search")
 async def search(
     registry: Conversations,
-    page_id: UUID | None = None,
+    page_id: str | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
     status: ExecutionStatus | None = None,
+    sort_order: SortOrder = SortOrder.CREATED_AT_DESC,
 ) -> ConversationPage:
-    """Newest first."""
-    found = _with_status(registry, status)
-    start = next((at for at, info in enumerate(found) if info.id == page_id), 0)
-    following = found[start + limit : start + limit + 1]
-    next_page_id = following[0].id.hex if following else None
-    return ConversationPage(items=found[start : start + limit], next_page_id=next_page_id)
+    """`page_id` is the `next_page_id` of the page before."""
+    return await registry.catalog.search(status=status, order=sort_order, page_id=page_id, limit=limit)
 
 
 @router.get("/count")
 async def count(registry: Conversations, status: ExecutionStatus | None = None) -> int:
-    return len(_with_status(registry, status)) if status else len(registry.ids())
+    return await registry.catalog.count(status)
 
 
 @router.get("")
@@ -67,8 +81,7 @@ async def get_many(
     registry: Conversations, ids: Annotated[list[UUID], Query(max_length=99)]
 ) -> list[ConversationInfo | None]:
     """In the order asked for; null where there is none."""
-    known = set(registry.ids())
-    return [registry.get(one).info() if one in known else None for one in ids]
+    return await registry.catalog.infos(ids)
 
 
 @router.get("/{conversation_id}")
@@ -77,17 +90,16 @@ async def get(conversation: Found) -> ConversationInfo:
 
 
 @router.delete("/{conversation_id}")
-async def delete(conversation_id: UUID, registry: Conversations) -> Success:
-    await registry.delete(conversation_id)
+async def delete(conversation_id: UUID, children: AllChildren) -> Success:
+    """Deletes it with the conversations it has started."""
+    await children.delete(conversation_id)
     return Success()
 
 
 @router.post("/{conversation_id}/run", responses={409: {"description": "A run is going on"}})
-async def run(conversation: Found) -> Success:
-    try:
-        conversation.start()
-    except AlreadyRunningError as error:
-        raise ServerProblem(409, "already_running", "The conversation is running already.") from error
+async def run(conversation: Found, children: AllChildren) -> Success:
+    conversation.start()
+    go_on_above(conversation, children)
     return Success()
 
 
@@ -132,8 +144,3 @@ def _is_cut_off(conversation: Conversation, first: SendMessageRequest) -> bool:
     """Whether creating it ended before, or just after, its first message was added."""
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)
-
-
-def _with_status(registry: Registry, wanted: ExecutionStatus | None) -> list[ConversationInfo]:
-    infos = [conversation.info() for conversation in registry.all()]
-    return [info for info in infos if wanted is None or info.execution_status is wanted]

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Body, Depends, Query, Response
 
-from agent_runtime.conversation.log import Filter
+from agent_runtime.conversation.log import Filter, LogReader
 from agent_runtime.events.union import parse_event
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversations import check_size, deliver
-from agent_runtime.server.routers.state import Found
+from agent_runtime.server.routers.state import Found, FoundLog
 from agent_runtime.wire import SendMessageRequest, Success
 
 router = APIRouter(prefix="/api/conversations/{conversation_id}/events", tags=["events"])
@@ -45,37 +45,37 @@ Wanted = Annotated[Filter, Depends(_filter)]
 
 @router.get("/search")
 async def search(
-    conversation: Found,
+    log: FoundLog,
     wanted: Wanted,
     page_id: str | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
     sort_order: SortOrder = SortOrder.TIMESTAMP,
 ) -> Response:
     """A page as it is stored: null fields left out. `page_id` is the id of its first event."""
-    from_seq = _seq(conversation, page_id) if page_id else None
+    from_seq = _seq(log, page_id) if page_id else None
     descending = sort_order is SortOrder.TIMESTAMP_DESC
-    records, next_id = conversation.log.search(wanted, from_seq=from_seq, descending=descending, limit=limit)
+    records, next_id = log.search(wanted, from_seq=from_seq, descending=descending, limit=limit)
     items = b",".join(record.body for record in records)
     return _json(b'{"items":[' + items + b'],"next_page_id":' + orjson.dumps(next_id) + b"}")
 
 
 @router.get("/count")
-async def count(conversation: Found, wanted: Wanted) -> int:
-    return conversation.log.count(wanted)
+async def count(log: FoundLog, wanted: Wanted) -> int:
+    return log.count(wanted)
 
 
 @router.get("")
 async def get_many(
-    conversation: Found, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
+    log: FoundLog, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
 ) -> list[dict[str, Any] | None]:
     """In the order asked for; null where there is none."""
-    records = [conversation.log.get(event_id) for event_id in ids]
+    records = [log.get(event_id) for event_id in ids]
     return [orjson.loads(record.body) if record else None for record in records]
 
 
 @router.get("/{event_id}")
-async def get(conversation: Found, event_id: str) -> dict[str, Any]:
-    record = conversation.log.get(event_id)
+async def get(log: FoundLog, event_id: str) -> dict[str, Any]:
+    record = log.get(event_id)
     if record is None:
         raise _not_found(event_id)
     return parse_event(record.body).model_dump(mode="json")
@@ -97,8 +97,8 @@ def local_timestamp(moment: datetime | None) -> str | None:
     return naive.isoformat(timespec="microseconds")
 
 
-def _seq(conversation: Found, event_id: str) -> int:
-    seq = conversation.log.seq_of(event_id)
+def _seq(log: LogReader, event_id: str) -> int:
+    seq = log.seq_of(event_id)
     if seq is None:
         raise _not_found(event_id)
     return seq

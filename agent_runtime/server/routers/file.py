@@ -12,7 +12,7 @@ from starlette.background import BackgroundTask
 
 from agent_runtime.server.archive import DEFAULT_EXCLUDES, write_archive
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.roots import AllowedPath, os_errors_as_problems
+from agent_runtime.server.roots import AllowedPath, WritablePath, os_errors_as_problems
 from agent_runtime.server.routers.git import git_errors_as_problems
 from agent_runtime.workspace import git
 from agent_runtime.workspace.local import is_directory, replacing
@@ -26,7 +26,7 @@ class FileUploadResult(BaseModel):
 
 
 @router.post("/upload")
-async def upload_file(path: AllowedPath, file: UploadFile) -> FileUploadResult:
+async def upload_file(path: WritablePath, file: UploadFile) -> FileUploadResult:
     """Writes the file, and the directories it needs; an existing one is replaced in one step."""
     with os_errors_as_problems():
         if path.is_dir():
@@ -46,7 +46,7 @@ async def download_file(path: AllowedPath) -> FileResponse:
 
 
 @router.post("/create_directory")
-async def create_directory(path: AllowedPath) -> dict[str, bool]:
+async def create_directory(path: WritablePath) -> dict[str, bool]:
     """Creates the directory with its parents; one that exists is fine."""
     with os_errors_as_problems():
         path.mkdir(parents=True, exist_ok=True)

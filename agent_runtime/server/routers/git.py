@@ -1,19 +1,24 @@
 """What changed in a repository of the workspace, for clients of the agent server."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, StringConstraints
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots
 from agent_runtime.workspace import git
 
 router = APIRouter(prefix="/api/git", tags=["Git"])
+
+
+_STATUS = {"not_a_repository": 404, "unknown_ref": 404, "not_found": 404}
+_FIXES = {"not_a_repository": "Pass a directory inside a git work tree."}
 
 
 class GitChange(BaseModel):
@@ -26,19 +31,30 @@ class GitDiff(BaseModel):
     original: str | None
 
 
+class GitCommit(BaseModel):
+    sha: str
+    short_sha: str
+    subject: str
+    author: str
+    timestamp: str
+
+
+class GitCommitsPage(BaseModel):
+    commits: list[GitCommit]
+    has_more: bool
+
+
+Sha = Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,64}$")]
+
+
 @contextmanager
 def git_errors_as_problems() -> Iterator[None]:
     try:
         yield
-    except git.NotARepositoryError as error:
-        fix = "Pass a directory inside a git work tree."
-        raise ServerProblem(404, "not_a_repository", str(error), fix) from error
-    except git.UnknownRefError as error:
-        raise ServerProblem(404, "unknown_ref", str(error)) from error
-    except git.UnknownFileError as error:
-        raise ServerProblem(404, "not_found", str(error)) from error
     except git.GitError as error:
-        raise ServerProblem(409, "git_failed", str(error)) from error
+        raise ServerProblem(
+            _STATUS.get(error.code, 409), error.code, str(error), _FIXES.get(error.code)
+        ) from error
 
 
 def allowed_file(
@@ -57,12 +73,33 @@ async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChan
     """Files that differ from `ref`; without it, from where the branch left its upstream."""
     with git_errors_as_problems():
         found = await git.changes(path, ref)
-    return [GitChange(status=change.status, path=change.path) for change in found]
+    return _shown(found)
+
+
+@router.get("/commits")
+async def git_commits(path: AllowedPath, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> GitCommitsPage:
+    """The latest commits, newest first."""
+    with git_errors_as_problems():
+        found, has_more = await git.commits(path, limit)
+    return GitCommitsPage(commits=[GitCommit(**asdict(one)) for one in found], has_more=has_more)
+
+
+@router.get("/commits/{sha}/changes")
+async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
+    """Files that a commit changed against its first parent."""
+    with git_errors_as_problems():
+        return _shown(await git.commit_changes(path, sha))
 
 
 @router.get("/diff")
-async def git_diff(path: Annotated[Path, Depends(allowed_file)], ref: str | None = None) -> GitDiff:
-    """One file before and now."""
+async def git_diff(
+    path: Annotated[Path, Depends(allowed_file)], ref: str | None = None, commit: Sha | None = None
+) -> GitDiff:
+    """One file before and now; with `commit`, before and after that one."""
     with git_errors_as_problems():
-        found = await git.diff(path, ref)
+        found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))
     return GitDiff(modified=found.modified, original=found.original)
+
+
+def _shown(changes: Iterable[git.Change]) -> list[GitChange]:
+    return [GitChange(status=change.status, path=change.path) for change in changes]

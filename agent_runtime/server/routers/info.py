@@ -1,15 +1,48 @@
 """Whether the server is there, and what it is. No key needed."""
 
+import os
 import platform
 import time
 from importlib import metadata
-from typing import Any
 
 from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 
-from agent_runtime.tools.registry import tool_names
+from agent_runtime.tools.registry import usable_tool_names
 
 router = APIRouter(tags=["server"])
+
+CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_catalog_v1", "run_queue_v1")
+
+
+class ServerInfo(BaseModel):
+    """uptime, idle_time: seconds; idle since the last event of a conversation, if none is running.
+
+    active_runs, queued_runs: how many conversations run, and how many wait for their turn.
+    """
+
+    uptime: float
+    idle_time: float
+    title: str
+    version: str
+    sdk_version: str
+    tools_version: str
+    workspace_version: str
+    build_git_sha: str
+    build_git_ref: str
+    python_version: str
+    usable_tools: list[str]
+    runtime_idle_timeout_seconds: float | None = None
+    conversation_runtime: str = "local"
+    available_conversation_runtimes: list[str] = ["local"]
+    capabilities: list[str] = list(CAPABILITIES)
+    app_backend_ingress_url: str | None = None
+    max_foreground_terminal_timeout_seconds: float | None = None
+    active_runs: int
+    queued_runs: int
+    docs: str = "/docs"
+    redoc: str = "/redoc"
 
 
 @router.get("/health")
@@ -22,26 +55,36 @@ async def alive() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/ready")
-async def ready() -> dict[str, str]:
-    return {"status": "ready"}
+@router.get("/ready", responses={503: {"description": "It has not been told yet for whom it works"}})
+async def ready(request: Request) -> JSONResponse:
+    is_ready = request.app.state.services.state == "ready"
+    return JSONResponse(
+        {"status": "ready" if is_ready else "initializing"}, status_code=200 if is_ready else 503
+    )
 
 
+@router.get("/")
 @router.get("/server_info")
-async def server_info(request: Request) -> dict[str, Any]:
-    version = _version()
-    return {
-        "uptime": time.monotonic() - request.app.state.started_at,
-        "version": version,
-        "sdk_version": version,
-        "tools_version": version,
-        "workspace_version": version,
-        "python_version": platform.python_version(),
-        "usable_tools": tool_names(),
-        "conversation_runtime": "local",
-        "available_conversation_runtimes": ["local"],
-        "capabilities": ["idempotent_conversation_create_v1"],
-    }
+async def server_info(request: Request) -> ServerInfo:
+    state, version, now = request.app.state, _version(), time.monotonic()
+    registry = getattr(state, "registry", None)
+    active, queued = (registry.slots.active, registry.slots.waiting) if registry else (0, 0)
+    last_activity = registry.last_activity if registry else state.started_at
+    return ServerInfo(
+        uptime=now - state.started_at,
+        idle_time=0.0 if active else now - last_activity,
+        title=request.app.title,
+        version=version,
+        sdk_version=version,
+        tools_version=version,
+        workspace_version=version,
+        build_git_sha=os.environ.get("OPENHANDS_BUILD_GIT_SHA", "unknown"),
+        build_git_ref=os.environ.get("OPENHANDS_BUILD_GIT_REF", "unknown"),
+        python_version=platform.python_version(),
+        usable_tools=usable_tool_names(),
+        active_runs=active,
+        queued_runs=queued,
+    )
 
 
 def _version() -> str:

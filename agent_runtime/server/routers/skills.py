@@ -1,6 +1,7 @@
 """What an agent would be told of a project, and why (or why not)."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from agent_runtime.context.discover import discover
 from agent_runtime.context.skills import AgentContext, ProjectContext
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.state import Found
-from agent_runtime.wire import SkillFinding, SkillInfo, SkillsRequest, SkillsResponse
+from agent_runtime.wire import SkillFinding, SkillInfo, SkillInputInfo, SkillsRequest, SkillsResponse
 
 router = APIRouter(prefix="/api", tags=["skills"])
 
@@ -22,7 +23,10 @@ async def _workspace(request: Request) -> Path:
 
 @router.post("/skills")
 async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_workspace)]) -> SkillsResponse:
-    """Looks at a project directory, and at the user's own skills. Other sources are not looked at."""
+    """Looks at a project directory, and at the user's own skills of this machine.
+
+    Those of the organisation, and public ones, come with a conversation: an app server sends them.
+    """
     directory = Path(wanted.project_dir) if wanted.project_dir else workspace
     if not directory.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
@@ -44,12 +48,15 @@ def _response(found: ProjectContext) -> SkillsResponse:
                 type=skill.type,
                 content=skill.content,
                 triggers=list(skill.triggers),
+                inputs=[SkillInputInfo.model_validate(one.model_dump()) for one in skill.inputs],
+                paths=list(skill.paths),
                 source=skill.source,
                 description=skill.description,
                 is_agentskills_format=skill.type == "agentskills",
+                disable_model_invocation=bool(skill.paths),
             )
             for skill in found.skills
         ],
-        sources={"loaded": len(found.skills), "looked_at": len(found.findings)},
+        sources=dict(Counter(skill.origin for skill in found.skills)),
         report=[SkillFinding.model_validate(one.model_dump()) for one in found.findings],
     )

@@ -1,8 +1,7 @@
 """Watching a conversation live, and talking to it on the same connection."""
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -13,20 +12,20 @@ from pydantic import ValidationError
 
 from agent_runtime.conversation import frames
 from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.follow import EndedError, SlowConsumerError, follow
 from agent_runtime.conversation.frames import Frame
 from agent_runtime.events.errors import ServerErrorEvent
-from agent_runtime.server.auth import accept_socket, is_auth_frame
-from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
+from agent_runtime.server.duplex import until_either_ends
+from agent_runtime.server.errors import ServerProblem, problem_of
 from agent_runtime.server.routers.conversations import check_size, deliver
 from agent_runtime.server.routers.events import local_timestamp
-from agent_runtime.server.stream import EndedError, SlowConsumerError, follow
 from agent_runtime.wire import SendMessageRequest
 
 router = APIRouter(prefix="/sockets")
 
 CLOSE_NOT_FOUND = 4004
 CLOSE_SLOW_CONSUMER = 1013
-CLOSE_RESTARTING = 1012
 
 
 @router.websocket("/session/{conversation_id}")
@@ -35,10 +34,18 @@ async def session(socket: WebSocket, conversation_id: str, after_seq: int | None
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
         return
+    with socket.app.state.registry.using(conversation.id):
+        await _serve_session(socket, conversation, after_seq)
+
+
+async def _serve_session(socket: WebSocket, conversation: Conversation, after_seq: int | None) -> None:
     last = conversation.log.last_seq
     after = last if after_seq is None else min(max(after_seq, 0), last)
     await _send(socket, frames.sync(after + 1, last))
-    await _serve(socket, conversation, _wires(conversation, after))
+    await until_either_ends(
+        _send_all(socket, conversation, _wires(conversation, after)),
+        _receive_all(socket, conversation, _wire),
+    )
 
 
 @router.websocket("/events/{conversation_id}")
@@ -54,14 +61,18 @@ async def events(
     if conversation is None:
         return
     mode = "all" if resend_all else resend_mode
-    after = _resend_after(conversation, mode, after_timestamp)
-    await _send_text(socket, _full_state(conversation))
-    await _serve(socket, conversation, _events(conversation, after))
+    with socket.app.state.registry.using(conversation.id):
+        after = _resend_after(conversation, mode, after_timestamp)
+        await _send_text(socket, _full_state(conversation))
+        await until_either_ends(
+            _send_all(socket, conversation, _events(conversation, after)),
+            _receive_all(socket, conversation, _bare),
+        )
 
 
 async def _enter(socket: WebSocket, conversation_id: str) -> Conversation | None:
     """The conversation, if the socket may watch it; else None and the socket is closed."""
-    if not await accept_socket(socket, socket.app.state.config.session_keys):
+    if not await accept_socket(socket):
         return None
     try:
         conversation: Conversation = socket.app.state.registry.get(UUID(conversation_id))
@@ -85,31 +96,21 @@ async def _wires(conversation: Conversation, after_seq: int) -> AsyncIterator[by
 
 
 async def _events(conversation: Conversation, after_seq: int) -> AsyncIterator[bytes]:
-    # A run may end while old events are sent: its last word would be missed without this one.
-    def state() -> Frame:
-        return frames.transient(conversation.full_state())
-
-    async for frame in follow(conversation, after_seq=after_seq, between=state):
+    async for frame in follow(conversation, after_seq=after_seq):
         if frame.event is not None:
             yield frame.event
 
 
+def _wire(frame: Frame) -> bytes:
+    return frame.wire
+
+
+def _bare(frame: Frame) -> bytes:
+    return frame.event or b""
+
+
 def _full_state(conversation: Conversation) -> bytes:
-    return frames.transient(conversation.full_state()).event or b""
-
-
-async def _serve(socket: WebSocket, conversation: Conversation, outgoing: AsyncIterator[bytes]) -> None:
-    """Sends and receives until either side has enough."""
-    tasks = {
-        asyncio.create_task(_send_all(socket, conversation, outgoing)),
-        asyncio.create_task(_receive_all(socket, conversation)),
-    }
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    return _bare(frames.transient(conversation.full_state()))
 
 
 async def _send_all(socket: WebSocket, conversation: Conversation, outgoing: AsyncIterator[bytes]) -> None:
@@ -127,29 +128,41 @@ async def _send_all(socket: WebSocket, conversation: Conversation, outgoing: Asy
         pass  # the reader went away: nobody is left to tell
 
 
-async def _receive_all(socket: WebSocket, conversation: Conversation) -> None:
+async def _receive_all(
+    socket: WebSocket, conversation: Conversation, as_sent: Callable[[Frame], bytes]
+) -> None:
+    """A message starts a run. What is refused is answered with an error, and the socket stays open."""
     try:
         while True:
-            await _receive(socket, conversation, await socket.receive_text())
+            text = await socket.receive_text()
+            try:
+                _receive(conversation, text)
+            except Exception as error:
+                refusal = _refusal(error)
+                if refusal is None:
+                    raise
+                await _send_text(socket, as_sent(frames.transient(refusal)))
     except WebSocketDisconnect:
         pass  # as above
     except KeyError:
         await _close(socket, 1003, "Send text frames")
 
 
-async def _receive(socket: WebSocket, conversation: Conversation, text: str) -> None:
-    """A message starts a run. What is none is answered with an error, and the socket stays open."""
-    try:
-        body = orjson.loads(text)
-        if is_auth_frame(body):
-            return
-        message = SendMessageRequest.model_validate(body)
-        check_size(message)
-    except (orjson.JSONDecodeError, ValidationError, ServerProblem) as error:
-        refusal = ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))
-        await _send_text(socket, frames.transient(refusal).event or b"")
+def _receive(conversation: Conversation, text: str) -> None:
+    body = orjson.loads(text)
+    if is_auth_frame(body):
         return
+    message = SendMessageRequest.model_validate(body)
+    check_size(message)
     deliver(conversation, message.model_copy(update={"run": True}))
+
+
+def _refusal(error: Exception) -> ServerErrorEvent | None:
+    """What the sender is told; None for a failure that should not have happened."""
+    if isinstance(error, orjson.JSONDecodeError | ValidationError):
+        return ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))
+    problem = problem_of(error)
+    return None if problem is None else ServerErrorEvent(code=problem.code, detail=problem.detail)
 
 
 def _without_values(error: Exception) -> str:

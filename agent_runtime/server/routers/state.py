@@ -3,12 +3,15 @@
 Dependencies are coroutines on purpose: plain functions run in threads, and logs belong to the event loop's.
 """
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Request
 
 from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.log import LogReader
+from agent_runtime.server.children import Children
 from agent_runtime.server.registry import Registry
 
 
@@ -20,9 +23,34 @@ async def _registry(request: Request) -> Registry:
 Conversations = Annotated[Registry, Depends(_registry)]
 
 
-async def _conversation(conversation_id: UUID, registry: Conversations) -> Conversation:
-    return registry.get(conversation_id)
+async def _children(request: Request) -> Children:
+    children: Children = request.app.state.children
+    return children
 
+
+AllChildren = Annotated[Children, Depends(_children)]
+
+
+async def _conversation(conversation_id: UUID, registry: Conversations) -> AsyncIterator[Conversation]:
+    with registry.using(conversation_id) as conversation:
+        yield conversation
+
+
+async def _log(conversation_id: UUID, registry: Conversations) -> AsyncIterator[LogReader]:
+    with registry.reading(conversation_id) as log:
+        yield log
+
+
+async def _known_id(conversation_id: UUID, registry: Conversations) -> UUID:
+    registry.check(conversation_id)
+    return conversation_id
+
+
+KnownId = Annotated[UUID, Depends(_known_id)]
+"""The id of the path, of a conversation that need not be in memory; 404 when there is none."""
 
 Found = Annotated[Conversation, Depends(_conversation)]
 """The conversation of the path; 404 when there is none."""
+
+FoundLog = Annotated[LogReader, Depends(_log)]
+"""The log of the conversation of the path, which stays at rest if it is; 404 when there is none."""

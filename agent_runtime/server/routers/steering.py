@@ -1,24 +1,24 @@
 """Steering a conversation: condense, ask beside the work, copy it, go back, name it."""
 
 from fastapi import APIRouter, status
+from pydantic import ValidationError
 
 from agent_runtime.conversation.ask import ask
-from agent_runtime.conversation.errors import (
-    AlreadyRunningError,
-    EventNotFoundError,
-    NoCondenserError,
-    NothingToCondenseError,
-)
-from agent_runtime.llm.errors import LLMError
-from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.state import Conversations, Found
+from agent_runtime.conversation.switch import switch_llm as switch
+from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.config import LLM
+from agent_runtime.server.errors import invalid
+from agent_runtime.server.routers.state import AllChildren, Conversations, Found
 from agent_runtime.wire import (
     AskAgentRequest,
     AskAgentResponse,
     ConversationInfo,
     ForkRequest,
     NavigateRequest,
+    StartChildConversationRequest,
+    StartChildConversationResponse,
     Success,
+    SwitchLLMRequest,
     UpdateConversationRequest,
 )
 
@@ -27,34 +27,45 @@ router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["convers
 
 @router.patch("")
 async def update(conversation: Found, changes: UpdateConversationRequest) -> Success:
-    """Sets title and tags; tags replace all earlier ones."""
+    """Sets title, tags and budget; tags replace all earlier ones, a budget of null lifts it."""
     conversation.update(title=changes.title, tags=changes.tags)
+    if "max_budget_per_task" in changes.model_fields_set:
+        conversation.set_budget(changes.max_budget_per_task)
     return Success()
 
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
     """Has older events summed up: now, or before the next reply of a run that is going on."""
-    try:
-        await conversation.condense()
-    except NoCondenserError as error:
-        raise ServerProblem(
-            409, "no_condenser", "This agent has no condenser.", "Give the agent an LLMSummarizingCondenser."
-        ) from error
-    except NothingToCondenseError as error:
-        raise ServerProblem(
-            409, "nothing_to_condense", "The conversation is too short to condense."
-        ) from error
+    await conversation.condense()
     return Success()
 
 
-@router.post("/ask_agent")
+@router.post(
+    "/children",
+    status_code=status.HTTP_201_CREATED,
+    responses={409: {"description": "There are too many children"}},
+)
+async def start_child(
+    conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
+) -> StartChildConversationResponse:
+    """Another conversation like this one, at work on a task of its own."""
+    return await children.start(conversation.id, wanted)
+
+
+@router.post("/switch_llm")
+async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
+    """The agent's next call goes to this model, also in a run that is going on."""
+    llm = _checked(wanted.llm, "llm")
+    condenser_llm = None if wanted.condenser_llm is None else _checked(wanted.condenser_llm, "condenser_llm")
+    switch(conversation, llm, condenser_llm)
+    return Success()
+
+
+@router.post("/ask_agent", responses={502: {"description": "The model cannot be asked"}})
 async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentResponse:
     """Answers a question from what the agent knows. Nothing of it is stored."""
-    try:
-        return AskAgentResponse(response=await ask(conversation, request.question))
-    except LLMError as error:
-        raise ServerProblem(502, "llm_failed", f"{error.code}: {error}") from error
+    return AskAgentResponse(response=await ask(conversation, request.question))
 
 
 @router.post(
@@ -64,25 +75,18 @@ async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentRe
 )
 async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations) -> ConversationInfo:
     """A copy of the conversation that goes its own way."""
-    try:
-        return (await registry.fork(conversation, wanted)).info()
-    except EventNotFoundError as error:
-        raise _no_event(error) from error
+    return (await registry.fork(conversation, wanted)).info()
 
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
 async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
     """Goes back to an event, to go on from there. The log keeps what came after it."""
-    try:
-        conversation.navigate(request.event_id)
-    except AlreadyRunningError as error:
-        raise ServerProblem(
-            409, "already_running", "The conversation is running.", "Pause or interrupt it first."
-        ) from error
-    except EventNotFoundError as error:
-        raise _no_event(error) from error
+    conversation.navigate(request.event_id)
     return conversation.info()
 
 
-def _no_event(error: EventNotFoundError) -> ServerProblem:
-    return ServerProblem(404, "event_not_found", f"There is no event {str(error)[:128]} to go back to.")
+def _checked(given: JsonObject, where: str) -> LLM:
+    try:
+        return LLM.model_validate(given)
+    except ValidationError as error:
+        raise invalid(error, where) from error

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_runtime.tools.tool import Action, Observation
+from agent_runtime.tools.tool import Action, OwnObservation
 
 Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
@@ -34,7 +34,7 @@ class FileEditorAction(Action):
     )
 
 
-class FileEditorObservation(Observation):
+class FileEditorObservation(OwnObservation):
     command: Command
     path: str | None = None
     prev_exist: bool = True

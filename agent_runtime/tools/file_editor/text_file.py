@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent_runtime.tools.file_editor.encoding import guess_encoding
 from agent_runtime.tools.file_editor.models import EditError
 from agent_runtime.workspace.local import replacing
 
@@ -71,7 +72,8 @@ def decode(data: bytes, path: Path) -> TextFile:
     try:
         return TextFile(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return TextFile(data.decode("latin-1"), "latin-1")  # any bytes are latin-1, and come back unchanged
+        encoding = guess_encoding(data)
+        return TextFile(data.decode(encoding), encoding)
 
 
 def split_lines(text: str) -> list[str]:

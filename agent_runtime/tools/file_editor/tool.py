@@ -4,10 +4,11 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Reads, Writes
 from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
 from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
@@ -22,13 +23,14 @@ from agent_runtime.tools.file_editor.text_file import (
 )
 from agent_runtime.tools.file_editor.view import (
     MAX_VIEW_CHARS,
-    image_url,
     numbered,
     show_directory,
     show_file,
 )
-from agent_runtime.tools.tool import Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.image_file import read_image
+from agent_runtime.tools.tool import CHANGES_FILES, Tool, ToolContext
 from agent_runtime.tools.truncate import truncate_middle
+from agent_runtime.tools.unchanged import is_unchanged
 
 _CONTEXT_LINES = 4
 
@@ -37,15 +39,7 @@ RequiredT = TypeVar("RequiredT")
 
 class FileEditorTool(Tool[FileEditorAction]):
     name = "file_editor"
-    action_type = FileEditorAction
-    observation_type = FileEditorObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="file_editor",
-        readOnlyHint=False,
-        destructiveHint=True,
-        idempotentHint=False,
-        openWorldHint=False,
-    )
+    annotations = CHANGES_FILES.titled("file_editor")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -57,6 +51,12 @@ class FileEditorTool(Tool[FileEditorAction]):
 
     def claims(self, action: FileEditorAction) -> Sequence[Claim]:
         return (file_claim(Path(action.path), is_shared=action.command == "view"),)
+
+    def is_unchanged(self, action: FileEditorAction, since: float) -> bool:
+        return action.command == "view" and is_unchanged(Path(action.path), since, self._working_dir)
+
+    def effects(self, action: FileEditorAction) -> Sequence[Effect]:
+        return (Reads(action.path) if action.command == "view" else Writes(action.path),)
 
     async def run(self, action: FileEditorAction) -> FileEditorObservation:
         return await asyncio.to_thread(self._answer, action)
@@ -97,8 +97,8 @@ class FileEditorTool(Tool[FileEditorAction]):
             if action.view_range is not None:
                 raise EditError("`view_range` is for files; this is a directory.")
             return _viewed(action, TextContent(text=show_directory(path)))
-        if url := image_url(path):
-            return _viewed(action, TextContent(text=f"{path}:"), ImageContent(image_urls=[url]))
+        if image := read_image(path):
+            return _viewed(action, TextContent(text=f"{path}:"), ImageContent(image_urls=[image.url]))
         file = read_text_file(path)
         if path.suffix == ".ipynb" and action.view_range is None:
             cells = show_notebook(path, file.text, MAX_VIEW_CHARS)

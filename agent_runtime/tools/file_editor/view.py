@@ -1,7 +1,5 @@
 """How files and directories are shown to the model."""
 
-import base64
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +9,6 @@ MAX_VIEW_CHARS = 16_000
 _MAX_LINE_CHARS = 2_000
 _MAX_ENTRIES = 500
 _NOT_DESCENDED = frozenset({"node_modules", "__pycache__", "site-packages"})
-# Models take images of about 5 MB in base64, which makes them a third longer.
-MAX_IMAGE_BYTES = 3_750_000
-_IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
-_IMAGE_TYPES = (
-    (re.compile(rb"\x89PNG\r\n"), "image/png"),
-    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
-    (re.compile(rb"GIF8[79]a"), "image/gif"),
-    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
-    (re.compile(rb"BM"), "image/bmp"),
-)
 
 
 def numbered(lines: list[str], first: int, last: int) -> str:
@@ -49,26 +37,6 @@ def show_directory(path: Path) -> str:
     if clipped > 0:
         listing += f"\n<response clipped> {clipped} more entries; view a directory below, or use find."
     return f"{listing}\n({hidden} hidden entries here are not shown.)" if hidden else listing
-
-
-def image_url(path: Path) -> str | None:
-    """The image as a data URL; None for files that are not named as images.
-
-    EditError for what a vendor would refuse: it would refuse the conversation from then on.
-    """
-    if path.suffix.lower() not in _IMAGE_SUFFIXES:
-        return None
-    if path.stat().st_size > MAX_IMAGE_BYTES:
-        raise EditError(
-            f"{path} is too large to be shown: the limit is {MAX_IMAGE_BYTES:,} bytes. Make a smaller copy."
-        )
-    data = path.read_bytes()
-    media_type = next((name for signature, name in _IMAGE_TYPES if signature.match(data)), None)
-    if media_type is None:
-        raise EditError(
-            f"{path} is named as an image, but its {len(data):,} bytes are none that can be shown."
-        )
-    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
 def _checked_range(view_range: list[int] | None, count: int) -> tuple[int, int]:

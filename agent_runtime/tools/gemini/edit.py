@@ -4,17 +4,17 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Writes
 from agent_runtime.tools.file_editor.models import EditError
 from agent_runtime.tools.file_editor.replace import replace_counted
 from agent_runtime.tools.file_editor.text_file import TextFile, write_bytes
 from agent_runtime.tools.gemini.paths import answer, existing_file, resolve
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.tool import CHANGES_FILES, Action, OwnObservation, Tool, ToolContext
 
 _DESCRIPTION = """\
 Replace text in a file. `old_string` must stand in the file exactly as given, blanks and indentation included,
@@ -32,7 +32,7 @@ class EditAction(Action):
     )
 
 
-class EditObservation(Observation):
+class EditObservation(OwnObservation):
     file_path: str | None = None
     is_new_file: bool = False
     replacements_made: int = 0
@@ -42,11 +42,7 @@ class EditObservation(Observation):
 
 class EditTool(Tool[EditAction]):
     name = "edit"
-    action_type = EditAction
-    observation_type = EditObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="edit", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=False
-    )
+    annotations = CHANGES_FILES.titled("edit")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -57,6 +53,9 @@ class EditTool(Tool[EditAction]):
 
     def claims(self, action: EditAction) -> Sequence[Claim]:
         return (file_claim(self._working_dir / action.file_path),)
+
+    def effects(self, action: EditAction) -> Sequence[Effect]:
+        return (Writes(action.file_path),)
 
     async def run(self, action: EditAction) -> EditObservation:
         return await asyncio.to_thread(answer, lambda: self._edit(action), lambda why: _failed(action, why))

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Reads
 from agent_runtime.tools.file_editor.models import EditError
 from agent_runtime.tools.gemini.paths import answer, resolve
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool, ToolContext
 
 MAX_ENTRIES = 500
 
@@ -37,7 +37,7 @@ class FileEntry(BaseModel):
     modified_time: datetime
 
 
-class ListDirectoryObservation(Observation):
+class ListDirectoryObservation(OwnObservation):
     dir_path: str | None = None
     entries: list[FileEntry] = []
     total_count: int = 0
@@ -46,15 +46,7 @@ class ListDirectoryObservation(Observation):
 
 class ListDirectoryTool(Tool[ListDirectoryAction]):
     name = "list_directory"
-    action_type = ListDirectoryAction
-    observation_type = ListDirectoryObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="list_directory",
-        readOnlyHint=True,
-        destructiveHint=False,
-        idempotentHint=True,
-        openWorldHint=False,
-    )
+    annotations = READS.titled("list_directory")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -65,6 +57,9 @@ class ListDirectoryTool(Tool[ListDirectoryAction]):
 
     def claims(self, action: ListDirectoryAction) -> Sequence[Claim]:
         return (file_claim(self._working_dir / action.dir_path, is_shared=True),)
+
+    def effects(self, action: ListDirectoryAction) -> Sequence[Effect]:
+        return (Reads(action.dir_path),)
 
     async def run(self, action: ListDirectoryAction) -> ListDirectoryObservation:
         return await asyncio.to_thread(answer, lambda: self._list(action), lambda why: _failed(action, why))

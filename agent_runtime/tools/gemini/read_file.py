@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.tools.claims import Claim, file_claim
-from agent_runtime.tools.file_editor.view import image_url
+from agent_runtime.tools.effects import Effect, Reads
 from agent_runtime.tools.gemini.paths import answer, existing_file, resolve
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.image_file import read_image
+from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool, ToolContext
+from agent_runtime.tools.unchanged import is_unchanged
 
 MAX_LINES = 2_000
 MAX_CHARS = 60_000
@@ -28,7 +29,7 @@ class ReadFileAction(Action):
     limit: int | None = Field(default=None, ge=1, description="How many lines to return at most.")
 
 
-class ReadFileObservation(Observation):
+class ReadFileObservation(OwnObservation):
     """lines_shown: the first and the last line, counted from 1."""
 
     file_path: str
@@ -40,11 +41,7 @@ class ReadFileObservation(Observation):
 
 class ReadFileTool(Tool[ReadFileAction]):
     name = "read_file"
-    action_type = ReadFileAction
-    observation_type = ReadFileObservation
-    annotations: ClassVar = ToolAnnotations(
-        title="read_file", readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
-    )
+    annotations = READS.titled("read_file")
 
     def __init__(self, context: ToolContext) -> None:
         self._working_dir = context.working_dir
@@ -56,13 +53,19 @@ class ReadFileTool(Tool[ReadFileAction]):
     def claims(self, action: ReadFileAction) -> Sequence[Claim]:
         return (file_claim(self._working_dir / action.file_path, is_shared=True),)
 
+    def is_unchanged(self, action: ReadFileAction, since: float) -> bool:
+        return is_unchanged(self._working_dir / action.file_path, since, self._working_dir)
+
+    def effects(self, action: ReadFileAction) -> Sequence[Effect]:
+        return (Reads(action.file_path),)
+
     async def run(self, action: ReadFileAction) -> ReadFileObservation:
         return await asyncio.to_thread(answer, lambda: self._read(action), lambda why: _failed(action, why))
 
     def _read(self, action: ReadFileAction) -> ReadFileObservation:
         path = resolve(action.file_path, self._working_dir)
-        if path.is_file() and (url := image_url(path)):
-            shown: list[Content] = [TextContent(text=f"{path}:"), ImageContent(image_urls=[url])]
+        if path.is_file() and (image := read_image(path)):
+            shown: list[Content] = [TextContent(text=f"{path}:"), ImageContent(image_urls=[image.url])]
             return ReadFileObservation(content=shown, file_path=str(path))
         lines = existing_file(path).lines
         first = action.offset or 0

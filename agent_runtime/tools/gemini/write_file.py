@@ -2,15 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
+from agent_runtime.tools.effects import Effect, Writes
 from agent_runtime.tools.file_editor.text_file import TextFile, write_bytes
 from agent_runtime.tools.gemini.paths import answer, existing_file, resolve
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
+from agent_runtime.tools.tool import Action, OwnObservation, Tool, ToolAnnotations, ToolContext
 
 _DESCRIPTION = """\
 Write a file, with the directories it needs. What it contained before is replaced wholly: to change parts of a
@@ -23,7 +23,7 @@ class WriteFileAction(Action):
     content: str = Field(description="All that the file shall contain.")
 
 
-class WriteFileObservation(Observation):
+class WriteFileObservation(OwnObservation):
     file_path: str | None = None
     is_new_file: bool = False
     old_content: str | None = None
@@ -32,9 +32,7 @@ class WriteFileObservation(Observation):
 
 class WriteFileTool(Tool[WriteFileAction]):
     name = "write_file"
-    action_type = WriteFileAction
-    observation_type = WriteFileObservation
-    annotations: ClassVar = ToolAnnotations(
+    annotations = ToolAnnotations(
         title="write_file",
         readOnlyHint=False,
         destructiveHint=True,
@@ -51,6 +49,9 @@ class WriteFileTool(Tool[WriteFileAction]):
 
     def claims(self, action: WriteFileAction) -> Sequence[Claim]:
         return (file_claim(self._working_dir / action.file_path),)
+
+    def effects(self, action: WriteFileAction) -> Sequence[Effect]:
+        return (Writes(action.file_path),)
 
     async def run(self, action: WriteFileAction) -> WriteFileObservation:
         return await asyncio.to_thread(answer, lambda: self._write(action), lambda why: _failed(action, why))

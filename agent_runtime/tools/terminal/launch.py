@@ -13,26 +13,38 @@ from agent_runtime.workspace.environment import bash_path
 
 ROWS, COLUMNS = 50, 200
 
-# STATUS_FIFO stands for the quoted path. A command's report is written once, by whichever comes first: the
-# call that is typed after each command, or PROMPT_COMMAND when Ctrl-C has thrown the typed line away.
+# STATUS_FIFO and VARIABLES_FIFO stand for the quoted paths. A command's report is written once, by whichever
+# comes first: the call that is typed after each command, or PROMPT_COMMAND when Ctrl-C has thrown the typed
+# line away. What a command has made readonly must not end the report: an assignment to it would, `declare`
+# and `local` only complain. A command's own variables come over a FIFO, so that they stand in no file, no
+# command line and no echo of the terminal; they are gone again when the command is.
 RC = r"""
 unset HISTFILE
 set +H
-PS1= PS2= PROMPT_COMMAND=__slipway_report __slipway_n=0 __slipway_done=
+PS1= PS2= PROMPT_COMMAND=__slipway_report __slipway_n=0 __slipway_done= __slipway_names=
 __slipway_report() {
-  { local r=$? -; set +eux; } 2>/dev/null
-  PS1= PS2= PROMPT_COMMAND=__slipway_report
+  { builtin local __slipway_r=$? -; builtin set +eux; } 2>/dev/null
+  builtin declare -g PS1= PS2= PROMPT_COMMAND=__slipway_report 2>/dev/null
   if [[ $__slipway_n != "$__slipway_done" ]]; then
     __slipway_done=$__slipway_n
     builtin printf '\e]slipway;%s\a' "$__slipway_n" >/dev/tty
-    builtin printf '%s\0%s\0%s\0%s\0' "$__slipway_n" "$r" "$PWD" "$PATH" >STATUS_FIFO
+    builtin local IFS=' ' 2>/dev/null
+    [[ -z $__slipway_names ]] || builtin unset $__slipway_names
+    __slipway_names=
+    builtin printf '%s\0%s\0%s\0%s\0' "$__slipway_n" "$__slipway_r" "$PWD" "$PATH" >STATUS_FIFO
   fi
-  return "$r"
+  builtin return "$__slipway_r"
 }
 __slipway_begin() {
-  { local r=$? -; set +eux; } 2>/dev/null
+  { builtin local __slipway_r=$? -; builtin set +eux; } 2>/dev/null
   __slipway_n=$1
-  return "$r"
+  builtin local IFS= __slipway_name __slipway_value 2>/dev/null
+  while (( $2 )) && builtin read -r -d '' __slipway_name && [[ $__slipway_name ]]; do
+    builtin read -r -d '' __slipway_value
+    builtin export "$__slipway_name=$__slipway_value"
+    __slipway_names+=" $__slipway_name"
+  done <VARIABLES_FIFO
+  builtin return "$__slipway_r"
 }
 readonly -f __slipway_report __slipway_begin
 """

@@ -1,11 +1,22 @@
 """What the model asks of the terminal and what it gets back."""
 
-from pydantic import BaseModel, ConfigDict, Field
+import re
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_runtime.tools.tool import Action, Observation
 
 QUIET_SECONDS = 30.0
+# After an answer to a prompt, or when polling: this long without more output, and the model gets a look.
+SETTLE_SECONDS = 2.0
 STILL_RUNNING = -1
+_REACHES_OUT = re.compile(
+    r"\b(curl|wget|aria2c|lynx|w3m|links|elinks|httpie|xh|nc|ncat|telnet|ssh|dig|whois|gh|glab|hub)\s"
+    r"|\w+://|\bhttpx?\s|\brequests\.|\burlopen\b|/dev/(tcp|udp)/",
+    re.IGNORECASE,
+)
+"""For the model's attention, with holes. What is asked about is decided in `security`."""
 
 
 class TerminalAction(Action):
@@ -54,3 +65,10 @@ class TerminalObservation(Observation):
     timeout: bool = False
     metadata: TerminalMetadata = TerminalMetadata()
     full_output_save_dir: str | None = None
+
+    @classmethod
+    def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
+        """If its command reaches out. What a command reads here is what the work is about, and not marked:
+        a mark on everything would tell nothing.
+        """
+        return _REACHES_OUT.search(str(wire.get("command") or "")) is not None

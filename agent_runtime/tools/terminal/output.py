@@ -5,6 +5,7 @@ import uuid
 from pathlib import Path
 from typing import IO
 
+from agent_runtime.secrets.masking import StreamMask
 from agent_runtime.tools.terminal.clean import LineCleaner
 from agent_runtime.tools.truncate import MAX_OUTPUT_CHARS, join_cut
 
@@ -18,24 +19,36 @@ class OutputCollector:
     Output beyond `max_chars` keeps its head and tail, and is saved whole below `save_dir`.
     """
 
-    def __init__(self, save_dir: Path, max_chars: int = MAX_OUTPUT_CHARS) -> None:
+    def __init__(
+        self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
+    ) -> None:
+        """hide: what takes secrets out before anything is kept, cut or saved. label: of the files' names."""
+        self._label = label
         self._save_dir = save_dir
         self._half = max_chars // 2
+        self._hide = hide
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._cleaner = LineCleaner()
         self._start_over()
 
     def feed(self, data: bytes) -> None:
-        self._keep(self._cleaner.feed(self._decoder.decode(data)))
+        self._keep(self._hide.feed(self._cleaner.feed(self._decoder.decode(data))))
 
-    def take(self) -> str:
-        self._keep(self._cleaner.flush())
+    def take(self, *, is_last: bool = True) -> str:
+        """is_last: nothing more of this command follows, so that nothing can turn out to be a secret."""
+        self._keep(self._hide.feed(self._cleaner.flush()))
+        if is_last:
+            self._keep(self._hide.flush())
         text = self._text()
-        self.discard()
+        self._let_go()
         return text
 
     def discard(self) -> None:
         """Forgets what was not taken and lets go of the file."""
+        self._hide.flush()
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._file:
             self._file.close()
         self._start_over()
@@ -67,7 +80,7 @@ class OutputCollector:
 
     def _open_file(self) -> None:
         self._save_dir.mkdir(parents=True, exist_ok=True)
-        self._path = self._save_dir / f"terminal-{uuid.uuid4().hex[:12]}.txt"
+        self._path = self._save_dir / f"{self._label}-{uuid.uuid4().hex[:12]}.txt"
         self._file = self._path.open("w", encoding="utf-8")
 
     def _save(self, text: str) -> None:

@@ -12,22 +12,29 @@ import re
 import shlex
 import shutil
 import signal
-import tempfile
 import termios
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.tools.terminal.launch import RC, set_modes, spawn
-from agent_runtime.workspace.processes import signal_group, signal_session
+from agent_runtime.workspace.private_dir import make_private_dir
+from agent_runtime.workspace.processes import has_companions, signal_group, signal_session
 
 START_SECONDS = 20.0
 INTERRUPT_GRACE_SECONDS = 1.0
 # How long to wait for the mark once the status is known: a command may have cut itself off the terminal.
-_MARK_GRACE_SECONDS = 0.2
+MARK_GRACE_SECONDS = 0.2
 _COMMAND_FILES_KEPT = 8
+# What a FIFO takes without a reader.
+MAX_VARIABLES_BYTES = 60_000
 # Longest line a terminal in its normal mode can take.
 MAX_INPUT_LINE_BYTES = 4095
+
+
+class TooManyVariablesError(Exception):
+    """More than can be handed over at once; the text is for the model."""
 
 
 class ShellStartError(Exception):
@@ -78,6 +85,7 @@ class PtyShell:
         self._loop = asyncio.get_running_loop()
         self._modes = termios.tcgetattr(self._slave)
         self._fifo = os.open(private_dir / "status", os.O_RDWR | os.O_NONBLOCK)
+        self._variables = os.open(private_dir / "variables", os.O_RDWR | os.O_NONBLOCK)
         self._changed = asyncio.Event()
         self._serial = 0
         self._status: Status | None = None
@@ -116,12 +124,17 @@ class PtyShell:
     async def _launch(
         cls, working_dir: Path, environment: Mapping[str, str], on_output: Callable[[bytes], None]
     ) -> "PtyShell":
-        private_dir = Path(tempfile.mkdtemp(prefix="slipway-shell-"))  # mode 0700
+        private_dir = make_private_dir("shell")
         master, slave = pty.openpty()
         try:
             os.mkfifo(private_dir / "status", 0o600)
+            os.mkfifo(private_dir / "variables", 0o600)
             rc = private_dir / "rc"
-            rc.write_text(RC.replace("STATUS_FIFO", shlex.quote(str(private_dir / "status"))))
+            rc.write_text(
+                RC.replace("STATUS_FIFO", shlex.quote(str(private_dir / "status"))).replace(
+                    "VARIABLES_FIFO", shlex.quote(str(private_dir / "variables"))
+                )
+            )
             set_modes(slave)
             process = await spawn(os.ttyname(slave), rc, working_dir, environment)
         except BaseException:
@@ -137,19 +150,43 @@ class PtyShell:
         return self.exit_code is None and not self._is_finished
 
     @property
+    def has_jobs(self) -> bool:
+        """Something runs in it, be it in the background."""
+        return self.exit_code is None and (self.is_busy or has_companions(self._process.pid))
+
+    @property
     def status(self) -> Status | None:
         """How the last command ended; None while it runs and when the shell itself ended."""
         return self._status if self._is_finished else None
 
-    def begin(self, command: str) -> None:
-        """Starts a command. The shell must not be busy."""
+    def begin(self, command: str, variables: Mapping[str, str] | None = None) -> None:
+        """Starts a command. The shell must not be busy.
+
+        variables: set for this command alone. TooManyVariablesError, and then it has not been started.
+        """
+        self._hand_over(variables or {})
         self._serial += 1
         self._status, self._is_drained, self._last_output_at = None, False, None
         # Whatever the last program did to the terminal (raw mode, echo) must not outlive it.
         termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
         script = self._dir / f"{self._serial % _COMMAND_FILES_KEPT}.sh"
+        # A file that is emptied and written anew is put on the disk at once by some file systems.
+        script.unlink(missing_ok=True)
         script.write_text(command + "\n", encoding="utf-8", errors="replace")
-        self.send(f" __slipway_begin {self._serial}; . {script}; __slipway_report\n".encode())
+        begin = f"__slipway_begin {self._serial} {int(bool(variables))}"
+        self.send(f" {begin}; . {script}; __slipway_report\n".encode())
+
+    def _hand_over(self, variables: Mapping[str, str]) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._variables, 1 << 16):
+                pass  # left over by a command that was interrupted before it took them
+        if not variables:
+            return
+        data = "".join(f"{name}\0{value}\0" for name, value in variables.items()) + "\0"
+        encoded = data.encode(errors="replace")
+        if len(encoded) > MAX_VARIABLES_BYTES:
+            raise TooManyVariablesError("The secrets that this command names are too large together.")
+        os.write(self._variables, encoded)
 
     def send(self, data: bytes) -> int:
         """Types `data`; how many bytes the terminal took (fewer when nobody reads them)."""
@@ -197,7 +234,7 @@ class PtyShell:
         finally:
             signal_session(self._process.pid, signal.SIGKILL)
             self._stop_reading()
-            for descriptor in (self._master, self._slave, self._fifo):
+            for descriptor in (self._master, self._slave, self._fifo, self._variables):
                 os.close(descriptor)
             shutil.rmtree(self._dir, ignore_errors=True)
         await self._exit_watch
@@ -231,7 +268,7 @@ class PtyShell:
             serial, exit_code, working_dir, path, self._records = self._records.split(b"\0", 4)
             if int(serial) == self._serial:
                 self._status = Status(int(exit_code), os.fsdecode(working_dir), os.fsdecode(path))
-                self._loop.call_later(_MARK_GRACE_SECONDS, self._stop_waiting_for_mark, self._serial)
+                self._loop.call_later(MARK_GRACE_SECONDS, self._stop_waiting_for_mark, self._serial)
                 self._changed.set()
 
     def _stop_waiting_for_mark(self, serial: int) -> None:

@@ -1,37 +1,32 @@
-"""The terminal: one persistent bash per conversation, with running commands that can be talked to."""
+"""The terminal: a persistent bash per conversation, or several side by side if its parameters say so."""
 
 import asyncio
-import getpass
-import os
-import shutil
-import socket
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
-from agent_runtime.events.content import TextContent
-from agent_runtime.tools.terminal.description import DESCRIPTION
-from agent_runtime.tools.terminal.keys import key_bytes
+from pydantic import JsonValue
+
+from agent_runtime.tools.claims import Claim
+from agent_runtime.tools.effects import Effect, RunsCommand, RunsProgram
+from agent_runtime.tools.terminal import named
+from agent_runtime.tools.terminal.description import DESCRIPTION, SESSIONS
 from agent_runtime.tools.terminal.models import (
     QUIET_SECONDS,
-    STILL_RUNNING,
+    SETTLE_SECONDS,
     TerminalAction,
-    TerminalMetadata,
     TerminalObservation,
 )
-from agent_runtime.tools.terminal.output import OutputCollector
-from agent_runtime.tools.terminal.pty_shell import MAX_INPUT_LINE_BYTES, Patience, PtyShell, ShellStartError
+from agent_runtime.tools.terminal.named_paths import named_paths
+from agent_runtime.tools.terminal.session import Session
 from agent_runtime.tools.tool import Tool, ToolAnnotations, ToolContext
-from agent_runtime.workspace.environment import command_environment
 
-# After an answer to a prompt, or when polling: this long without more output, and the model gets a look.
-SETTLE_SECONDS = 2.0
+MAX_SESSIONS = 16
 
 
 class TerminalTool(Tool[TerminalAction]):
     name = "terminal"
-    action_type = TerminalAction
-    observation_type = TerminalObservation
-    annotations: ClassVar = ToolAnnotations(
+    annotations = ToolAnnotations(
         title="terminal", readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=True
     )
 
@@ -39,186 +34,63 @@ class TerminalTool(Tool[TerminalAction]):
         self,
         context: ToolContext,
         *,
+        sessions: int = 1,
         quiet_seconds: float = QUIET_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
+        """sessions: how many shells there may be at once. ValueError unless it is 1 to MAX_SESSIONS."""
+        if not 1 <= sessions <= MAX_SESSIONS:
+            raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
         self._start_dir = context.working_dir
-        self._working_dir = context.working_dir
-        self._path: str | None = None
+        self._max_sessions = sessions
         self._quiet_seconds = quiet_seconds
-        self._settle_seconds = settle_seconds
-        self._save_dir = context.state_dir / "observations"
-        self._output = OutputCollector(self._save_dir)
-        self._shell: PtyShell | None = None
-        self._running = ""
-        self._one_at_a_time = asyncio.Lock()
+        self._new = partial(Session, context, quiet_seconds=quiet_seconds, settle_seconds=settle_seconds)
+        self._sessions: dict[str, Session] = {}
+        if sessions > 1:
+            self.action_type = named.TerminalAction
 
     @property
     def description(self) -> str:
-        return DESCRIPTION.format(quiet_seconds=self._quiet_seconds, working_dir=self._start_dir)
+        text = DESCRIPTION.format(quiet_seconds=self._quiet_seconds, working_dir=self._start_dir)
+        return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
+
+    def claims(self, action: TerminalAction) -> Sequence[Claim]:
+        """A command may touch anything, but the shells side by side are the model's own wish."""
+        return (Claim(lane=f"terminal {named.session_of(action)}"),)
+
+    def touches(self, action: TerminalAction, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
+        metadata = observation.get("metadata")
+        ended_in = metadata.get("working_dir") if isinstance(metadata, dict) else None
+        return named_paths(
+            "" if action.is_input else action.command,
+            started_in=self._start_dir,
+            ended_in=Path(ended_in) if isinstance(ended_in, str) else self._start_dir,
+        )
+
+    def effects(self, action: TerminalAction) -> Sequence[Effect]:
+        command = RunsCommand(action.command)
+        # What is typed into a program may be read by a shell or by an interpreter.
+        return (command, RunsProgram(action.command)) if action.is_input else (command,)
 
     async def run(self, action: TerminalAction) -> TerminalObservation:
-        async with self._one_at_a_time:
-            try:
-                return await self._answer(action)
-            except asyncio.CancelledError:
-                await self._interrupt()
-                raise
+        name = named.session_of(action)
+        session = self._sessions.get(name)
+        if session is None:
+            if len(self._sessions) >= self._max_sessions:
+                return named.too_many(action, self._running())
+            session = self._sessions[name] = self._new()
+        try:
+            return await session.run(action)
+        finally:
+            if not session.is_open and self._sessions.get(name) is session:
+                del self._sessions[name]
+
+    def holds_work(self) -> bool:
+        return any(session.has_jobs for session in self._sessions.values())
 
     async def close(self) -> None:
-        shell, self._shell = self._shell, None
-        if shell:
-            await shell.close()
-        self._output.discard()
+        sessions, self._sessions = list(self._sessions.values()), {}
+        await asyncio.gather(*(session.close() for session in sessions))
 
-    async def _answer(self, action: TerminalAction) -> TerminalObservation:
-        if action.reset:
-            return await self._reset(action)
-        if self._shell is not None and self._shell.is_busy:
-            return await self._talk(self._shell, action)
-        if action.is_input or not action.command.strip():
-            return self._refuse(
-                action, "No command is running: there is nothing to send input to or wait for."
-            )
-        return await self._run_command(action)
-
-    async def _reset(self, action: TerminalAction) -> TerminalObservation:
-        if action.is_input:
-            return self._refuse(action, "`reset` and `is_input` cannot be combined: choose one.")
-        await self.close()
-        self._working_dir = self._start_dir
-        if action.command.strip():
-            return await self._run_command(action)
-        return self._observe(action, "The shell was ended. The next command gets a new one.")
-
-    async def _talk(self, shell: PtyShell, action: TerminalAction) -> TerminalObservation:
-        if not action.command.strip():
-            return await self._wait(action, self._follow_up(action))
-        if not action.is_input:
-            return self._refuse(action, _BUSY.format(running=_shorten(self._running)))
-        data = key_bytes(action.command)
-        if max(map(len, data.split(b"\n"))) > MAX_INPUT_LINE_BYTES:
-            limit = f"A terminal takes lines of at most {MAX_INPUT_LINE_BYTES} bytes"
-            return self._refuse(action, f"{limit}; nothing was sent. Pass longer data in a file.")
-        if shell.send(data) < len(data):
-            return self._refuse(
-                action, "The running command does not read its input; not all of it was sent."
-            )
-        return await self._wait(action, self._follow_up(action))
-
-    async def _run_command(self, action: TerminalAction) -> TerminalObservation:
-        try:
-            shell = await self._ready_shell()
-        except ShellStartError as error:
-            return self._refuse(action, str(error))
-        self._running = action.command
-        shell.begin(action.command)
-        is_hard = action.timeout is not None
-        return await self._wait(action, Patience(action.timeout, None if is_hard else self._quiet_seconds))
-
-    def _follow_up(self, action: TerminalAction) -> Patience:
-        if action.timeout is not None:
-            return Patience(total_seconds=action.timeout)
-        return Patience(quiet_seconds=self._quiet_seconds, settle_seconds=self._settle_seconds)
-
-    async def _wait(self, action: TerminalAction, patience: Patience) -> TerminalObservation:
-        shell = self._shell
-        assert shell
-        if not await shell.wait(patience):
-            return self._observe(action, _still_running(patience, action), is_running=True)
-        if shell.status:
-            self._working_dir, self._path = Path(shell.status.working_dir), shell.status.path
-            exit_code = shell.status.exit_code
-            return self._observe(action, f"The command completed with exit code {exit_code}.", exit_code)
-        exit_code = shell.exit_code if shell.exit_code is not None else STILL_RUNNING
-        note = f"The shell itself ended with exit code {exit_code}. The next command gets a new one in "
-        return self._observe(action, f"{note}{self._next_dir()}; variables are gone.", exit_code)
-
-    async def _ready_shell(self) -> PtyShell:
-        if self._shell and self._shell.exit_code is not None:
-            await self._shell.close()
-            self._shell = None
-        if not self._shell:
-            self._shell = await PtyShell.start(self._next_dir(), command_environment(), self._output.feed)
-            self._output.discard()
-        return self._shell
-
-    async def _interrupt(self) -> None:
-        if self._shell and self._shell.is_busy:
-            await self._shell.interrupt()
-        self._output.discard()
-
-    def _next_dir(self) -> Path:
-        return self._working_dir if self._working_dir.is_dir() else self._start_dir
-
-    def _observe(
-        self, action: TerminalAction, note: str, exit_code: int = 0, *, is_running: bool = False
-    ) -> TerminalObservation:
-        code = STILL_RUNNING if is_running else exit_code
-        return TerminalObservation(
-            content=[TextContent(text=self._take_output())],
-            command=action.command,
-            exit_code=code,
-            timeout=is_running,
-            metadata=self._metadata(code, f"\n[{note}]"),
-            full_output_save_dir=str(self._save_dir),
-        )
-
-    def _refuse(self, action: TerminalAction, reason: str) -> TerminalObservation:
-        output = self._take_output()
-        return TerminalObservation(
-            content=[TextContent(text=f"{output}\n{reason}" if output else reason)],
-            is_error=True,
-            command=action.command,
-            exit_code=STILL_RUNNING,
-            metadata=self._metadata(STILL_RUNNING, ""),
-        )
-
-    def _take_output(self) -> str:
-        text = self._output.take()
-        return (self._shell.without_traces(text) if self._shell else text).removesuffix("\n")
-
-    def _metadata(self, exit_code: int, suffix: str) -> TerminalMetadata:
-        return TerminalMetadata(
-            exit_code=exit_code,
-            username=_username(),
-            hostname=socket.gethostname(),
-            working_dir=str(self._working_dir),
-            py_interpreter_path=shutil.which("python3", path=self._path)
-            or shutil.which("python", path=self._path),
-            suffix=suffix,
-        )
-
-
-_BUSY = (
-    "This command was not run, because an earlier one is still running: {running}\n"
-    "Wait for it with an empty command, answer it with is_input=true, stop it with is_input=true and "
-    '"C-c", or start over with reset=true.'
-)
-
-
-def _still_running(patience: Patience, action: TerminalAction) -> str:
-    if action.timeout is not None:
-        reason = f"The command is still running after {action.timeout:g} seconds."
-    elif patience.settle_seconds is not None:
-        reason = "The command is still running."
-    else:
-        reason = (
-            f"The command has printed nothing for {patience.quiet_seconds:g} seconds and is still running."
-        )
-    return (
-        f"{reason} Send an empty command to wait for more output, is_input=true with text to answer a "
-        'prompt, or is_input=true with "C-c" to stop it.'
-    )
-
-
-def _shorten(command: str, max_chars: int = 200) -> str:
-    line = " ".join(command.split())
-    return line if len(line) <= max_chars else f"{line[:max_chars]}…"
-
-
-def _username() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # containers often run under a uid without a name
-        return str(os.getuid())
+    def _running(self) -> dict[str, str | None]:
+        return {name: session.running for name, session in self._sessions.items()}

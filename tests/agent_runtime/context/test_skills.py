@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.context.discover import MAX_FILE_BYTES, discover
+from agent_runtime.context.discover import discover
 from agent_runtime.context.skills import AgentContext, ProjectContext
+from agent_runtime.workspace.front_matter import MAX_FILE_BYTES
 
 ZEBRA = "---\nname: zebra\ntriggers:\n  - zebra\n  - '/stripes'\n---\nZebras have stripes."
 
@@ -121,4 +122,77 @@ def test_the_users_own_skills_come_last(tmp_path: Path):
 def test_generated_directories_are_not_searched(tmp_path: Path):
     write(tmp_path, {"node_modules/x/AGENTS.md": "x", ".venv/AGENTS.md": "x", "src/AGENTS.md": "Here."})
 
-    assert project(tmp_path).nested_instructions == ("src/AGENTS.md",)
+    assert [skill.name for skill in project(tmp_path).skills] == ["src/AGENTS.md"]
+
+
+def sent(origin: str, **files: str) -> list[dict[str, str]]:
+    return [{"origin": origin, "path": f"{origin}/{name}.md", "text": text} for name, text in files.items()]
+
+
+def test_one_order_holds_for_all_origins(tmp_path: Path):
+    home = write(tmp_path / "home", {".agents/skills/c.md": "home", ".agents/skills/d.md": "home"})
+    write(tmp_path / "work", {".agents/skills/b.md": "project"})
+    files = [
+        *sent("public", a="public", b="public", c="public", d="public", e="public", f="public"),
+        *sent("organisation", b="organisation", c="organisation", e="organisation"),
+        *sent("user", b="user", c="user"),
+    ]
+    asked = AgentContext(
+        skills=[{"name": "a", "content": "client"}],
+        skill_files=files,
+        load_project_skills=True,
+        load_user_skills=True,
+        load_org_skills=True,
+        load_public_skills=True,
+    )
+
+    found = discover(asked, tmp_path / "work", home=home)
+
+    assert {skill.name: (skill.content, skill.origin) for skill in found.skills} == {
+        "a": ("client", "client"),
+        "b": ("project", "project"),
+        "c": ("user", "user"),
+        "d": ("home", "user"),
+        "e": ("organisation", "organisation"),
+        "f": ("public", "public"),
+    }
+    assert why(found, "public/c.md") == (False, "user/c.md has the same name and comes first")
+    assert why(found, "public/f.md")[0]
+
+
+@pytest.mark.parametrize(
+    ("flag", "origin"),
+    [
+        ("load_user_skills", "user"),
+        ("load_org_skills", "organisation"),
+        ("load_public_skills", "public"),
+    ],
+)
+def test_each_origin_can_be_left_out(tmp_path: Path, flag: str, origin: str):
+    every = {"load_user_skills": True, "load_org_skills": True, "load_public_skills": True}
+    files = [file for one in ("user", "organisation", "public") for file in sent(one, **{one: "x" + one})]
+    asked = AgentContext(skill_files=files, **{**every, flag: False})
+
+    found = discover(asked, tmp_path, home=tmp_path)
+
+    assert {skill.origin for skill in found.skills} == {"user", "organisation", "public"} - {origin}
+    assert why(found, f"{origin}/{origin}.md") == (False, f"skills of this origin are not wanted: {origin}")
+
+
+def test_what_is_disabled_is_left_out_wherever_it_comes_from(tmp_path: Path):
+    asked = AgentContext(
+        skill_files=sent("public", a="A"), load_public_skills=True, disabled_skills=["a", "no-such-skill"]
+    )
+
+    found = discover(asked, tmp_path)
+
+    assert found.skills == ()
+    assert why(found, "public/a.md") == (False, "its name is in disabled_skills")
+
+
+def test_a_file_that_the_app_server_could_not_send_is_reported(tmp_path: Path):
+    file = {"origin": "user", "path": "user/big.md", "problem": "it is larger than 64 KiB"}
+
+    found = discover(AgentContext(skill_files=[file], load_user_skills=True), tmp_path, home=tmp_path)
+
+    assert why(found, "user/big.md") == (False, "it is larger than 64 KiB")

@@ -32,7 +32,10 @@ def action(call_id: str, thought: str = "") -> ActionEvent:
 
 def result(call_id: str, observation: dict[str, Any]) -> ObservationEvent:
     return ObservationEvent(
-        tool_name="terminal", tool_call_id=call_id, action_id="a", observation=observation
+        tool_name="terminal",
+        tool_call_id=call_id,
+        action_id="a",
+        observation={"kind": "TerminalObservation", **observation},
     )
 
 

@@ -13,6 +13,7 @@ from agent_runtime.conversation.frames import END, Frame
 from agent_runtime.events.message import Message
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.wire import StartConversationRequest
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM
 
 
@@ -54,7 +55,7 @@ class Watch:
 
     async def until(self, is_there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first frame like that, waiting for it."""
-        async with asyncio.timeout(20), self._changed:
+        async with asyncio.timeout(PATIENCE_SECONDS), self._changed:
             await self._changed.wait_for(lambda: any(map(is_there, self.frames)))
         return next(frame for frame in self.frames if is_there(frame))
 

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim
-from agent_runtime.tools.tool import Action, Observation, Tool, ToolContext
+from agent_runtime.tools.tool import Action, OwnObservation, Tool, ToolContext
+from tests.support.patience import PATIENCE_SECONDS
 
 
 class Meeting:
@@ -32,7 +33,7 @@ class Meeting:
             self._changed.notify_all()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10), self._changed:
+        async with asyncio.timeout(PATIENCE_SECONDS), self._changed:
             await self._changed.wait_for(is_so)
 
     async def attend(self, place: str, waits_for: str | None) -> None:
@@ -56,7 +57,7 @@ class MeetingAction(Action):
     fails: bool = Field(default=False, description="Whether it goes wrong.")
 
 
-class MeetingObservation(Observation):
+class MeetingObservation(OwnObservation):
     pass
 
 

@@ -106,6 +106,21 @@ async def test_the_summarys_cost_is_counted_apart(conversations: Conversations, 
     assert used["agent"]["accumulated_token_usage"]["prompt_tokens"] == 1300
 
 
+@pytest.mark.parametrize(("usage_id", "counted_as"), [("summaries", "summaries"), ("agent", "condenser")])
+async def test_the_summarys_cost_has_the_usage_id_it_was_given_if_that_is_its_own(
+    conversations: Conversations, scripted_llm: ScriptedLLM, usage_id: str, counted_as: str
+):
+    scripted_llm.fallback = working(12)
+    agent = condensing(conversations, max_size=16)
+    agent["condenser"]["llm"]["usage_id"] = usage_id
+    conversation = conversations.create(agent=agent)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert set(conversation.info().stats["usage_to_metrics"]) == {"agent", counted_as}
+
+
 async def test_earlier_summaries_go_into_the_next_one(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):

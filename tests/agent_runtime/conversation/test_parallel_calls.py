@@ -15,6 +15,7 @@ from agent_runtime.tools.registry import ToolSpec, create_tools
 from agent_runtime.tools.tool import ToolContext
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, of_kind, user
 from tests.agent_runtime.conversation.meeting import Meeting
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, calls, say
 
 MEETING = "tests.agent_runtime.conversation.meeting:MeetingTool"
@@ -34,7 +35,7 @@ def create(conversations: Conversations) -> Callable[..., Conversation]:
 
 async def run_to_end(conversation: Conversation) -> None:
     conversation.send(user("Go."))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await conversation.run()
 
 
@@ -207,3 +208,29 @@ def _call(tool: str, **action: Any) -> ActionEvent:
     return ActionEvent(
         action=action, tool_name=tool, tool_call_id=call.id, tool_call=call, llm_response_id="r"
     )
+
+
+async def test_terminal_sessions_of_one_reply_run_together_and_clients_see_plain_actions(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    meet = "echo > {0}; until [ -e {1} ]; do sleep 0.01; done; echo met {1}"
+    scripted_llm.script(
+        calls(
+            ("terminal", {"command": meet.format("x", "y"), "session": "a", "timeout": 20}),
+            ("terminal", {"command": meet.format("y", "x"), "session": "b", "timeout": 20}),
+        ),
+        say("Done."),
+    )
+    tools = [{"name": "terminal", "params": {"sessions": 2}}]
+    conversation = conversations.create(agent={"tools": tools, "tool_concurrency_limit": 2})
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    observations = of_kind(conversation, "ObservationEvent")
+    said = {event["observation"]["content"][0]["text"] for event in observations}
+    actions = of_kind(conversation, "ActionEvent")
+    known = {"command", "is_input", "timeout", "reset", "kind"}
+    assert said == {"met x", "met y"}
+    assert [set(event["action"]) for event in actions] == [known, known]
+    assert ['"session":"a"' in event["tool_call"]["arguments"] for event in actions] == [True, False]

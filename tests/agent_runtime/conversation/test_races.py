@@ -196,12 +196,14 @@ async def test_a_run_that_was_cut_off_goes_on_without_repeating_a_call(tidy, con
 
 async def test_a_run_that_something_inside_it_cancels_is_told_to_be_over():
     ends: list[bool] = []
+    lost: list[BaseException] = []
 
     async def work() -> None:
         raise asyncio.CancelledError
 
-    run = RunTask(uuid4(), on_end=lambda: ends.append(run.is_running))
+    run = RunTask(uuid4(), on_end=lambda: ends.append(run.is_running), on_lost=lost.append)
     run.start(work)
     await run.wait()
 
     assert ends == [False]
+    assert [type(cause) for cause in lost] == [asyncio.CancelledError]

@@ -125,8 +125,8 @@ async def test_a_message_that_lands_during_the_last_reply_is_answered(
     assert conversation.state.final_response == "This, too."
     assert [text_of(m) for m in scripted_llm.requests[1].messages[1:]] == [
         "Do it.",
-        "And that.",
         "I am done.",
+        "And that.",
     ]
     assert statuses_of(conversation) == ["running", "finished"]
 

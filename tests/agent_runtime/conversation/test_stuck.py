@@ -1,7 +1,7 @@
 """An agent that goes in circles is told, then stopped; one that waits is left in peace."""
 
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, statuses_of, user
-from tests.support.scripted_llm import ScriptedLLM, Turn, call, say
+from tests.support.scripted_llm import ScriptedLLM, Turn, call, calls, say
 
 
 def nudges(conversation) -> list[str]:
@@ -131,3 +131,114 @@ async def test_thresholds_can_be_set_and_detection_switched_off(
 
     assert len(told) == 1
     assert nudges(careless) == []
+
+
+SAME = call("terminal", command="echo same")
+
+
+async def test_where_there_is_a_user_the_agent_asks_and_the_conversation_waits(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(*[SAME] * 5, say("I cannot go on. Which branch is right?"), say("Done."))
+    conversation = conversations.create(ask_when_stuck=True)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+    asked = (conversation.status, conversation.state.final_response)
+    await conversation.run()
+    waited = len(scripted_llm.requests)
+    conversation.send(user("The main one."))
+    await conversation.run()
+
+    assert asked == ("idle", "I cannot go on. Which branch is right?")
+    assert waited == 6
+    assert len(nudges(conversation)) == 2
+    assert "ask the user" in scripted_llm.requests[5].last_text
+    assert conversation.status == "finished"
+
+
+async def test_a_question_can_come_with_finish_and_other_calls_are_not_run(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    both = calls(("terminal", {"command": "touch ran"}), ("finish", {"message": "Which one?"}))
+    scripted_llm.script(*[SAME] * 5, both)
+    conversation = conversations.create(ask_when_stuck=True)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "idle"
+    assert conversation.state.final_response == "Which one?"
+    assert not (conversations.workspace / "ran").exists()
+
+
+async def test_an_agent_that_does_not_ask_is_stuck(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.fallback = SAME
+    conversation = conversations.create(ask_when_stuck=True)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "stuck"
+    assert len(of_kind(conversation, "ObservationEvent")) == 5
+    assert "told to stop" in of_kind(conversation, "AgentErrorEvent")[0]["error"]
+
+
+async def test_going_on_in_circles_after_an_answer_is_the_end_until_the_next_message(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(*[SAME] * 5, say("Which one?"), *[SAME] * 5, say("Done."))
+    conversation = conversations.create(ask_when_stuck=True)
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    conversation.send(user("That one."))
+    await conversation.run()
+    after_answer = conversation.status
+    conversation.send(user("Leave it."))
+    await conversation.run()
+
+    assert after_answer == "stuck"
+    assert conversation.status == "finished"
+
+
+async def test_a_question_outlives_a_restart(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.script(*[SAME] * 5, say("Which one?"))
+    conversation = conversations.create(ask_when_stuck=True)
+    conversation.send(user("Go."))
+    await conversation.run()
+    await conversation.close()
+
+    reopened = conversations.reopen()
+
+    assert (reopened.status, reopened.state.must_ask) == ("idle", True)
+
+
+async def test_asking_for_news_where_nothing_runs_is_no_waiting(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = call("terminal", command="")
+    conversation = conversations.create()
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.status == "stuck"
+
+
+async def test_looking_again_after_a_sleep_is_given_longer_and_not_for_ever(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    look = call("terminal", command="sleep 0.01; cat log")
+    scripted_llm.script(call("terminal", command="echo compiling > log"), *[look] * 19, say("It takes long."))
+    conversation = conversations.create()
+    conversation.send(user("Wait for the build."))
+    await conversation.run()
+    patient = (conversation.status, nudges(conversation))
+
+    scripted_llm.fallback = look
+    conversation.send(user("Wait on."))
+    await conversation.run()
+
+    assert patient == ("finished", [])
+    assert conversation.status == "stuck"

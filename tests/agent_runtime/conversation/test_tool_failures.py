@@ -46,6 +46,13 @@ class MischiefTool(Tool[MischiefAction]):
                 raise TimeoutError("the other side is silent")
             case "cancel":
                 raise asyncio.CancelledError
+            case "exit":
+                raise SystemExit(2)
+            case "shout":
+                raise ValueError("x" * 1_000_000)
+            case "say too much":
+                text = "first" + "x" * 5_000_000 + "last"
+                return MischiefObservation(content=[TextContent(text=text)])
             case "say nothing":
                 return None  # type: ignore[return-value]
             case "say what nobody can write":
@@ -86,6 +93,40 @@ async def test_every_kind_of_failure_is_an_answer(
         assert words in errors[call]
     assert "`canary`: is not a parameter" in errors[called[7]]
     assert "not a JSON object" in errors[called[8]]
-    assert "not found. Available: ['mischief', 'finish', 'think']" in errors[called[9]]
+    assert "not found. Available: mischief, finish, think." in errors[called[9]]
     sent = [m["tool_call_id"] for m in scripted_llm.requests[1].messages if m["role"] == "tool"]
     assert sent == called
+
+
+async def test_a_tool_that_exits_ends_its_call_and_nothing_else(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(calls(("mischief", {"how": "exit"})), say("I see."))
+    conversation = conversations.create(tools=[MISCHIEF])
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    (error,) = of_kind(conversation, "AgentErrorEvent")
+    assert error["error"] == "`mischief` failed: SystemExit: 2"
+    assert conversation.state.final_response == "I see."
+
+
+async def test_a_result_of_any_size_leaves_the_conversation_usable(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(
+        calls(("mischief", {"how": "say too much"}), ("mischief", {"how": "shout"})), say("I see.")
+    )
+    conversation = conversations.create(tools=[MISCHIEF])
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    said, shouted = (m["content"] for m in scripted_llm.requests[1].messages if m["role"] == "tool")
+    assert len(said) < 101_000
+    assert len(shouted) < 11_000
+    assert "first" in said
+    assert "last" in said
+    assert "characters left out" in said
+    assert "characters left out" in shouted

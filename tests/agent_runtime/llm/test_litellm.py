@@ -1,21 +1,34 @@
 """A vendor with a protocol of its own, through litellm: Anthropic's, played on loopback."""
 
-from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
-from tests.support.scripted_llm import ScriptedLLM, calls, fail, say
+import pytest
+
+from tests.agent_runtime.conversation.conftest import Conversations, Watch, kinds_of, of_kind, user
+from tests.support.scripted_llm import ScriptedLLM, calls, cut, fail, hang, say
+
+# What litellm does with its own types makes pydantic warn, at their first use.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Item .* is using the `ReadOnly` qualifier"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 THINKING = {"type": "thinking", "thinking": "Let me think.", "signature": "c2lnbmVk"}
 
 
+def claude(llm: ScriptedLLM) -> dict[str, str]:
+    root = llm.base_url.removesuffix("/v1")
+    return {"model": "anthropic/claude-sonnet-4-5", "base_url": root}
+
+
+@pytest.mark.parametrize("stream", [False, True])
 async def test_a_conversation_with_claude_keeps_its_signed_thinking(
-    conversations: Conversations, scripted_llm: ScriptedLLM
+    stream: bool, conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(
         calls(("think", {"thought": "x"}), thought="Well.", thinking_blocks=(THINKING,), cached_tokens=40),
         fail(529, error="overloaded"),
         say("Done."),
     )
-    root = scripted_llm.base_url.removesuffix("/v1")
-    conversation = conversations.create(llm={"model": "anthropic/claude-sonnet-4-5", "base_url": root})
+    conversation = conversations.create(llm={**claude(scripted_llm), "stream": stream})
     conversation.send(user("Go."))
 
     await conversation.run()
@@ -36,10 +49,57 @@ async def test_a_conversation_with_claude_keeps_its_signed_thinking(
     assert metrics["accumulated_cost"] > 0
 
 
+async def test_its_reasoning_and_its_words_are_published_as_they_come(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(say("All done here.", thinking_blocks=(THINKING,)))
+    conversation = conversations.create(llm=claude(scripted_llm))
+    watch = Watch(conversation)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    said = {"text": "", "reasoning": ""}
+    pieces = watch.of_type("delta")
+    for piece in pieces:
+        said[piece["kind"]] += piece["content"]
+    assert said == {"text": "All done here.", "reasoning": "Let me think."}
+    assert len(pieces) >= 4
+    (message,) = [e for e in of_kind(conversation, "MessageEvent") if e["source"] == "agent"]
+    assert message["id"] == pieces[0]["item_id"]
+
+
+async def test_a_stream_that_breaks_off_is_asked_for_again(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(cut(say("Half of a sentence"), after=3), say("All of it."))
+    conversation = conversations.create(llm=claude(scripted_llm))
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert conversation.state.final_response == "All of it."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_interrupting_it_hangs_up(
+    stream: bool, conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(hang())
+    conversation = conversations.create(llm={**claude(scripted_llm), "stream": stream})
+    conversation.send(user("Go."))
+    conversation.start()
+    await scripted_llm.wait_for_requests(1)
+
+    await conversation.interrupt()
+
+    await scripted_llm.wait_until(lambda: scripted_llm.cancelled == 1)
+    assert kinds_of(conversation)[-1] == "InterruptEvent"
+
+
 async def test_its_refusals_are_classified(conversations: Conversations, scripted_llm: ScriptedLLM):
     scripted_llm.script(fail(401, error=f"invalid x-api-key {scripted_llm.api_key}"))
-    root = scripted_llm.base_url.removesuffix("/v1")
-    conversation = conversations.create(llm={"model": "anthropic/claude-sonnet-4-5", "base_url": root})
+    conversation = conversations.create(llm=claude(scripted_llm))
     conversation.send(user("Go."))
 
     await conversation.run()

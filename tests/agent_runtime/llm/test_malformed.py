@@ -1,6 +1,10 @@
-"""Whatever a model sends, a conversation goes on: each call is answered once, each request is valid."""
+"""Whatever a model sends, a conversation goes on: each call is answered once, each request is valid.
+
+Set HYPOTHESIS_PROFILE=thorough for 10,000 replies to conversations.
+"""
 
 import json
+import os
 import random
 from collections import Counter
 from typing import Any
@@ -160,9 +164,10 @@ def test_a_streamed_reply_of_any_shape_is_read_or_refused(sent: tuple[Dialect, l
 
 
 REPLIES_PER_CONVERSATION = 50
+CONVERSATIONS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 50
 
 
-@quietly(50)
+@quietly(CONVERSATIONS)
 @given(st.integers(0, 2**32))
 async def test_a_conversation_survives_a_model_that_talks_nonsense(
     conversations: Conversations, seed: int

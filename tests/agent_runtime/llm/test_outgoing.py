@@ -1,5 +1,6 @@
 """What is sent back to a model of what it, or another one, has said and been shown."""
 
+import base64
 import json
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from agent_runtime.events.content import ImageContent, TextContent
 from agent_runtime.events.message import Message
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
-from tests.support.scripted_llm import ScriptedLLM, calls, say
+from tests.support.scripted_llm import ScriptedLLM, call, calls, say
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 THINKING = {"type": "thinking", "thinking": "Let me think.", "signature": "c2lnbmVk"}
@@ -128,3 +129,19 @@ async def test_images_are_sent_to_models_that_see(
     sent = json.dumps(scripted_llm.requests[0].body)
     assert (PIXEL in sent) is is_sent
     assert ("cannot see images" in sent) is not is_sent
+
+
+@pytest.mark.parametrize(("model", "is_sent"), [("openai/gpt-4o", True), ("openai/deepseek-chat", False)])
+async def test_an_image_that_a_tool_shows_is_sent_to_models_that_see_and_explained_to_others(
+    conversations: Conversations, scripted_llm: ScriptedLLM, model: str, is_sent: bool
+):
+    scripted_llm.script(call("view_image", path="x.png"), say("I see."))
+    conversation = conversations.create(llm={"model": model}, tools=["view_image"])
+    (conversations.workspace / "x.png").write_bytes(base64.b64decode(PIXEL.partition(",")[2]))
+    conversation.send(Message.of("user", "Look at x.png."))
+
+    await conversation.run()
+
+    sent = json.dumps(scripted_llm.requests[1].body)
+    assert (PIXEL in sent) is is_sent
+    assert ("An image was left out" in sent) is not is_sent

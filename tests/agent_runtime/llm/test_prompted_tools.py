@@ -85,10 +85,42 @@ async def test_a_task_goes_through_a_tool_to_its_finish(
         ("<function=a></function> <function=b></function>", [("a", {}), ("b", {})]),
         ("<function=edit><parameter=path></x></parameter></function>", [("edit", {"path": "</x>"})]),
         ("Just words, x < function.", []),
+        ('<tool_call>\n{"name": "edit", "arguments": {"line": 3}}\n</tool_call>', [("edit", {"line": 3})]),
+        ('<tool_call>{"name": "edit", "arguments": {"line": 3}}', [("edit", {"line": 3})]),
+        (
+            "<function=edit><parameter=path><invoke name='edit'></parameter></function>",
+            [("edit", {"path": "<invoke name='edit'>"})],
+        ),
+        (
+            '<tool_call>{"name": "edit", "arguments": {"path": "</function><function=a>"}}</tool_call>',
+            [("edit", {"path": "</function><function=a>"})],
+        ),
+        ('<tool_call>{"name": "edit", "arguments": {"path": "/a', []),
+        (
+            '<function_calls>\n<invoke name="edit">\n<parameter name="line">3</parameter>\n</invoke>',
+            [("edit", {"line": 3})],
+        ),
+        ('Write <invoke name="x"> or <tool_call>{"name": "x"}</tool_call>.', []),
     ],
 )
 def test_calls_are_read_also_when_half_broken(text: str, expected: object):
     assert read(text) == expected
+
+
+async def test_the_markup_that_a_model_has_learnt_is_neither_run_as_text_nor_shown(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    asked = {"name": "terminal", "arguments": {"command": "echo he''llo"}}
+    scripted_llm.script(say(f"Let me look.\n<tool_call>\n{json.dumps(asked)}\n</tool_call>"), say("Done."))
+    conversation = conversations.create(llm=PROMPTED)
+    watch = Watch(conversation)
+    conversation.send(user("Say hello."))
+
+    await conversation.run()
+
+    (observed,) = of_kind(conversation, "ObservationEvent")
+    assert observed["observation"]["content"][0]["text"] == "hello"
+    assert "".join(frame["content"] for frame in watch.of_type("delta")) == "Let me look.\nDone."
 
 
 def test_a_value_that_was_cut_off_is_not_taken_for_whole():
@@ -156,6 +188,11 @@ MARKUP = [
     "path",
     "line",
     "</parameter>",
+    "<tool_call>",
+    '{"name": "edit", "arguments": {}}',
+    "</tool_call>",
+    '<invoke name="edit">',
+    "</invoke>",
     "<",
     "\n",
     '"',

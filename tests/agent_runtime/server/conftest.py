@@ -9,6 +9,7 @@ import pytest
 
 from tests.agent_runtime.conversation.conftest import agent_spec
 from tests.support.agent_server import AgentServer
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM
 
 
@@ -46,7 +47,7 @@ def message(text: str, **fields: Any) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "text", "text": text}], **fields}
 
 
-def wait_until(value: Callable[[], Any], *, timeout_seconds: float = 20) -> Any:
+def wait_until(value: Callable[[], Any], *, timeout_seconds: float = PATIENCE_SECONDS) -> Any:
     """The value, as soon as it is true."""
     deadline = time.monotonic() + timeout_seconds
     while time.monotonic() < deadline:

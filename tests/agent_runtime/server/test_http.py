@@ -9,6 +9,7 @@ import pytest
 
 from tests.agent_runtime.server.conftest import message, start_request, status_of, wait_until
 from tests.support.agent_server import AgentServer
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, hang, say
 
 PROBLEM = "application/problem+json"
@@ -149,14 +150,14 @@ def test_conversations_are_listed_counted_and_deleted(
 
 @pytest.mark.parametrize("path", ["/health", "/alive", "/ready", "/server_info"])
 def test_health_needs_no_key(server: AgentServer, path: str):
-    assert httpx.get(server.url + path).status_code == 200
+    assert httpx.get(server.url + path, timeout=PATIENCE_SECONDS).status_code == 200
 
 
 @pytest.mark.parametrize("headers", [{}, {"X-Session-API-Key": "wrong"}, {"X-Session-API-Key": "schlüssel"}])
 def test_everything_else_needs_the_key(server: AgentServer, headers: dict[str, str]):
     encoded = {name: value.encode() for name, value in headers.items()}
 
-    reply = httpx.get(f"{server.url}/api/conversations/count", headers=encoded)
+    reply = httpx.get(f"{server.url}/api/conversations/count", headers=encoded, timeout=PATIENCE_SECONDS)
 
     assert reply.status_code == 401
     assert reply.headers["content-type"] == PROBLEM

@@ -118,6 +118,45 @@ def test_a_receiver_that_lost_its_memory_is_told_again(
     wait_until_reported(reporting, receiver, conversation)
 
 
+def test_an_event_that_is_refused_is_replaced_by_a_notice_and_the_rest_goes_on(
+    reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    conversation = create(reporting, scripted_llm, tmp_path)
+    receiver.unacceptable = "canary-7 "
+    receiver.stop()
+    texts = [f"canary-{number} of many" for number in range(250)]
+    for text in texts:
+        reporting.call("POST", f"/api/conversations/{conversation}/events", json=message(text))
+
+    receiver.start()
+    wait_until(lambda: len(receiver.stored[conversation]) == len(texts) + 1)
+    reporting.call("POST", f"/api/conversations/{conversation}/events", json=message("one more"))
+    wait_until(lambda: len(receiver.stored[conversation]) == len(texts) + 2)
+
+    log = reporting.events(conversation)
+    told = receiver.stored[conversation]
+    (different,) = [seq for seq, pair in enumerate(zip(log, told, strict=True)) if pair[0] != pair[1]]
+    assert "canary-7 " in str(log[different])
+    assert (told[different]["kind"], told[different]["code"]) == ("ServerErrorEvent", "event_refused")
+    assert "422" in told[different]["detail"]
+    assert "refuses an event" in reporting.log_text()
+
+
+def test_a_receiver_that_refuses_everything_is_asked_again_until_it_accepts(
+    reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    conversation = create(reporting, scripted_llm, tmp_path)
+    receiver.unacceptable = "frames"
+    reporting.call("POST", f"/api/conversations/{conversation}/events", json=message("first"))
+    wait_until(lambda: "reports wait for the receiver" in reporting.log_text())
+
+    receiver.unacceptable = None
+    reporting.call("POST", f"/api/conversations/{conversation}/events", json=message("second"))
+
+    wait_until(lambda: len(receiver.stored[conversation]) == len(reporting.events(conversation)))
+    assert receiver.stored[conversation][1:] == reporting.events(conversation)[1:]
+
+
 def test_a_conversation_the_receiver_does_not_know_is_not_reported_again(
     reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path
 ):

@@ -10,17 +10,23 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.agent_runtime.server.conftest import message, start_request, status_of, wait_until
 from tests.support.agent_server import KEY, AgentServer
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, calls, hold, say
 
 
 def watch(server: AgentServer, path: str, key: str | None = KEY) -> ClientConnection:
     headers = {"X-Session-API-Key": key} if key else {}
     # Without a bound on what waits to be read: with one, closing early would wait for it to be read.
-    return connect(f"{server.ws_url}/sockets/{path}", additional_headers=headers, max_queue=None)
+    return connect(
+        f"{server.ws_url}/sockets/{path}",
+        additional_headers=headers,
+        max_queue=None,
+        open_timeout=PATIENCE_SECONDS,
+    )
 
 
 def receive(socket: ClientConnection) -> dict[str, Any]:
-    frame: dict[str, Any] = json.loads(socket.recv(timeout=20))
+    frame: dict[str, Any] = json.loads(socket.recv(timeout=PATIENCE_SECONDS))
     return frame
 
 
@@ -86,7 +92,7 @@ def test_a_wrong_key_closes_with_4001(server: AgentServer, frame: str):
     with watch(server, "session/0f8fad5b-d9cb-469f-a165-70867728950e", key=None) as socket:
         socket.send(frame)
         with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=20)
+            socket.recv(timeout=PATIENCE_SECONDS)
     assert socket.protocol.close_code == 4001
 
 
@@ -94,7 +100,7 @@ def test_a_wrong_key_closes_with_4001(server: AgentServer, frame: str):
 @pytest.mark.parametrize("conversation", ["0f8fad5b-d9cb-469f-a165-70867728950e", "nonsense"])
 def test_an_unknown_conversation_closes_with_4004(server: AgentServer, name: str, conversation: str):
     with watch(server, f"{name}/{conversation}") as socket, pytest.raises(ConnectionClosed):
-        socket.recv(timeout=20)
+        socket.recv(timeout=PATIENCE_SECONDS)
     assert socket.protocol.close_code == 4004
 
 
@@ -108,7 +114,7 @@ def test_deleting_a_conversation_closes_its_watchers_with_4004(
         receive(socket)
         server.call("DELETE", f"/api/conversations/{conversation}")
         with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=20)
+            socket.recv(timeout=PATIENCE_SECONDS)
     assert socket.protocol.close_code == 4004
 
 
@@ -143,7 +149,7 @@ def test_the_session_stream_covers_the_log_and_goes_on_live(
         sync = receive(socket)
         last.release()
         frames = [receive(socket)]
-        while frames[-1]["type"] != "transient":
+        while not _tells_an_end(frames[-1]):
             frames.append(receive(socket))
 
     durable = [frame for frame in frames if frame["type"] == "durable"]
@@ -151,7 +157,7 @@ def test_the_session_stream_covers_the_log_and_goes_on_live(
     assert [frame["seq"] for frame in durable] == list(range(3, durable[-1]["seq"] + 1))
     assert [frame["event"] for frame in durable] == server.events(conversation)[2:]
     types = [frame["type"] for frame in frames[sync["through_seq"] - 2 :]]
-    assert types[:2] == ["item_started", "delta"]
+    assert types[:3] == ["transient", "item_started", "delta"]
 
 
 def test_a_reader_that_reconnects_a_hundred_times_sees_the_log_once_and_in_order(
@@ -177,3 +183,7 @@ def next_durable(socket: ClientConnection) -> dict[str, Any]:
         frame = receive(socket)
         if frame["type"] == "durable":
             return frame
+
+
+def _tells_an_end(frame: dict[str, Any]) -> bool:
+    return frame["type"] == "transient" and frame["event"]["value"]["execution_status"] != "running"

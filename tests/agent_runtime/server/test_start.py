@@ -1,7 +1,9 @@
 """What starting costs."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from agent_runtime.server.config import ConfigError, read_config
 HEAVY = [
     "litellm",
     "openai",
+    "fastmcp",
     "docker",
     "mcp",
     "alembic",
@@ -18,13 +21,33 @@ HEAVY = [
     "sqlalchemy",
     "redis",
     "kubernetes",
+    "cryptography",
+    "yaml",
+    "rich",
 ]
 
 
-def test_nothing_heavy_is_imported_at_start():
-    script = f"import agent_runtime.server.main, sys; print([m for m in {HEAVY} if m in sys.modules])"
+_START = """
+import asyncio, os, sys
+from agent_runtime.server.__main__ import leave_out_command_lines
+leave_out_command_lines()
+from agent_runtime.server.config import read_config
+from agent_runtime.server.main import create_app
+async def start(app):
+    async with app.router.lifespan_context(app):
+        print([name for name in sys.argv[1:] if name in sys.modules])
+asyncio.run(start(create_app(read_config(os.environ))))
+"""
 
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+def test_nothing_heavy_is_imported_by_a_start(tmp_path: Path):
+    found = subprocess.run(
+        [sys.executable, "-c", _START, *HEAVY],
+        env={**os.environ, "OH_CONVERSATIONS_PATH": str(tmp_path), "OH_WORKSPACE_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
     assert found.stdout.strip() == "[]"
 

@@ -208,6 +208,40 @@ async def test_encoding_and_line_endings_stay(edit: Editor, content, old, new, e
     assert path.read_bytes() == expected
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text", "old", "new"),
+    [
+        ("shift_jis", "# 設定ファイル\nprint('こんにちは、世界')\n", "世界", "皆さん"),
+        ("euc_jp", "# 設定ファイル\nprint('こんにちは、世界')\n", "世界", "皆さん"),
+        ("gb18030", "# 这是一个配置文件 用来说明程序怎样运行\nprint('你好 世界')\n", "世界", "大家"),
+        ("big5", "# 設定檔案\nprint('你好 世界')\n", "世界", "大家"),
+        ("euc_kr", "# 설정 파일\nprint('안녕하세요 세계')\n", "세계", "여러분"),
+        ("cp1251", "# Файл настроек\nprint('Привет, мир!')\n", "мир", "все"),
+        ("koi8_r", "# Файл настроек\nprint('Привет, мир!')\n", "мир", "все"),
+        ("cp1252", "# prix\nprint('“50 € déjà”')\n", "50 €", "60 €"),
+        ("latin-1", "# Réglages\nprint('déjà vu à Noël')\n", "Noël", "Pâques"),
+    ],
+)
+async def test_files_of_before_unicode_are_read_edited_and_kept(
+    edit: Editor, encoding: str, text: str, old: str, new: str
+):
+    path = edit.file(text.encode(encoding))
+
+    assert old in (await edit("view", path)).text
+    assert not (await edit("str_replace", path, old_str=old, new_str=new)).is_error
+
+    assert path.read_bytes() == text.replace(old, new).encode(encoding)
+
+
+async def test_bytes_that_are_no_text_of_any_kind_come_back_unchanged(edit: Editor):
+    noise = bytes(range(0x80, 0x100))
+    path = edit.file(noise + b"\nend\n")
+
+    assert not (await edit("str_replace", path, old_str="end", new_str="END")).is_error
+
+    assert path.read_bytes() == noise + b"\nEND\n"
+
+
 async def test_text_that_the_encoding_cannot_hold_is_refused(edit: Editor):
     path = edit.file("é=1\n".encode("latin-1"))
     assert "latin-1" in (await edit("str_replace", path, old_str="1", new_str="€")).text

@@ -13,6 +13,7 @@ from agent_runtime.tools.glob import GlobAction, GlobObservation, GlobTool
 from agent_runtime.tools.grep import GrepAction, GrepObservation, GrepTool
 from agent_runtime.tools.search import find, scan
 from agent_runtime.tools.tool import ToolContext
+from tests.support.patience import PATIENCE_SECONDS
 
 TREE = {
     "README.md": "Hello World\n",
@@ -231,7 +232,7 @@ async def test_a_search_that_takes_too_long_is_stopped_and_explained(grep, root:
 async def test_cancelling_ends_the_process(grep, root: Path):
     (root / "trap.txt").write_text("a" * 40)
     task = asyncio.create_task(grep("(a+)+b{7}"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (pids := _processes("(a+)+b{7}")):  # noqa: ASYNC110 (processes send no events)
             await asyncio.sleep(0.01)
     task.cancel()

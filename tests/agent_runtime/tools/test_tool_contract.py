@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_runtime.tools.browser.models import BrowserObservation
+from agent_runtime.tools.browser.session import BrowserSession
+from agent_runtime.tools.browser.tools import TOOLS
+from agent_runtime.tools.delegation import Delegation
 from agent_runtime.tools.registry import (
     ALIASES,
     ToolNotFoundError,
@@ -15,13 +19,37 @@ from agent_runtime.tools.registry import (
 )
 from agent_runtime.tools.tool import AnyTool, ToolArgumentError, ToolContext, model_schema, parse_arguments
 from agent_runtime.tools.truncate import truncate_middle
+from agent_runtime.wire import (
+    ChildNotStartedError,
+    StartChildConversationRequest,
+    StartChildConversationResponse,
+)
+from tests.support.sub_agents import NoSubAgents
 
 SCHEMAS = json.loads((Path(__file__).parents[2] / "fixtures" / "tool_schemas.json").read_text())
+
+OURS = {"view_image", "execute_ipython_cell"}
+"""Tools that the protocol does not know: they come with kinds that it does."""
+CALLED = {"task_tool_set": "task"}
+"""What the model calls those whose name as a spec is another."""
+OFF_WIRE = {"task": {"isolation"}}
+"""Parameters that only the model is told of: no client sees them in an action."""
+SETS = {"browser_tool_set"}
+BROWSER = [tool.name for tool in TOOLS]
 
 
 @pytest.fixture
 def tools(tmp_path: Path) -> dict[str, AnyTool]:
-    return create_tools([ToolSpec(name=name) for name in tool_names()], ToolContext(tmp_path, tmp_path))
+    delegation = Delegation(launch_child=launch_nothing, tasks=NoSubAgents())
+    context = ToolContext(tmp_path, tmp_path, delegation=delegation)
+    # A set may need something of the machine to be given as one.
+    named = create_tools([ToolSpec(name=name) for name in tool_names() if name not in SETS], context)
+    session = BrowserSession(tmp_path)
+    return {**named, **{tool.name: tool(session) for tool in TOOLS}}
+
+
+async def launch_nothing(_: StartChildConversationRequest) -> StartChildConversationResponse:
+    raise ChildNotStartedError("There is no server here.")
 
 
 def without_descriptions(schema, *, is_properties=False):
@@ -34,24 +62,33 @@ def without_descriptions(schema, *, is_properties=False):
     return schema
 
 
-@pytest.mark.parametrize("name", tool_names())
+NAMES = [*(CALLED.get(name, name) for name in tool_names() if name not in OURS | SETS), *BROWSER]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_schema_has_the_parameters_of_the_protocol(tools: dict[str, AnyTool], name: str):
     schema = model_schema(tools[name])
     assert schema["type"] == "function"
     function = schema["function"]
     assert function["name"] == name
     assert function["description"]
+    properties = function["parameters"]["properties"]
+    assert all(item["description"] for item in properties.values())
+    for own in OFF_WIRE.get(name, ()):
+        del properties[own]
     assert without_descriptions(function["parameters"]) == SCHEMAS[name]
-    assert list(function["parameters"]["properties"]) == list(SCHEMAS[name]["properties"])
-    assert all(item["description"] for item in function["parameters"]["properties"].values())
+    assert list(properties) == list(SCHEMAS[name]["properties"])
 
 
 def test_kinds_are_the_class_names_of_the_protocol(tools: dict[str, AnyTool]):
-    for tool in tools.values():
+    for name, tool in ((name, tool) for name, tool in tools.items() if name not in OURS):
         stem = tool.kind.removesuffix("Tool")
         assert type(tool).__name__ == tool.kind
         assert tool.action_type.__name__ == f"{stem}Action"
-        assert tool.observation_type.__name__ == f"{stem}Observation"
+        if name in BROWSER:
+            assert tool.observation_type is BrowserObservation
+        else:
+            assert tool.observation_type.__name__ == f"{stem}Observation"
 
 
 def test_risk_and_summary_are_taken_off_and_nulls_count_as_absent(tools: dict[str, AnyTool]):
@@ -84,7 +121,7 @@ def test_wrong_arguments_are_explained_without_their_values(tools, tool, argumen
 
 
 def test_familiar_names_mean_our_tools():
-    assert {resolve_name(alias) for alias in ALIASES} == {"terminal", "file_editor"}
+    assert {resolve_name(alias) for alias in ALIASES} == {"terminal", "file_editor", "browser_tool_set"}
     assert resolve_name("terminal") == "terminal"
     assert resolve_name("unheard_of") == "unheard_of"
 
@@ -116,3 +153,16 @@ def test_long_texts_lose_their_middle_and_say_how_much():
     text = truncate_middle("a" * 60 + "b" * 60, 100, hint="see the file")
     assert text == f"{'a' * 50}\n[… 20 characters left out here; see the file …]\n{'b' * 50}"
     assert truncate_middle("short", 100) == "short"
+
+
+async def test_a_child_that_cannot_be_started_is_an_answer(tools: dict[str, AnyTool]):
+    tool = tools["start_child_conversation"]
+
+    observation = await tool.run(parse_arguments(tool, {"task": "Look."}))
+
+    assert (observation.is_error, observation.text) == (True, "There is no server here.")
+
+
+def test_without_a_server_there_is_no_tool_for_children(tmp_path: Path):
+    with pytest.raises(ToolNotFoundError, match="agent server"):
+        create_tools([ToolSpec(name="start_child_conversation")], ToolContext(tmp_path, tmp_path))

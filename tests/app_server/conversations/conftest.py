@@ -1,7 +1,6 @@
 """A served app server with process sandboxes, real repositories, and starts that are waited for."""
 
 import asyncio
-import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,21 +15,17 @@ import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import select
 
+from agent_runtime.offers.discover import find_offers
 from app_server.config import Config
 from app_server.database import Database
 from app_server.main import WithState, create_app, create_inner_app, lifespan
 from app_server.sandboxes.models import Sandbox
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user, find_owner
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
 
-PATIENCE_SECONDS = 30.0
 ROOT = "/api/v1/app-conversations"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def eventually(check: Callable[[], Awaitable[Any]]) -> Any:
@@ -114,6 +109,8 @@ def config(tmp_path: Path, database_url: str) -> Config:
         home=tmp_path / "home",
         database_url=SecretStr(database_url),
         sandbox="process",
+        # The scripts of these tests meet the tests through files that walls would hide.
+        process_isolation="none",
         port=free_port(),
         inner_port=free_port(),
     )
@@ -132,9 +129,9 @@ async def home(config: Config) -> AsyncIterator[Home]:
             async with await _owner_client(config, state["database"]) as client:
                 yield Home(config, state, client, client.headers["Authorization"].removeprefix("Bearer "))
         finally:
+            await state["start_worker"].close()
             async with state["database"].read() as session:
                 left = list(await session.scalars(select(Sandbox.id)))
-            await state["start_worker"].close()
             for sandbox_id in left:
                 await state["sandboxes"].delete(sandbox_id)
             await state["pubsub"].close()
@@ -154,10 +151,21 @@ def repository(tmp_path: Path) -> Path:
     return path
 
 
+def allowed(repository: Path) -> dict[str, Any]:
+    """A start with it, and with consent to all that it brings now."""
+    hashes = [offer.hash for offer in find_offers(repository)]
+    return {"selected_repository": str(repository), "consent": hashes}
+
+
 def git(path: Path, *arguments: str) -> str:
     identity = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
     result = subprocess.run(
-        ["git", *identity, *arguments], cwd=path, check=True, capture_output=True, text=True, timeout=30
+        ["git", *identity, *arguments],
+        cwd=path,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
     )
     return result.stdout.strip()
 
@@ -178,7 +186,9 @@ async def _owner_client(config: Config, database: Database) -> httpx.AsyncClient
 
 def client_of(config: Config, key: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(
-        base_url=f"http://127.0.0.1:{config.port}", headers={"Authorization": f"Bearer {key}"}, timeout=30
+        base_url=f"http://127.0.0.1:{config.port}",
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=PATIENCE_SECONDS,
     )
 
 

@@ -108,3 +108,14 @@ def test_a_title_is_the_first_line_that_says_something() -> None:
     long = title_of([{"text": "word " * 100}])
     assert long is not None
     assert len(long) <= 80
+
+
+def test_a_goal_is_kept_short_and_what_is_none_is_left_out() -> None:
+    goal = {"objective": "x\x00" * 500, "status": "running", "iteration": 2, "max_iterations": 10**30}
+
+    kept = fold(Projection(), 1, update("goal", goal)).goal
+
+    assert kept is not None
+    assert kept == {"objective": "x " * 100, "status": "running", "iteration": 2, "max_iterations": 0}
+    assert fold(Projection(), 1, update("goal", {**goal, "status": "great"})).goal is None
+    assert fold(Projection(), 1, update("goal", None)).goal is None

@@ -9,7 +9,9 @@ from uuid import uuid4
 import pytest
 
 from app_server.users.models import Role
-from tests.app_server.conversations.conftest import ROOT, Home, client_of, commit, eventually, free_port, git
+from tests.app_server.conversations.conftest import ROOT, Home, allowed, client_of, commit, eventually, git
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
 
 
 def stages_of(task: dict) -> dict[str, str]:
@@ -34,7 +36,7 @@ async def test_a_local_repository_is_brought_up(home: Home, repository: Path) ->
         "PREPARING_REPOSITORY": "done",
         "RUNNING_SETUP_SCRIPT": "skipped",
         "SETTING_UP_GIT_HOOKS": "skipped",
-        "SETTING_UP_SKILLS": "skipped",
+        "SETTING_UP_SKILLS": "done",
         "STARTING_CONVERSATION": "done",
     }
     conversation = await home.conversation(task["id"])
@@ -99,7 +101,7 @@ def git_daemon(repository: Path) -> Iterator[str]:
     )  # fmt: skip
     yield f"git://127.0.0.1:{port}"
     daemon.terminate()
-    daemon.wait(10)
+    daemon.wait(PATIENCE_SECONDS)
 
 
 async def test_a_repository_on_a_git_server_is_brought_up(home: Home, git_daemon: str) -> None:
@@ -142,19 +144,18 @@ async def test_a_missing_branch_names_those_that_exist_and_a_retry_goes_on(
 
 
 async def test_a_failing_setup_script_shows_its_output_and_a_retry_runs_it_again(
-    home: Home, repository: Path, tmp_path: Path
+    home: Home, repository: Path
 ) -> None:
-    flag = tmp_path / "flag"
     (repository / ".openhands").mkdir()
-    (repository / ".openhands/setup.sh").write_text(f"echo looking\n[ -e {flag} ] || exit 3\ntouch made\n")
+    (repository / ".openhands/setup.sh").write_text("echo looking\n[ -e ../flag ] || exit 3\ntouch made\n")
     commit(repository, "Add setup")
 
-    task = await home.ended((await home.start(selected_repository=str(repository)))["id"])
+    task = await home.ended((await home.start(**allowed(repository)))["id"])
     assert task["error"]["code"] == "setup_script_failed"
     assert "exit code 3" in task["error"]["cause"]
     assert "looking" in task["error"]["output"]
 
-    flag.touch()
+    await home.shell(task["id"], "touch ../flag")
     await home.client.post(f"{ROOT}/start-tasks/{task['id']}/retry")
     task = await home.ended(task["id"])
 
@@ -162,23 +163,26 @@ async def test_a_failing_setup_script_shows_its_output_and_a_retry_runs_it_again
     assert await home.shell(task["id"], "ls made") == "made"
 
 
-async def test_a_setup_script_that_was_mended_is_the_one_that_a_retry_runs(
+async def test_a_setup_script_that_was_mended_and_allowed_again_is_the_one_that_a_retry_runs(
     home: Home, repository: Path
 ) -> None:
     script = repository / ".openhands/setup.sh"
     script.parent.mkdir()
     script.write_text("touch left-over\nexit 3\n")
     commit(repository, "Add setup")
-    task = await home.ended((await home.start(selected_repository=str(repository)))["id"])
+    task = await home.ended((await home.start(**allowed(repository)))["id"])
     assert task["error"]["code"] == "setup_script_failed"
 
     script.write_text("touch made\n")
     commit(repository, "Mend setup")
     await home.client.post(f"{ROOT}/start-tasks/{task['id']}/retry")
     task = await home.ended(task["id"])
-
     assert task["status"] == "READY", task["error"]
-    assert await home.shell(task["id"], "ls made left-over 2>/dev/null || true") == "made"
+    assert stages_of(task)["RUNNING_SETUP_SCRIPT"] == "skipped"
+    assert await home.shell(task["id"], "ls made left-over 2>/dev/null || true") == ""
+
+    again = await home.ready(**allowed(repository))
+    assert await home.shell(again["id"], "ls made left-over 2>/dev/null || true") == "made"
 
 
 async def test_a_pre_commit_script_becomes_a_hook(home: Home, repository: Path) -> None:
@@ -186,7 +190,7 @@ async def test_a_pre_commit_script_becomes_a_hook(home: Home, repository: Path) 
     (repository / ".openhands/pre-commit.sh").write_text("echo refused >&2\nexit 1\n")
     commit(repository, "Add hook")
 
-    task = await home.ready(selected_repository=str(repository))
+    task = await home.ready(**allowed(repository))
 
     assert stages_of(task)["SETTING_UP_GIT_HOOKS"] == "done"
     said = await home.shell(task["id"], "git commit --allow-empty -m no || echo not committed")

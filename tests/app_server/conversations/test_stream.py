@@ -19,6 +19,7 @@ from app_server.users.models import Role
 from app_server.users.service import find_owner
 from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import ROOT, Home, client_of
+from tests.support.patience import PATIENCE_SECONDS
 
 
 class Feed:
@@ -28,7 +29,9 @@ class Feed:
         self.home = home
         self.id = conversation_id.hex
         self.inner = httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{home.config.inner_port}", headers={"X-Session-API-Key": key}
+            base_url=f"http://127.0.0.1:{home.config.inner_port}",
+            headers={"X-Session-API-Key": key},
+            timeout=PATIENCE_SECONDS,
         )
 
     async def report(self, *frames: dict[str, Any], to: str | None = None) -> httpx.Response:
@@ -43,7 +46,7 @@ class Feed:
     ) -> Any:
         url = f"{self.home.stream_url}/{conversation or self.id}/events/stream?after_seq={after_seq}"
         headers = {"Authorization": f"Bearer {key or self.home.key}"}
-        return websockets.connect(url, additional_headers=headers)
+        return websockets.connect(url, additional_headers=headers, open_timeout=PATIENCE_SECONDS)
 
 
 def durable(seq: int, **event: Any) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def state_update(seq: int, key: str, value: Any) -> dict[str, Any]:
 async def read_until(socket: ClientConnection, **fields: Any) -> list[dict[str, Any]]:
     """All frames up to the first that has these fields."""
     frames = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             frames.append(json.loads(await socket.recv()))
             if fields.items() <= frames[-1].items():
@@ -142,7 +145,7 @@ async def test_a_hundred_reconnects_during_a_run_end_with_exactly_the_log(feed: 
             for _ in range(chance.randint(3, 12)):
                 if seen and seen[-1] == last:
                     break
-                frame = json.loads(await asyncio.wait_for(socket.recv(), 20))
+                frame = json.loads(await asyncio.wait_for(socket.recv(), PATIENCE_SECONDS))
                 if frame["type"] == "durable":
                     seen.append(frame["seq"])
             # As a lost network does it: no farewell.
@@ -335,6 +338,13 @@ async def test_a_malformed_report_is_a_problem(feed: Feed, body: bytes) -> None:
     )
     assert reply.status_code in {400, 422}, reply.text
     assert reply.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_report_that_would_hold_up_everybody_is_refused(feed: Feed) -> None:
+    report = await feed.report(durable(1, text="x" * 8 * 1024**2))
+
+    assert (report.status_code, report.json()["code"]) == (413, "payload_too_large")
+    assert (await feed.report(durable(1, text="x" * 1024**2))).status_code == 200
 
 
 async def test_strange_but_legal_events_are_kept_as_they_are(feed: Feed) -> None:

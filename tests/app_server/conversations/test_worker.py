@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from app_server.conversations.start_worker import StartWorker
-from tests.app_server.conversations.conftest import Home, commit, eventually
+from tests.app_server.conversations.conftest import Home, allowed, commit, eventually
 
 
 def new_worker(home: Home) -> StartWorker:
@@ -14,25 +14,22 @@ def new_worker(home: Home) -> StartWorker:
     )
 
 
-async def test_a_start_that_was_cut_off_goes_on_with_the_next_server(
-    home: Home, repository: Path, tmp_path: Path
-) -> None:
-    gate = tmp_path / "gate"
+async def test_a_start_that_was_cut_off_goes_on_with_the_next_server(home: Home, repository: Path) -> None:
     (repository / ".openhands").mkdir()
     (repository / ".openhands/setup.sh").write_text(
-        f"echo x >> {tmp_path}/runs\nfor i in $(seq 600); do [ -e {gate} ] && break; sleep 0.05; done\n"
+        "echo x >> ../runs\nfor i in $(seq 3000); do [ -e ../gate ] && break; sleep 0.05; done\n"
     )
     commit(repository, "Add a slow setup")
-    task = await home.start(selected_repository=str(repository))
+    task = await home.start(**allowed(repository))
 
-    async def is_in_setup() -> bool:
-        return (tmp_path / "runs").exists()
+    async def is_in_setup() -> Path | None:
+        return next(home.config.home.rglob("runs"), None)
 
-    await eventually(is_in_setup)
+    runs = await eventually(is_in_setup)
     await home.state["start_worker"].close()
     assert (await home.task(task["id"]))["status"] == "RUNNING_SETUP_SCRIPT"
 
-    gate.touch()
+    runs.with_name("gate").touch()
     successor = new_worker(home)
     await successor.open()
     task = await home.ended(task["id"])

@@ -15,6 +15,7 @@ import pytest
 from app_server.errors import StartFailure
 from app_server.git.address import InvalidRepository, parse_address, without_credentials
 from app_server.git.source import pack
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,11 @@ async def test_hooks_and_settings_of_this_machine_do_not_run(
     lines: list[str] = []
 
     packed = await pack(
-        parse_address(str(source)), None, directory=scratch, timeout_seconds=30, report=lines.append
+        parse_address(str(source)),
+        None,
+        directory=scratch,
+        timeout_seconds=PATIENCE_SECONDS,
+        report=lines.append,
     )
 
     assert packed.branch == "main"
@@ -179,7 +184,7 @@ async def test_a_password_opens_its_server_and_is_on_no_command_line(
             parse_address(f"http://{user}@127.0.0.1:{server.server_port}/project/.."),
             None,
             directory=Path(scratch),
-            timeout_seconds=30,
+            timeout_seconds=PATIENCE_SECONDS,
             report=lambda _line: None,
         )
         server.shutdown()
@@ -208,7 +213,7 @@ async def packed_branch(source: Path, branch: str | None) -> str | None:
             parse_address(str(source)),
             branch,
             directory=Path(scratch),
-            timeout_seconds=30,
+            timeout_seconds=PATIENCE_SECONDS,
             report=lambda _line: None,
         )
     return packed.branch

@@ -17,6 +17,7 @@ from app_server.users.models import User
 from app_server.users.tokens import new_token, token_hash
 from tests.app_server.conftest import App, http_client, listening
 from tests.app_server.problems import assert_problem
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, cut, fail, say
 
 VENDOR = "/llm/vendor/v1/chat/completions"
@@ -126,7 +127,10 @@ async def test_a_stream_that_breaks_off_does_not_look_finished(
 ) -> None:
     vendor.script(cut(say("half of a sentence that goes on"), after=2))
     ask = {**ASK, "stream": True}
-    async with listening(app.inner) as url, httpx.AsyncClient(base_url=url, headers=sandbox.headers) as real:
+    async with (
+        listening(app.inner) as url,
+        httpx.AsyncClient(base_url=url, headers=sandbox.headers, timeout=PATIENCE_SECONDS) as real,
+    ):
         with pytest.raises(httpx.RemoteProtocolError):
             await real.post(VENDOR, json=ask)
 

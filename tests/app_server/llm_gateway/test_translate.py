@@ -12,6 +12,7 @@ from starlette.routing import Route
 from app_server.llm_gateway.translate import translate
 from app_server.llm_gateway.vendors import Translated
 from tests.app_server.conftest import listening
+from tests.support.patience import PATIENCE_SECONDS
 
 KEY = "sk-canary-77aa"
 ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}], "api_key": "sk-of-the-sandbox"}
@@ -60,7 +61,7 @@ VENDOR = Starlette(routes=[Route("/v1/messages", _messages, methods=["POST"])])
 
 async def _ask(url: str, **body: object) -> Response:
     vendor = Translated("anthropic/claude-sonnet-4-5", url)
-    return await translate(vendor, {**ASK, **body}, api_key=KEY, timeout_seconds=30)
+    return await translate(vendor, {**ASK, **body}, api_key=KEY, timeout_seconds=PATIENCE_SECONDS)
 
 
 async def test_a_reply_comes_back_in_our_protocol() -> None:
@@ -94,6 +95,8 @@ async def test_a_refusal_keeps_its_status_and_loses_our_key() -> None:
 
 
 async def test_a_model_nobody_knows_is_refused() -> None:
-    reply = await translate(Translated("no-such-model", None), ASK, api_key=None, timeout_seconds=5)
+    reply = await translate(
+        Translated("no-such-model", None), ASK, api_key=None, timeout_seconds=PATIENCE_SECONDS
+    )
     assert reply.status_code == 400
     assert "no-such-model" in json.loads(bytes(reply.body))["error"]["message"]

@@ -230,6 +230,7 @@ async def test_the_api_describes_itself_and_its_problems(anonymous: httpx.AsyncC
 async def test_what_a_browser_needs_before_sign_in(anonymous: httpx.AsyncClient) -> None:
     config = (await anonymous.get("/api/v1/web-client/config")).json()
     assert config["sandbox"]["backend"] == "process"
+    assert config["sandbox"]["isolation"] in {"files", "none"}
     assert config["sandbox"]["is_isolated"] is False
     assert config["demo"]["profile"] == "demo"
     assert (Path(config["demo"]["repository"]) / ".git").is_dir()

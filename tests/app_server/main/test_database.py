@@ -9,6 +9,7 @@ import pytest
 from app_server.database import Database
 from app_server.migrate import migrate
 from app_server.users.models import Role, User
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ async def test_a_connection_that_is_given_up_in_mid_statement_gives_its_lock_bac
         # Kept, as the traceback of a cancelled task keeps it: its rows are never fetched.
         cursor = await driver.execute("UPDATE users SET name = 'Other' RETURNING id")
         await driver.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await add_user(database)
         assert cursor is not None
         await connection.invalidate()

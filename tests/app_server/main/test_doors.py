@@ -126,15 +126,16 @@ async def test_the_inner_listener_has_no_route_of_the_public_one(
 async def test_a_session_key_opens_the_inner_routes_and_only_for_its_own_conversation(
     app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient, conversation_id: UUID
 ) -> None:
-    paths = set(create_inner_app(app.config).openapi()["paths"]) - {"/health"}
-    assert paths
-    for path in paths:
+    described = create_inner_app(app.config).openapi()["paths"]
+    opened = [(method, path) for path in described if path != "/health" for method in described[path]]
+    assert opened
+    for method, path in opened:
         for headers in (
             {},
             {"X-Session-API-Key": "wrong"},
             {"Authorization": client.headers["Authorization"]},
         ):
-            reply = await inner.post(filled(path, conversation_id), headers=headers, json={})
+            reply = await inner.request(method, filled(path, conversation_id), headers=headers, json={})
             assert_problem(reply, 401, "not_authenticated")
     key = {"X-Session-API-Key": "session-key"}
     for target, status in ((conversation_id, 200), (uuid4(), 404)):
@@ -143,9 +144,16 @@ async def test_a_session_key_opens_the_inner_routes_and_only_for_its_own_convers
 
 
 BODY = {
+    "accept": True,
+    "action_ids": ["one"],
+    "mode": "never",
+    "profile_name": "x",
     "content": [{"type": "text", "text": "x"}],
     "title": "x",
     "command": "id",
+    "max_budget_per_task": 1,
+    "objective": "x",
+    "files": True,
 }
 """Right for every route about one conversation."""
 
@@ -161,4 +169,4 @@ def open_paths() -> set[str]:
 
 
 def filled(path: str, conversation_id: UUID) -> str:
-    return re.sub(r"\{\w+\}", conversation_id.hex, path)
+    return re.sub(r"\{\w+\}", conversation_id.hex, path.replace("{checkpoint_id}", "1"))

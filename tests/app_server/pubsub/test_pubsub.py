@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from app_server.pubsub import End, Ended, Frame, LocalPubSub, PubSub, RedisPubSub, Subscription
+from tests.support.patience import PATIENCE_SECONDS
 
 REDIS_URL = os.environ.get("SLIPWAY_TEST_REDIS_URL")
 
@@ -35,7 +36,7 @@ async def test_frames_arrive_in_order_at_each_watcher_of_the_channel(pair: tuple
         here.publish(channel, frames[:1])
         here.publish(channel, frames[1:])
         for subscription in (first, second):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 assert [await subscription.next() for _ in frames] == frames
 
 
@@ -58,7 +59,7 @@ async def test_closing_ends_all_watchers(pair: tuple[PubSub, PubSub]) -> None:
 
 
 async def _read_all(subscription: Subscription) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             await subscription.next()
 

@@ -1,24 +1,32 @@
 """Sandboxes of a real app server's database, brought up for real and removed afterwards."""
 
 import asyncio
-import socket
+import os
+import shutil
+import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import docker
 import pytest
+from docker import DockerClient
 
 from app_server.config import Config
 from app_server.database import Base, Database
 from app_server.encryption import load_cipher
 from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.network import BRIDGE
 from app_server.sandboxes.service import RunningSandbox, Sandboxes
 from app_server.users.models import Role, User
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
 
-PATIENCE_SECONDS = 30.0
+MEMORY_BYTES = 512 * 1024**2
+PIDS = 200
 
 
 @dataclass
@@ -80,16 +88,57 @@ async def open_house(config: Config) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[House]:
-    """An installation with process sandboxes."""
-    config = Config(home=tmp_path / "home", sandbox="process", inner_port=free_port())
+    """An installation with process sandboxes that nothing walls in."""
+    config = Config(
+        home=tmp_path / "home", sandbox="process", process_isolation="none", inner_port=free_port()
+    )
     async with open_house(config) as house:
         yield house
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture
+async def docker_house(tmp_path: Path) -> AsyncIterator[House]:
+    config = Config(
+        home=tmp_path / "home",
+        sandbox="docker",
+        inner_port=free_port(),
+        sandbox_memory_bytes=MEMORY_BYTES,
+        sandbox_pids=PIDS,
+    )
+    async with open_house(config) as house:
+        yield house
+
+
+@pytest.fixture
+def engine() -> Iterator[DockerClient]:
+    client = docker.from_env(version="auto")
+    yield client
+    client.close()
+
+
+def name_of(sandbox_id: UUID) -> str:
+    return f"slipway-sandbox-{sandbox_id.hex}"
+
+
+async def shell(running: RunningSandbox, command: str) -> str:
+    """What `command` wrote, after it ended well."""
+    output = await running.client.execute_command(command, cwd=running.working_root)
+    assert output.exit_code == 0, f"{command}: {output.stdout} {output.stderr}"
+    return output.stdout or ""
+
+
+@pytest.fixture
+def host_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whoever asks may not filter packets here, and nothing is filtered that comes from the sandboxes."""
+    iptables = [str(shutil.which("iptables")), "-w", "10"]
+    rule = ["INPUT", "-i", BRIDGE, "-j", "ACCEPT"]
+    subprocess.run([*iptables, "-I", *rule], check=True)
+    refusing = tmp_path / "iptables"
+    refusing.write_text("#!/bin/sh\necho 'you must be root' >&2; exit 4\n")
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    yield
+    subprocess.run([*iptables, "-D", *rule], check=True)
 
 
 async def eventually(what: Callable[[], Awaitable[bool]], *, step: Callable[[], Awaitable[None]]) -> None:

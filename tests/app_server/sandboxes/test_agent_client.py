@@ -9,7 +9,8 @@ import pytest
 
 from app_server.errors import AppError, BadGateway, NotFound
 from app_server.sandboxes.agent_client import AgentClient
-from tests.app_server.sandboxes.conftest import House, free_port
+from tests.app_server.sandboxes.conftest import House
+from tests.support.ports import free_port
 
 
 async def test_files_commands_and_git_work_in_a_sandbox(house: House, tmp_path: Path) -> None:

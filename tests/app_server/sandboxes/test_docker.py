@@ -1,54 +1,25 @@
 """Sandboxes that are containers: what holds them in, and what brings them back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from uuid import UUID
 
-import docker
 import pytest
 from docker import DockerClient
 
-from app_server.config import Config
 from app_server.errors import Conflict, StartFailure
 from app_server.sandboxes.models import SandboxStatus
-from app_server.sandboxes.service import RunningSandbox, Sandboxes
-from tests.app_server.sandboxes.conftest import House, eventually, free_port, open_house
+from app_server.sandboxes.network import BRIDGE
+from app_server.sandboxes.service import Sandboxes
+from tests.app_server.sandboxes.conftest import (
+    MEMORY_BYTES,
+    PIDS,
+    House,
+    eventually,
+    name_of,
+    shell,
+)
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
-
-MEMORY_BYTES = 512 * 1024**2
-
-
-@pytest.fixture
-async def docker_house(tmp_path: Path) -> AsyncIterator[House]:
-    config = Config(
-        home=tmp_path / "home",
-        sandbox="docker",
-        inner_port=free_port(),
-        sandbox_memory_bytes=MEMORY_BYTES,
-        sandbox_pids=200,
-    )
-    async with open_house(config) as house:
-        yield house
-
-
-@pytest.fixture
-def engine() -> Iterator[DockerClient]:
-    client = docker.from_env(version="auto")
-    yield client
-    client.close()
-
-
-def name_of(sandbox_id: UUID) -> str:
-    return f"slipway-sandbox-{sandbox_id.hex}"
-
-
-async def shell(running: RunningSandbox, command: str) -> str:
-    """What `command` wrote, after it ended well."""
-    output = await running.client.execute_command(command, cwd=running.working_root)
-    assert output.exit_code == 0, f"{command}: {output.stdout} {output.stderr}"
-    return output.stdout or ""
+pytestmark = pytest.mark.docker
 
 
 async def test_a_container_runs_without_any_privilege(docker_house: House, engine: DockerClient) -> None:
@@ -63,8 +34,12 @@ async def test_a_container_runs_without_any_privilege(docker_house: House, engin
         assert status["Seccomp"] == "2"
         assert status["Uid"].split() == ["10001"] * 4
         assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES
-        assert (host["PidsLimit"], host["NanoCpus"]) == (200, 2_000_000_000)
+        assert (host["PidsLimit"], host["NanoCpus"]) == (PIDS, 2_000_000_000)
         assert host["RestartPolicy"]["Name"] in {"", "no"}
+        assert host["LogConfig"]["Config"] == {"max-size": "10m", "max-file": "2"}
+        assert not host["Privileged"]
+        assert not host["Binds"] or not [bind for bind in host["Binds"] if bind.startswith("/")]
+        assert await shell(running, "find / -xdev -type s 2>/dev/null; true") == "", "a socket of the host"
 
 
 async def test_only_workspace_home_and_tmp_can_be_written(docker_house: House) -> None:
@@ -109,6 +84,105 @@ async def test_a_container_reaches_the_inner_listener(docker_house: House) -> No
         listener = await asyncio.start_server(hello, address, docker_house.config.inner_port)
         async with listener:
             assert await shell(running, f"curl -sS --max-time 5 {running.inner_url}/health") == "hello"
+
+
+async def test_no_other_port_of_this_host_answers_containers(docker_house: House) -> None:
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        [gateway] = sandboxes.inner_addresses()
+        everywhere = await asyncio.start_server(hello, "0.0.0.0", 0)
+        async with everywhere:
+            port = everywhere.sockets[0].getsockname()[1]
+            for address in (gateway, *await addresses_of_this_host()):
+                attempt = await running.client.execute_command(
+                    f"curl -sS --max-time 2 http://{address}:{port}/"
+                )
+                assert attempt.exit_code not in {0, None}, f"{address} was reached"
+
+        assert sandboxes.describe().warning is None
+
+
+@pytest.mark.usefixtures("host_left_open")
+async def test_a_way_to_the_host_is_found_at_start_and_announced(docker_house: House) -> None:
+    async with docker_house.open_sandboxes() as sandboxes:
+        # There must be an image to try it with.
+        await docker_house.start(sandboxes)
+
+        async def is_announced() -> bool:
+            return sandboxes.describe().warning is not None
+
+        await eventually(is_announced, step=nothing)
+        warning = str(sandboxes.describe().warning)
+
+    assert "services that this machine offers" in warning
+    assert "you must be root" in warning
+    assert f"iptables -I INPUT -i {BRIDGE}" in warning
+
+
+async def nothing() -> None:
+    return
+
+
+async def addresses_of_this_host() -> list[str]:
+    process = await asyncio.create_subprocess_exec("hostname", "-I", stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    return [address for address in output.decode().split() if ":" not in address]
+
+
+async def test_a_command_that_uses_up_the_memory_ends_alone_and_is_counted(
+    docker_house: House, engine: DockerClient
+) -> None:
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        started = engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"]
+        bomb = await running.client.execute_command("python3 -c 'x = bytearray(2 * 1024**3)'")
+        counted = await shell(
+            running,
+            "cd /opt/slipway/runtime && python3 -c 'from agent_runtime.workspace.out_of_memory import kills; "
+            "print(kills())'",
+        )
+
+        assert bomb.exit_code in {137, -9}
+        assert int(counted) >= 1
+        assert engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"] == started
+
+
+async def test_a_sandbox_that_the_memory_killer_ended_says_so(
+    docker_house: House, engine: DockerClient
+) -> None:
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        container = engine.containers.get(name_of(running.id))
+        await running.client.execute_command("python3 -c 'x = bytearray(2 * 1024**3)'")
+        container.kill("SIGKILL")
+        words = await sandboxes._backend.last_words(running.id)
+
+        assert words.code == "sandbox_out_of_memory"
+        assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in words.fix
+
+
+async def test_containers_run_in_the_runtime_that_was_asked_for(
+    docker_house: House, engine: DockerClient
+) -> None:
+    named = next(name for name in engine.info()["Runtimes"] if name != engine.info()["DefaultRuntime"])
+    running_before = docker_house.config.model_copy(update={"sandbox_runtime": named})
+    docker_house.config = running_before
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+
+        assert engine.containers.get(name_of(running.id)).attrs["HostConfig"]["Runtime"] == named
+
+
+async def test_a_runtime_that_the_engine_lacks_is_named_with_its_fix(docker_house: House) -> None:
+    docker_house.config = docker_house.config.model_copy(update={"sandbox_runtime": "no-such-runtime"})
+    async with docker_house.open_sandboxes() as sandboxes:
+        sandbox_id = await docker_house.create(sandboxes)
+        with pytest.raises(StartFailure) as failure:
+            await sandboxes.bring_up(sandbox_id, docker_house.reports.append)
+        await sandboxes.delete(sandbox_id)
+
+    assert failure.value.code == "sandbox_runtime_missing"
+    assert "daemon.json" in failure.value.fix
 
 
 async def hello(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,11 +1,12 @@
-"""Sandboxes that are plain processes."""
+"""Sandboxes that are processes: what they have in common with walls around them and without."""
 
+import asyncio
 import json
 import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -13,10 +14,24 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import update
 
+from app_server.config import Config
 from app_server.errors import Conflict, NotFound, StartFailure
+from app_server.sandboxes.inventory import open_inventory
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import MAX_RESTARTS, Sandboxes
-from tests.app_server.sandboxes.conftest import House, eventually
+from tests.app_server.sandboxes.conftest import House, eventually, open_house
+from tests.support.ports import free_port
+
+
+@pytest.fixture(
+    params=["none", pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)], ids=["plain", "walled"]
+)
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    config = Config(
+        home=tmp_path / "home", sandbox="process", process_isolation=request.param, inner_port=free_port()
+    )
+    async with open_house(config) as house:
+        yield house
 
 
 @contextmanager
@@ -46,6 +61,22 @@ def is_running(pid: int) -> bool:
         return False
 
 
+async def is_free(pipe: int) -> bool:
+    """Whether nobody has it open for writing any more."""
+    try:
+        return not os.read(pipe, 65536)
+    except BlockingIOError:
+        return False
+
+
+async def exists(path: Path) -> bool:
+    return await asyncio.to_thread(path.exists)
+
+
+async def nothing() -> None:
+    """A step of `eventually` that only waits."""
+
+
 async def test_a_sandbox_answers_once_it_is_up(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         running = await house.start(sandboxes)
@@ -60,14 +91,27 @@ async def test_a_sandbox_answers_once_it_is_up(house: House) -> None:
         assert "Starting the agent server" in house.reports
 
 
-async def test_process_sandboxes_say_that_they_do_not_isolate(house: House) -> None:
+async def test_a_sandbox_that_is_deleted_while_its_process_is_launched_leaves_nothing(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
-        kind = sandboxes.describe()
+        sandbox_id = await house.create(sandboxes)
+        folder = folder_of(house, sandbox_id)
+        folder.mkdir(parents=True)
+        # The launch waits for somebody to read its log, as it would for a busy disk.
+        os.mkfifo(log := folder / "agent-server.log")
+        starting = asyncio.create_task(sandboxes.bring_up(sandbox_id, house.reports.append))
+        await eventually(lambda: exists(folder / "workspace"), step=nothing)
 
-        assert (kind.backend, kind.is_isolated) == ("process", False)
-        assert kind.warning
-        assert "not isolated" in kind.warning
-        assert sandboxes.inner_addresses() == ["127.0.0.1"]
+        starting.cancel()
+        deleting = asyncio.create_task(sandboxes.delete(sandbox_id))
+        pipe = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+        results = await asyncio.gather(starting, deleting, return_exceptions=True)
+
+        assert isinstance(results[0], asyncio.CancelledError)
+        assert results[1] is None
+        assert await house.row(sandbox_id) is None
+        assert not folder.exists()
+        await eventually(lambda: is_free(pipe), step=nothing)
+        os.close(pipe)
 
 
 async def test_bringing_up_twice_changes_nothing(house: House) -> None:
@@ -149,7 +193,7 @@ async def test_a_port_that_is_taken_at_the_last_moment_is_explained_and_another_
         sandbox_id = await house.create(sandboxes)
         with socket.create_server(("127.0.0.1", 0)) as other, monkeypatch.context() as race:
             # Between choosing a port and listening on it another program may take it.
-            race.setattr("app_server.sandboxes.process._choose_port", lambda _: other.getsockname()[1])
+            race.setattr("app_server.sandboxes.child.choose_port", lambda _: other.getsockname()[1])
             with pytest.raises(StartFailure, match="taken by another program") as failure:
                 await sandboxes.bring_up(sandbox_id, house.reports.append)
         assert failure.value.code == "sandbox_port_taken"
@@ -274,6 +318,55 @@ async def test_a_start_that_the_machine_refuses_is_explained_and_can_be_retried(
         obstacle.unlink()
         await sandboxes.bring_up(sandbox_id, house.reports.append)
         assert await is_up(sandboxes, sandbox_id)
+
+
+async def test_a_paused_sandbox_ends_keeps_its_files_and_wakes(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        await running.client.execute_command("echo kept > file", cwd=running.working_root)
+        pid = handle_of(house, running.id)["pid"]
+        await sandboxes.pause(running.id)
+        row = await house.row(running.id)
+        assert row is not None
+        assert row.status == SandboxStatus.PAUSED
+        assert not is_running(pid)
+        await sandboxes.check()
+        assert not await is_up(sandboxes, running.id), "the monitor must let it sleep"
+
+        await sandboxes.wake(running.id)
+        output = await sandboxes.client(running.id).execute_command("cat file", cwd=running.working_root)
+        assert output.stdout == "kept\n"
+
+
+async def test_only_sandboxes_that_idle_for_long_are_put_to_sleep(house: House) -> None:
+    for minutes, is_asleep in ((600.0, False), (1e-6, True)):
+        house.config = house.config.model_copy(update={"sandbox_idle_minutes": minutes})
+        async with house.open_sandboxes() as sandboxes:
+            running = await house.start(sandboxes)
+            await sandboxes.rest()
+            row = await house.row(running.id)
+
+            assert row is not None
+            assert (row.status == SandboxStatus.PAUSED) is is_asleep
+
+
+async def test_a_sandbox_that_a_terminal_stopped_is_not_revived_by_the_server(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        async with open_inventory(house.config) as inventory:
+            [entry] = await inventory.entries()
+            assert (entry.id, entry.status, entry.runs) == (running.id, SandboxStatus.RUNNING, True)
+            assert "Uvicorn running" in (await inventory.last_words(running.id.hex[:8])).output
+            assert await inventory.stop(str(running.id)) == running.id
+            [entry] = await inventory.entries()
+            assert (entry.status, entry.runs) == (SandboxStatus.PAUSED, False)
+            with pytest.raises(NotFound, match="No sandboxes begin"):
+                await inventory.stop("feed")
+        await sandboxes.check()
+        assert not await is_up(sandboxes, running.id)
+
+        await sandboxes.resume(running.id)
+        await eventually(lambda: is_up(sandboxes, running.id), step=sandboxes.check)
 
 
 async def is_up(sandboxes: Sandboxes, sandbox_id: UUID) -> bool:

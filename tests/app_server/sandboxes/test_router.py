@@ -93,6 +93,21 @@ async def test_a_sandbox_that_was_given_up_can_be_resumed_by_its_owner_alone(
         assert_problem(await client.post(f"/api/v1/sandboxes/{other.hex}/resume"), 404, "sandbox_not_found")
 
 
+async def test_a_sandbox_is_put_to_sleep_by_its_owner_alone(
+    app: App, owner: User, client: httpx.AsyncClient
+) -> None:
+    mine, _ = await make_sandbox(app.database, owner)
+    foreign, _ = await make_sandbox(app.database, await make_stranger(app.database))
+    async with app.database.session() as session:
+        (await session.get_one(Sandbox, mine)).status = SandboxStatus.ERROR
+
+    assert (await client.post(f"/api/v1/sandboxes/{mine.hex}/pause")).json() == {"success": True}
+    async with app.database.read() as session:
+        assert (await session.get_one(Sandbox, mine)).status == SandboxStatus.PAUSED
+    for other in (foreign, uuid4()):
+        assert_problem(await client.post(f"/api/v1/sandboxes/{other.hex}/pause"), 404, "sandbox_not_found")
+
+
 async def test_sandboxes_are_for_the_signed_in_only(anonymous: httpx.AsyncClient) -> None:
     assert (await anonymous.get("/api/v1/sandboxes/search")).status_code == 401
 

@@ -28,6 +28,7 @@ async def test_a_new_user_starts_with_the_demo(client: httpx.AsyncClient) -> Non
         "model": "recorded/fix-failing-test",
         "base_url": None,
         "api_key_set": False,
+        "max_budget_per_task": None,
         "is_recording": True,
     }
     assert (await client.get(PROFILES)).json() == {"profiles": [demo], "active_profile": "demo"}

@@ -1,0 +1,116 @@
+"""A model's judgement in a form that programs read. Whoever asks says what is judged, and in which form."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from agent_runtime.context.excerpts import excerpts, shortened
+from agent_runtime.llm.arguments import object_of
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.errors import LLMContextWindowError, LLMMalformedReplyError
+from agent_runtime.llm.messages import Prompt, Reply
+
+MAX_ANSWERS = 3
+"""How often a model may answer before its answers count as unusable."""
+
+_RECORD_CHARS = (160_000, 40_000, 10_000)
+_MESSAGE_CHARS = (6000, 1500, 400)
+_MAX_QUOTED_CHARS = 2000
+
+VerdictT = TypeVar("VerdictT", bound=BaseModel)
+
+Question = Callable[[int], str]
+"""The question, with so many characters of what it is about."""
+
+OnReply = Callable[[LLM, Reply], None]
+"""Told of every reply, whether it can be used or not: each one costs."""
+
+
+async def ask_verdict(
+    form: type[VerdictT], question: Question, llm: LLM, client: LLMClient, *, usage_id: str, on_reply: OnReply
+) -> VerdictT:
+    """The verdict. LLMError when it cannot be had, also when the model does not keep to the form.
+
+    A question that does not fit into the model's context is asked again with less to read.
+    """
+    judge = llm.model_copy(update={"usage_id": usage_id, "stream": False})
+    wordings = list(dict.fromkeys(map(question, _RECORD_CHARS)))
+    for wording in wordings:
+        try:
+            return await _ask(form, wording, judge, client, on_reply)
+        except LLMContextWindowError:
+            if wording is wordings[-1]:
+                raise
+    raise AssertionError("the last attempt either returns or raises")
+
+
+def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
+    """What was said and done, short enough to judge: long messages cut first, then those in the middle."""
+    found: list[dict[str, str]] = []
+    for chars in _MESSAGE_CHARS:
+        found = [one for one in excerpts(messages, chars) if one["role"] != "system"]
+        if _size(found) <= max_chars:
+            return found
+    return _without_middle(found, max_chars)
+
+
+async def _ask(
+    form: type[VerdictT], question: str, judge: LLM, client: LLMClient, on_reply: OnReply
+) -> VerdictT:
+    messages = [_said("user", question)]
+    problem = ""
+    for _ in range(MAX_ANSWERS):
+        reply = await client.complete(judge, Prompt(messages=messages, role=judge.usage_id))
+        on_reply(judge, reply)
+        try:
+            return _read(form, reply.text)
+        except ValueError as error:
+            problem = _explain(error)
+            again = f"That cannot be used: {problem}. Answer again, with the JSON object alone."
+            answer = shortened(reply.text.strip(), _MAX_QUOTED_CHARS) or "(nothing)"
+            messages = [messages[0], _said("assistant", answer), _said("user", again)]
+    raise LLMMalformedReplyError(
+        f"The model gave no verdict that can be used, {MAX_ANSWERS} times in a row: {problem}."
+    )
+
+
+def _read(form: type[VerdictT], text: str) -> VerdictT:
+    """ValueError if it is not in the text."""
+    # Some models cannot do without a sentence before or after it.
+    inner = text[text.find("{") : text.rfind("}") + 1]
+    found = object_of(inner) if inner else None
+    if found is None:
+        raise ValueError("there is no JSON object in it")
+    return form.model_validate(found)
+
+
+def _explain(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problems = error.errors(include_input=False, include_url=False, include_context=False)
+    return "; ".join(f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}" for one in problems)
+
+
+def _said(role: str, text: str) -> bytes:
+    return orjson.dumps({"role": role, "content": text})
+
+
+def _size(messages: Sequence[dict[str, str]]) -> int:
+    return sum(len(message["text"]) for message in messages)
+
+
+def _without_middle(messages: list[dict[str, str]], max_chars: int) -> list[dict[str, str]]:
+    """The first, which says what the work is about, and as many of the last as fit."""
+    first, kept = messages[:1], []
+    room = max_chars - _size(first)
+    for message in reversed(messages[1:]):
+        room -= len(message["text"])
+        if room < 0:
+            break
+        kept.append(message)
+    left_out = len(messages) - len(first) - len(kept)
+    note = {"role": "note", "text": f"{left_out} messages are left out here."}
+    return [*first, note, *reversed(kept)]

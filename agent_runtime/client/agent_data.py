@@ -1,0 +1,91 @@
+"""The agent that a conversation stands with, beside the one that a program comes back with."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.context.condense import summarizer
+from agent_runtime.context.skills import NO_CONTEXT
+from agent_runtime.conversation.errors import ConversationError
+from agent_runtime.conversation.keys import without_keys
+from agent_runtime.conversation.switch import with_llm
+from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.config import LLM
+from agent_runtime.tools.mcp.config import named_servers
+
+_NOT_KEPT = ("skill_files", "secrets")
+
+
+class Switch(NamedTuple):
+    """What takes over when the conversation goes on. condenser_llm: None for the one that is there."""
+
+    llm: LLM
+    condenser_llm: LLM | None
+
+
+def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
+    """The models that differ from those of the stored agent; None if none does. Keys do not count.
+
+    ConversationError `agent_differs` if the agent differs in anything but its models.
+    """
+    before = Agent.model_validate(stored)
+    now = without_keys(agent)
+    after = with_llm(before, now.llm)
+    if after.llm == before.llm:
+        after = before
+    condenser_llm = _condenser_llm(now)
+    has_other_condenser = condenser_llm is not None and condenser_llm != _condenser_llm(after)
+    if has_other_condenser:
+        after = with_llm(after, after.llm, condenser_llm)
+    _refuse_differences(before, after, now)
+    if after == before:
+        return None
+    return Switch(agent.llm, _condenser_llm(agent) if has_other_condenser else None)
+
+
+def _condenser_llm(agent: Agent) -> LLM | None:
+    found = summarizer(agent.condenser)
+    return None if found is None else found.llm
+
+
+def _refuse_differences(before: Agent, after: Agent, now: Agent) -> None:
+    same_llm = {"llm": before.llm}
+    stands, given = (_comparable(one.model_copy(update=same_llm)) for one in (after, now))
+    different = [*_differences(_without_additions(stands, given), given)]
+    if different:
+        raise ConversationError(
+            "agent_differs",
+            f"This conversation was started with another agent: {', '.join(different)} differ.",
+            "Give the agent it was started with, or start a new conversation. Models and keys may be others.",
+        )
+
+
+def _comparable(agent: Agent) -> JsonObject:
+    """In one spelling, without what is not kept."""
+    data = agent.model_dump(mode="json")
+    context = data["agent_context"] or NO_CONTEXT.model_dump(mode="json")
+    data["agent_context"] = {name: item for name, item in context.items() if name not in _NOT_KEPT}
+    data["mcp_config"] = named_servers(data["mcp_config"])
+    return data
+
+
+def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
+    """Plugins add servers, and skills after those of the client: no agent has to bring them along."""
+    servers, context = stands["mcp_config"], stands["agent_context"]
+    count = len(given["agent_context"]["skills"])
+    return {
+        **stands,
+        "mcp_config": {name: item for name, item in servers.items() if name in given["mcp_config"]},
+        "agent_context": {**context, "skills": context["skills"][:count]},
+    }
+
+
+def _differences(stands: Any, given: Any, path: str = "") -> Iterator[str]:
+    """The fields in which they differ, such as `condenser.max_size`."""
+    if isinstance(stands, dict) and isinstance(given, dict):
+        for name in sorted({*stands, *given}):
+            yield from _differences(
+                stands.get(name), given.get(name), f"{path}.{name}" if path else str(name)
+            )
+    elif stands != given:
+        yield path

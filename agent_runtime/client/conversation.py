@@ -1,0 +1,434 @@
+"""What programs call a conversation: the same code, whether the agent works here or on a server."""
+
+import asyncio
+import atexit
+import contextlib
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.client.callbacks import Callbacks, EventCallback, StreamCallback
+from agent_runtime.client.errors import ConversationRunError
+from agent_runtime.client.in_process import InProcess
+from agent_runtime.client.link import Link
+from agent_runtime.client.local_workspace import LocalWorkspace
+from agent_runtime.client.naming import title_of
+from agent_runtime.client.on_server import OnServer
+from agent_runtime.client.remote_workspace import RemoteWorkspace
+from agent_runtime.client.session import Session
+from agent_runtime.client.state import ConversationState
+from agent_runtime.conversation.errors import ConversationError
+from agent_runtime.conversation.keys import revealed
+from agent_runtime.conversation.switch import with_llm
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import JsonObject, new_id
+from agent_runtime.events.content import Content, TextContent
+from agent_runtime.events.message import Message
+from agent_runtime.hooks.config import HookConfig
+from agent_runtime.llm.config import LLM
+from agent_runtime.security.analyzers import AnyAnalyzer
+from agent_runtime.security.policy import NeverConfirm, Policy
+from agent_runtime.tools.client_tool import ClientToolSpec
+from agent_runtime.wire import (
+    CheckpointDiff,
+    CheckpointInfo,
+    ClientToolAnswer,
+    ForkRequest,
+    Offer,
+    PluginSource,
+    RewindRequest,
+    RewindResult,
+    SendMessageRequest,
+    StartConversationRequest,
+    StartGoalRequest,
+    StuckDetectionThresholds,
+)
+from agent_runtime.wire import LocalWorkspace as WorkingDirectory
+
+
+class Conversation:
+    """A dialogue with an agent. Use it in a `with` block, or `close` it.
+
+    Its methods may be called from any thread and, except `run`, `wait` and `close`, from callbacks.
+    Everything it refuses is a ConversationError.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        workspace: str | Path | LocalWorkspace | RemoteWorkspace,
+        *,
+        conversation_id: UUID | None = None,
+        persistence_dir: str | Path | None = None,
+        callbacks: Sequence[EventCallback] = (),
+        stream_callbacks: Sequence[StreamCallback] = (),
+        max_iteration_per_run: int = 500,
+        stuck_detection: bool = True,
+        stuck_detection_thresholds: StuckDetectionThresholds | Mapping[str, int] | None = None,
+        confirmation_policy: Policy | None = None,
+        security_analyzer: AnyAnalyzer | None = None,
+        hook_config: HookConfig | Mapping[str, Any] | None = None,
+        plugins: Sequence[PluginSource | str] = (),
+        consent: Callable[[Offer], bool] | Sequence[str] = (),
+        client_tools: Sequence[ClientToolSpec] = (),
+        secrets: Mapping[str, str] | None = None,
+        tags: Mapping[str, str] | None = None,
+        title: str | None = None,
+    ) -> None:
+        """A new conversation, or the one of that id: with the same agent, as it stands.
+
+        It may come back with other models and keys, but for the rest with the agent it was started with.
+        workspace: where the agent works: a directory of this machine, or a server with one.
+        persistence_dir: where logs of local conversations are kept; without it this one ends with `close`.
+        callbacks: called with every event of the log that is new, once, in order, in a thread of their own.
+        stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
+        confirmation_policy: when `run` returns to let you look at what the agent wants to do. Another `run`
+        approves it, `reject_pending_actions` does not.
+        security_analyzer: who says how risky an action is, beside the rules for commands and files.
+        hook_config: commands that run at certain points of the agent's work, where the agent works.
+        plugins: directories or repositories with skills, hooks and MCP servers, fetched from where the agent
+        works; a text is the `source`. client_tools: what the agent may ask of this program: see the calls in
+        a callback, and give those that await an answer one by `answer_client_tool`; others are answered at
+        once, and may be followed by a message.
+        consent: what of the project's own hooks, MCP servers and plugins may run: the hashes of `Offer`s (see
+        `workspace.offers`), or a function that is asked about each. Without it none of them does.
+        secrets: by the name of the variable in which a command gets it, if it names it. Never shown to the
+        model, nor kept on disk: give them again when you come back.
+        max_iteration_per_run: how often one run may ask the model.
+        One that comes back has its policy, analyzer, hooks, plugins, tools, tags and title already.
+        """
+        if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
+            workspace = LocalWorkspace(workspace)
+        self.agent = agent
+        self.workspace = workspace
+        chosen_id = conversation_id or uuid4()
+        request = StartConversationRequest(
+            agent=revealed(agent),
+            workspace=WorkingDirectory(working_dir=workspace.working_dir),
+            max_iterations=max_iteration_per_run,
+            stuck_detection=stuck_detection,
+            stuck_detection_thresholds=(
+                None
+                if stuck_detection_thresholds is None
+                else StuckDetectionThresholds.model_validate(stuck_detection_thresholds)
+            ),
+            confirmation_policy=(confirmation_policy or NeverConfirm()).model_dump(mode="json"),
+            security_analyzer=_dumped(security_analyzer),
+            hook_config=_dumped(hook_config),
+            consent=_consented(consent, workspace),
+            plugins=[PluginSource(source=one) if isinstance(one, str) else one for one in plugins] or None,
+            client_tools=[_dumped(one) for one in client_tools],
+            secrets=dict(secrets or {}),
+            tags=dict(tags or {}),
+            title=title,
+            # A title costs a call of the model: who wants one asks for it.
+            autotitle=False,
+        )
+        link: Link
+        if isinstance(workspace, RemoteWorkspace):
+            _check_importable(agent)
+            if persistence_dir is not None:
+                raise ValueError("persistence_dir is for local conversations: a server keeps its own.")
+            link = OnServer(
+                chosen_id,
+                agent,
+                request,
+                host=workspace.host,
+                api_key=workspace.api_key,
+                patience_seconds=workspace.patience_seconds,
+            )
+        else:
+            link = InProcess(chosen_id, agent, request, Path(persistence_dir) if persistence_dir else None)
+        self._open(link, callbacks, stream_callbacks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def id(self) -> UUID:
+        return self._session.link.id
+
+    @property
+    def state(self) -> ConversationState:
+        return ConversationState(self._session)
+
+    @property
+    def final_response(self) -> str:
+        """The last thing the agent told the user; empty if it has not spoken."""
+        return self._session.call(self._session.link.final_response())
+
+    def send_message(self, message: str | Message) -> None:
+        """Adds a message. It does not start a run; one that is going on will answer it."""
+        said = message if isinstance(message, Message) else Message.of("user", message)
+        # The id makes it safe to send once more when the connection breaks.
+        request = SendMessageRequest(id=new_id(), role=said.role, content=said.content)
+        self._session.call(self._session.link.send(request))
+
+    def run(self, *, blocking: bool = True) -> None:
+        """Lets the agent work until it has finished, or was paused or interrupted.
+
+        ConversationRunError if it failed, StuckError if it went in circles. Ctrl-C interrupts the run before
+        it is raised; so does a callback that raises. blocking: False returns at once, see `wait`.
+        """
+        self._refuse_in_callback("run" if blocking else None)
+        self._session.call(self._session.start())
+        if blocking:
+            self.wait()
+
+    def wait(self) -> None:
+        """Returns when no run is going on, as `run` does."""
+        self._refuse_in_callback("wait")
+        ending = self._session.begin(self._session.until_ended())
+        try:
+            ending.result()
+        except KeyboardInterrupt:
+            self._interrupt_and_wait(ending)
+            raise
+
+    async def arun(self) -> None:
+        """`run` for programs with an event loop. Cancelling it interrupts the run."""
+        session = self._session
+        await asyncio.wrap_future(session.begin(session.start()))
+        try:
+            await asyncio.wrap_future(session.begin(session.until_ended()))
+        except asyncio.CancelledError:
+            await asyncio.wrap_future(session.begin(session.link.interrupt()))
+            raise
+
+    def set_confirmation_policy(self, policy: Policy) -> None:
+        """From the next reply of the model on."""
+        self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
+
+    def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
+        """From the next reply of the model on."""
+        self._session.call(self._session.link.set_security_analyzer(_dumped(analyzer)))
+
+    def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
+        """What waits to be confirmed is not done. The agent is told the reason at the next `run`.
+
+        NothingToConfirmError.
+        """
+        self._session.call(self._session.link.reject(reason))
+
+    def answer_client_tool(
+        self, action: ActionEvent | str, content: str | Sequence[Content], *, is_error: bool = False
+    ) -> None:
+        """What came of a call of a client tool that awaits its answer: the call's event, or its id.
+
+        The agent goes on with it as the result of the call. ClientCallNotWaitingError.
+        """
+        parts = [TextContent(text=content)] if isinstance(content, str) else list(content)
+        action_id = action if isinstance(action, str) else action.id
+        answer = ClientToolAnswer(action_id=action_id, content=parts, is_error=is_error)
+        self._session.call(self._session.link.answer_client_tool(answer))
+
+    def update_secrets(self, secrets: Mapping[str, str]) -> None:
+        """Adds secrets, or replaces those of the same name: the next command gets the new value."""
+        self._session.call(self._session.link.update_secrets(secrets))
+
+    def switch_llm(self, llm: LLM) -> None:
+        """The agent's next call goes to this model."""
+        self._session.call(self._session.link.switch_llm(llm))
+        self.agent = with_llm(self.agent, llm)
+
+    def load_plugin(self, plugin_ref: str) -> None:
+        """Adds a plugin, which the agent is told of: one of the user's by its name, or from a source.
+
+        ConversationError `plugin_not_found`, `plugin_not_fetched`, `plugin_unusable`; `consent_required` for
+        one of the project's, see `consent`.
+        """
+        self._session.call(self._session.link.load_plugin(plugin_ref))
+
+    def consent(self, hashes: Sequence[str]) -> None:
+        """Hooks, MCP servers and plugins of the project join: those of these hashes, see `workspace.offers`.
+
+        ConversationError `offer_changed` if one is something else by now.
+        """
+        self._session.call(self._session.link.consent(hashes))
+
+    def pursue_goal(self, objective: str, *, max_iterations: int = 10, blocking: bool = True) -> None:
+        """Lets the agent work, as `run` does, until a judge finds the objective reached.
+
+        The judge is the agent's model; what it misses goes back to the agent. See `state.goal`.
+        max_iterations: after how many of its verdicts the agent gives up. AlreadyRunningError.
+        """
+        wanted = StartGoalRequest(objective=objective, max_iterations=max_iterations)
+        self._refuse_in_callback("pursue_goal" if blocking else None)
+        self._session.call(self._session.link.pursue_goal(wanted))
+        if blocking:
+            self.wait()
+
+    def stop_goal(self) -> None:
+        """Stops pursuing the goal, not the run that is going on."""
+        self._session.call(self._session.link.stop_goal())
+
+    def resume_goal(self, *, blocking: bool = True) -> None:
+        """Takes up a goal that was stopped, with the verdicts it has left.
+
+        NoGoalToResumeError, AlreadyRunningError.
+        """
+        self._refuse_in_callback("resume_goal" if blocking else None)
+        self._session.call(self._session.link.resume_goal())
+        if blocking:
+            self.wait()
+
+    def pause(self) -> None:
+        """Stops a run before its next step: a running command ends first. `run` goes on."""
+        self._session.call(self._session.link.pause())
+
+    def interrupt(self) -> None:
+        """Stops a run at once: the model's reply is dropped, a running command ended."""
+        self._session.call(self._session.link.interrupt())
+
+    def condense(self) -> None:
+        """Has older events summed up: now, or before the next reply of a run that is going on.
+
+        NoCondenserError, NothingToCondenseError.
+        """
+        self._session.call(self._session.link.condense())
+
+    def ask_agent(self, question: str) -> str:
+        """An answer from what the agent knows, also while it works. Leaves no trace in the log."""
+        return self._session.call(self._session.link.ask(question))
+
+    def navigate(self, event_id: str | None) -> None:
+        """Goes back to an event, to go on from there; None: to the beginning. The log keeps the rest.
+
+        EventNotFoundError; AlreadyRunningError while a run is going on. Files are left as they are.
+        """
+        self._session.call(self._session.link.navigate(event_id))
+
+    def checkpoints(self) -> Sequence[CheckpointInfo]:
+        """The workspace as it was before each message of the user was worked on, and after. Oldest first."""
+        return self._session.call(self._session.link.checkpoints()).checkpoints
+
+    def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
+        """What has become of the files since then: what `rewind` would undo.
+
+        CheckpointNotFoundError, CheckpointsUnavailableError.
+        """
+        return self._session.call(self._session.link.diff_checkpoint(checkpoint_id))
+
+    def rewind(
+        self,
+        checkpoint_id: int,
+        *,
+        files: bool = True,
+        chat: bool = True,
+        on_edits: Literal["refuse", "keep"] = "refuse",
+    ) -> RewindResult:
+        """Goes back to a checkpoint. What is there now becomes one first: `undo` of the result.
+
+        The chat goes back to before the message that began the turn. on_edits: what becomes of files that
+        others than the agent have edited since: EditedSinceError, or they stay as they are.
+        AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError, RewindIncompleteError.
+        """
+        wanted = RewindRequest(files=files, chat=chat, on_edits=on_edits)
+        return self._session.call(self._session.link.rewind(checkpoint_id, wanted))
+
+    def fork(
+        self,
+        *,
+        conversation_id: UUID | None = None,
+        title: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        reset_metrics: bool = True,
+        from_event_id: str | None = None,
+        callbacks: Sequence[EventCallback] = (),
+        stream_callbacks: Sequence[StreamCallback] = (),
+    ) -> Self:
+        """A copy that goes its own way in the same workspace, up to an event or to now. Close it, too.
+
+        EventNotFoundError.
+        """
+        wanted = ForkRequest(
+            id=conversation_id or uuid4(),
+            title=title,
+            tags=None if tags is None else dict(tags),
+            reset_metrics=reset_metrics,
+            from_event_id=from_event_id,
+        )
+        link = self._session.call(self._session.link.fork(wanted))
+        twin = copy.copy(self)
+        twin._open(link, callbacks, stream_callbacks)  # noqa: SLF001 (one of us)
+        return twin
+
+    def update(self, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> None:
+        """Sets what is given. Tags replace all earlier ones."""
+        new_tags = None if tags is None else dict(tags)
+        self._session.call(self._session.link.update(title=title, tags=new_tags))
+
+    def generate_title(self, max_length: int = 50) -> str:
+        """A name for the first message, thought of by the agent's model in this process. It is not set.
+
+        ConversationError `no_message`, `no_title`.
+        """
+        return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
+
+    def close(self) -> None:
+        """Stops working and frees everything; on a server the work goes on. Safe to call twice.
+
+        The log of a run that is going on says so, and the next `run` of a reopened one goes on with it.
+        """
+        self._session.close()
+        atexit.unregister(self.close)
+
+    def _open(
+        self,
+        link: Link,
+        callbacks: Sequence[EventCallback],
+        stream_callbacks: Sequence[StreamCallback],
+    ) -> None:
+        self._session = Session(link, Callbacks(callbacks, stream_callbacks))
+        # Or else a program that forgets to close it would leave commands running.
+        atexit.register(self.close)
+
+    def _interrupt_and_wait(self, ending: Future[None]) -> None:
+        self.interrupt()
+        # How it ended no longer matters: it was to be stopped.
+        with contextlib.suppress(ConversationRunError):
+            ending.result()
+
+    def _refuse_in_callback(self, what: str | None) -> None:
+        if what and self._session.callbacks.is_here:
+            raise ConversationError(
+                "called_from_callback",
+                f"`{what}` would wait for the callback that calls it.",
+                "Send a message instead: a run that is going on answers it.",
+            )
+
+
+def _dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
+    if isinstance(given, BaseModel):
+        return given.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return None if given is None else dict(given)
+
+
+def _consented(
+    consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
+) -> list[str]:
+    if not callable(consent):
+        return list(consent)
+    return [offer.hash for offer in workspace.offers() if offer.problem is None and consent(offer)]
+
+
+def _check_importable(agent: Agent) -> None:
+    for tool in agent.tools:
+        if tool.name.startswith("__main__:"):
+            raise ConversationError(
+                "tool_not_found",
+                f"The tool {tool.name} is a part of this program, and a server cannot import it.",
+                "Put it into a module that is installed where the agent server runs.",
+            )

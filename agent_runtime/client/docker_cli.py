@@ -1,0 +1,59 @@
+"""The docker command: it is there where Docker is, and nothing has to be installed into Python for it."""
+
+import subprocess
+
+from agent_runtime.client.errors import WorkspaceError
+
+CALL_SECONDS = 60
+LOG_LINES = "60"
+
+
+class Docker:
+    """Its calls raise WorkspaceError."""
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> str:
+        """What it prints. `sandbox_start_failed` with its own words if it refuses."""
+        done = self._call(*arguments, stdin=stdin)
+        if done.returncode != 0:
+            raise WorkspaceError(
+                "sandbox_start_failed",
+                f"`{self._command} {arguments[0]}` failed.",
+                "Read what it says; `docker info` shows whether the engine is well.",
+                output=done.stderr.decode(errors="replace").strip(),
+            )
+        return done.stdout.decode().strip()
+
+    def logs(self, container_id: str) -> str:
+        done = self._call("logs", "--tail", LOG_LINES, container_id)
+        return (done.stdout + done.stderr).decode(errors="replace").strip()
+
+    def check(self, image: str) -> None:
+        """`docker_unavailable` if no engine answers, `sandbox_image_missing` if it has no such image."""
+        answer = self._call("version", "--format", "{{.Server.Version}}")
+        if answer.returncode != 0:
+            raise _unavailable("The Docker engine does not answer.", answer.stderr.decode(errors="replace"))
+        if self._call("image", "inspect", image).returncode != 0:
+            raise WorkspaceError(
+                "sandbox_image_missing",
+                f"The image {image} is not on this machine.",
+                f"Build the sandbox image with `slipway images build`, or run `docker pull {image}`.",
+            )
+
+    def _call(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        command = [self._command, *arguments]
+        try:
+            return subprocess.run(
+                command, input=stdin, capture_output=True, timeout=CALL_SECONDS, check=False
+            )
+        except FileNotFoundError as error:
+            raise _unavailable(f"There is no command `{self._command}`.") from error
+        except subprocess.TimeoutExpired as error:
+            raise _unavailable(f"`{self._command} {arguments[0]}` did not end in time.") from error
+
+
+def _unavailable(cause: str, output: str = "") -> WorkspaceError:
+    fix = "Install Docker with its command-line client, start it, and see that `docker info` works for you."
+    return WorkspaceError("docker_unavailable", cause, fix, output=output.strip())

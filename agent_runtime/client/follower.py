@@ -1,0 +1,95 @@
+"""Takes in what a conversation publishes: every event once, in order, whatever happens to the connection."""
+
+import asyncio
+from collections.abc import Callable
+
+from agent_runtime.client.callbacks import Callbacks
+from agent_runtime.client.errors import DisconnectedError
+from agent_runtime.client.frames import Durable, StateChanged, Sync, parse_frame
+from agent_runtime.client.link import Link, LinkLostError
+from agent_runtime.events.union import AnyEvent
+
+FIRST_WAIT_SECONDS = 0.1
+LONGEST_WAIT_SECONDS = 5.0
+
+
+class Follower:
+    """Keeps the events and calls the callbacks for each that is new.
+
+    events: the whole log so far. delivered_seq: up to where the callbacks have been called.
+    beat: rises whenever the conversation may have stopped. connections: how often it was connected.
+    """
+
+    def __init__(self, link: Link, callbacks: Callbacks) -> None:
+        self.events: list[AnyEvent] = []
+        self.delivered_seq = 0
+        self.beat = 0
+        self.connections = 0
+        self.failure: Exception | None = None
+        self._link = link
+        self._callbacks = callbacks
+        self._known_seq = 0
+        self._changed = asyncio.Condition()
+
+    async def follow(self) -> None:
+        """Ends only by being cancelled or by a failure, which everybody who waits here is told."""
+        try:
+            await self._follow()
+        except Exception as error:  # noqa: BLE001 (everybody who waits gets it)
+            self.failure = error
+        await self._tell()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Returns once it is so. Raises what has ended the following."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.failure is not None or is_so())
+        if self.failure is not None:
+            raise self.failure
+
+    async def until_beat(self, *, after: int) -> None:
+        """Returns once the conversation may have stopped, or a callback has failed."""
+        await self.until(lambda: self.beat > after or self._callbacks.failure is not None)
+
+    async def _follow(self) -> None:
+        loop = asyncio.get_running_loop()
+        lost_at, wait = None, FIRST_WAIT_SECONDS
+        while True:
+            try:
+                async for wire in self._link.frames(len(self.events)):
+                    lost_at, wait = None, FIRST_WAIT_SECONDS
+                    await self._take(wire)
+            except LinkLostError as error:
+                lost_at = loop.time() if lost_at is None else lost_at
+                if loop.time() - lost_at > self._link.patience_seconds:
+                    raise DisconnectedError("disconnected", f"The connection was lost: {error}") from error
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _take(self, wire: bytes | str) -> None:
+        match parse_frame(wire):
+            case Sync(through_seq):
+                self._connected(through_seq)
+            case Durable(seq, event) if seq == len(self.events) + 1:
+                self.events.append(event)
+                if seq > self._known_seq:
+                    await self._callbacks.event(event)
+                self.delivered_seq = seq
+            case Durable() | None:
+                return  # heard before, or of a kind that is newer than we are
+            case StateChanged():
+                self.beat += 1
+            case piece:
+                await self._callbacks.stream(piece)
+        await self._tell()
+
+    def _connected(self, through_seq: int) -> None:
+        if not self.connections:
+            self._known_seq = through_seq  # what was said before we came is history
+        elif through_seq < len(self.events):
+            raise DisconnectedError("disconnected", "The agent server has lost events of this conversation.")
+        self.connections += 1
+        self.beat += 1
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()

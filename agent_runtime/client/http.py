@@ -1,0 +1,64 @@
+"""What an agent server answers, as results and exceptions."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import httpx
+
+from agent_runtime.client.errors import DisconnectedError, WorkspaceError
+from agent_runtime.conversation.errors import REFUSALS, ConversationError
+from agent_runtime.wire import API_KEY_HEADER
+
+CONNECT_SECONDS = 10.0
+RETRY_SECONDS = 0.2
+
+
+def headers(api_key: str | None) -> dict[str, str]:
+    return {API_KEY_HEADER: api_key} if api_key else {}
+
+
+def check(response: httpx.Response) -> httpx.Response:
+    """The response, if it is none of an error; else that error as it would be raised in this process."""
+    if response.is_success:
+        return response
+    if "problem+json" not in response.headers.get("content-type", ""):
+        raise WorkspaceError(
+            f"http_{response.status_code}",
+            f"{response.request.url} answered {response.status_code}, and not as an agent server does.",
+            "Check the host of the workspace.",
+        )
+    problem = response.json()
+    code, detail = str(problem["code"]), str(problem["detail"])
+    if refusal := REFUSALS.get(code):
+        raise refusal.of_problem(problem)
+    if response.request.url.path.startswith("/api/conversations"):
+        raise ConversationError(code, detail, problem.get("fix"))
+    raise WorkspaceError(code, detail, problem.get("fix"))
+
+
+def disconnected(host: str, error: Exception) -> DisconnectedError:
+    why = str(error) or type(error).__name__
+    return DisconnectedError(
+        "disconnected",
+        f"The agent server at {host} does not answer: {why}",
+        "Check that it runs and can be reached from here, then open the conversation again by its id.",
+    )
+
+
+async def persist(
+    ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
+) -> httpx.Response:
+    """The checked response, asking again while the server cannot be reached.
+
+    is_repeatable: also when it may have heard the question.
+    """
+    again = httpx.TransportError if is_repeatable else httpx.ConnectError
+    deadline = asyncio.get_running_loop().time() + patience_seconds
+    while True:
+        try:
+            return check(await ask())
+        except httpx.TransportError as error:
+            is_late = asyncio.get_running_loop().time() >= deadline
+            if is_late or not isinstance(error, again):
+                raise disconnected(host, error) from error
+        await asyncio.sleep(RETRY_SECONDS)

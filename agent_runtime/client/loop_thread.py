@@ -1,0 +1,57 @@
+"""An event loop for callers that have none."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class LoopThread:
+    """Runs coroutines in a thread of its own. Never call it from that thread. `close` joins it."""
+
+    def __init__(self, name: str) -> None:
+        self._is_up = threading.Event()
+        # A program that ends without closing it must not hang.
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+        self._is_up.wait()
+
+    def begin(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def call(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Its result. Ctrl-C while it is waited for cancels it."""
+        future = self.begin(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Cancels what is left and ends the thread. Safe to call twice."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._closing.set)
+            self._thread.join()
+
+    def _serve(self) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(self._until_closed())
+
+    async def _until_closed(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._closing = asyncio.Event()
+        self._is_up.set()
+        await self._closing.wait()
+
+
+def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of one coroutine, also where the calling thread has an event loop of its own."""
+    thread = LoopThread("run_sync")
+    try:
+        return thread.call(work)
+    finally:
+        thread.close()

@@ -1,0 +1,26 @@
+"""A name for a conversation, without a trace in it."""
+
+from collections.abc import Iterable
+
+from agent_runtime.conversation import title
+from agent_runtime.conversation.errors import ConversationError
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.events.union import AnyEvent
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+
+
+async def title_of(events: Iterable[AnyEvent], llm: LLM, max_length: int) -> str:
+    """ConversationError `no_message` if nobody has spoken, `no_title` if the model has none to offer."""
+    said = (event for event in events if isinstance(event, MessageEvent) and event.source == "user")
+    task = next(said, None)
+    if task is None:
+        raise ConversationError("no_message", "There is no message to name the conversation by.")
+    client = LLMClient()
+    try:
+        found = await title.generate(task, llm, client)
+    finally:
+        await client.close()
+    if found is None:
+        raise ConversationError("no_title", "The model gave no title.")
+    return found.text[:max_length]

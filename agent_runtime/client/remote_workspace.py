@@ -1,0 +1,151 @@
+"""A directory on a machine with an agent server."""
+
+import math
+import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from agent_runtime.client.errors import WorkspaceError
+from agent_runtime.client.http import CONNECT_SECONDS, check, disconnected, headers
+from agent_runtime.client.workspace import CommandResult, FileOperationResult, GitChange, GitDiff
+from agent_runtime.wire import Offer, OffersResponse
+from agent_runtime.workspace.git import ChangeStatus
+from agent_runtime.workspace.local import replacing
+
+GRACE_SECONDS = 60.0
+"""How much longer than a command may run its answer is waited for."""
+
+
+class RemoteWorkspace:
+    """Connects when it is first used. `close` ends connections only.
+
+    A server on which a conversation is started gets the agent's key with the request, and keeps it in memory:
+    give it a key that you can revoke, or let an app server broker the calls.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        *,
+        api_key: str | None = None,
+        working_dir: str = "/workspace/project",
+        patience_seconds: float = 60.0,
+    ) -> None:
+        """host: the base URL. api_key: a session key of the server. working_dir: made if it is not there.
+
+        patience_seconds: for how long a lost server is waited for before that is an error.
+        ValueError for a host that is no URL.
+        """
+        if not host.startswith(("http://", "https://")):
+            raise ValueError(f"The host must be a URL, such as http://{host}")
+        self.host = host.rstrip("/")
+        self.api_key = api_key
+        self.working_dir = working_dir
+        self.patience_seconds = patience_seconds
+        self._http: httpx.Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the agent server answers."""
+        try:
+            return httpx.get(f"{self.host}/health", timeout=CONNECT_SECONDS).is_success
+        except httpx.TransportError:
+            return False
+
+    def execute_command(
+        self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
+    ) -> CommandResult:
+        """Runs a bash command to its end. timeout: seconds, then it is ended and `exit_code` is -1."""
+        body = {"command": command, "cwd": self._path(cwd or "."), "timeout": max(1, math.ceil(timeout))}
+        reply = self._call(
+            "POST", "/api/bash/execute_bash_command", json=body, timeout=timeout + GRACE_SECONDS
+        ).json()
+        return CommandResult(command, reply["exit_code"], reply["stdout"] or "", reply["stderr"] or "")
+
+    def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
+        """Copies a file of this machine into the workspace, with the directories it needs."""
+        target = self._path(destination_path)
+        try:
+            with Path(source_path).open("rb") as file:
+                reply = self._call("POST", "/api/file/upload", params={"path": target}, files={"file": file})
+        except OSError as error:
+            raise WorkspaceError("not_found", f"The file cannot be read: {error}") from error
+        return FileOperationResult(str(source_path), target, reply.json()["file_size"])
+
+    def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
+        """Copies a file of the workspace to this machine, with the directories it needs."""
+        source, params = self._path(source_path), {"path": self._path(source_path)}
+        with (
+            self._errors(),
+            self._client().stream("GET", "/api/file/download", params=params) as reply,
+        ):
+            if not reply.is_success:
+                reply.read()
+            check(reply)
+            with replacing(Path(destination_path)) as file:
+                for piece in reply.iter_bytes():
+                    file.write(piece)
+                size = file.tell()
+        return FileOperationResult(source, str(destination_path), size)
+
+    def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
+        """Files that differ from `ref`; without it, from where the branch left its upstream."""
+        found = self._git("/api/git/changes", path, ref)
+        return [GitChange(ChangeStatus(change["status"]), change["path"]) for change in found]
+
+    def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff:
+        return GitDiff(**self._git("/api/git/diff", path, ref))
+
+    def offers(self) -> list[Offer]:
+        """What the project in it brings that would run. It is only read."""
+        reply = self._call("POST", "/api/offers", json={"project_dir": self.working_dir})
+        return OffersResponse.model_validate_json(reply.content).offers
+
+    def close(self) -> None:
+        """Ends connections. Safe to call twice."""
+        if self._http is not None:
+            self._http.close()
+            self._http = None
+
+    def _path(self, path: str | Path) -> str:
+        return posixpath.normpath(posixpath.join(self.working_dir, str(path)))
+
+    def _git(self, route: str, path: str | Path, ref: str | None) -> Any:
+        params = {"path": self._path(path), **({} if ref is None else {"ref": ref})}
+        return self._call("GET", route, params=params).json()
+
+    def _call(self, method: str, route: str, **options: Any) -> httpx.Response:
+        with self._errors():
+            return check(self._client().request(method, route, **options))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.TransportError as error:
+            raise disconnected(self.host, error) from error
+
+    def _client(self) -> httpx.Client:
+        if self._http is None:
+            timeout = httpx.Timeout(GRACE_SECONDS, connect=CONNECT_SECONDS)
+            http = httpx.Client(base_url=self.host, headers=headers(self.api_key), timeout=timeout)
+            try:
+                check(http.post("/api/file/create_directory", params={"path": self.working_dir}))
+            except BaseException:
+                http.close()
+                raise
+            self._http = http
+        return self._http

@@ -1,0 +1,36 @@
+"""A kept conversation once more: what the model was shown, at each of its replies."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.conversation.errors import ConversationError
+from agent_runtime.conversation.log import EventLog, LogInUseError, LogMissingError
+from agent_runtime.conversation.replay import Prompted
+from agent_runtime.conversation.replay import replay as replay_log
+from agent_runtime.conversation.spec import Spec
+
+
+def replay(persistence_dir: str | Path, conversation_id: UUID) -> Iterator[Prompted]:
+    """Every prompt of a local conversation that is closed, in order. Nothing is asked, run or written.
+
+    ConversationError `conversation_not_found`, `conversation_in_use`.
+    """
+    try:
+        log = EventLog(Path(persistence_dir) / conversation_id.hex)
+    except LogMissingError as error:
+        raise ConversationError(
+            "conversation_not_found", f"There is no conversation {conversation_id} in {persistence_dir}."
+        ) from error
+    except LogInUseError as error:
+        raise ConversationError(
+            "conversation_in_use",
+            f"Conversation {conversation_id} is open somewhere else.",
+            "Close it there.",
+        ) from error
+    try:
+        spec = Spec.model_validate_json(log.get_meta("spec") or "")
+        yield from replay_log(log, Agent.model_validate(spec.agent).llm.usage_id)
+    finally:
+        log.close()

@@ -1,0 +1,102 @@
+"""How a conversation stands."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.client.session import Session
+from agent_runtime.conversation.goal import GOAL, Goal
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.events.union import AnyEvent
+from agent_runtime.wire import ConversationInfo
+
+
+class TokenUsage(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Metrics(BaseModel):
+    """What calls of a model have used. `accumulated_cost` is in dollars."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    accumulated_cost: float = 0.0
+    accumulated_token_usage: TokenUsage = TokenUsage()
+
+
+class ConversationStats(BaseModel):
+    """Metrics per `usage_id` of the models that were asked."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    usage_to_metrics: dict[str, Metrics] = {}
+
+    def get_combined_metrics(self) -> Metrics:
+        """The sum over all models."""
+        every = list(self.usage_to_metrics.values())
+        usage = {
+            name: sum(getattr(metrics.accumulated_token_usage, name) for metrics in every)
+            for name in TokenUsage.model_fields
+        }
+        cost = sum(metrics.accumulated_cost for metrics in every)
+        return Metrics(accumulated_cost=cost, accumulated_token_usage=TokenUsage(**usage))
+
+
+class ConversationState:
+    """Asks where the conversation runs, each time: what it says is never old."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def info(self) -> ConversationInfo:
+        """Everything at one moment."""
+        return self._session.call(self._session.link.info())
+
+    @property
+    def execution_status(self) -> ExecutionStatus:
+        return self.info.execution_status
+
+    @property
+    def events(self) -> Sequence[AnyEvent]:
+        """The whole log, oldest first. Still there when the conversation is closed."""
+        return self._session.events()
+
+    @property
+    def stats(self) -> ConversationStats:
+        return ConversationStats.model_validate(self.info.stats)
+
+    @property
+    def cost(self) -> float:
+        """Dollars, of all calls of all its models."""
+        return self.stats.get_combined_metrics().accumulated_cost
+
+    @property
+    def title(self) -> str | None:
+        return self.info.title
+
+    @property
+    def tags(self) -> dict[str, str]:
+        return self.info.tags
+
+    @property
+    def goal(self) -> Goal | None:
+        """How the last goal stands; None if there was none."""
+        kept = self.info.agent_state.get(GOAL)
+        return None if kept is None else Goal.model_validate(kept)
+
+    @property
+    def leaf_event_id(self) -> str | None:
+        """The event that the next one will follow."""
+        return self.info.leaf_event_id
+
+    @property
+    def created_at(self) -> datetime:
+        return self.info.created_at

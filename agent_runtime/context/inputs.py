@@ -1,0 +1,62 @@
+"""What a task skill has to be told, as in `/release 1.4 channel=beta`."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class SkillInput(BaseModel):
+    """`${name}` in the skill's text stands for it. One with a default need not be given."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)
+    description: str = Field(default="", max_length=1024)
+    required: bool = True
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class Filled:
+    """missing: the inputs that are needed and were not given; their placeholders still stand in the text."""
+
+    text: str
+    missing: Sequence[SkillInput]
+
+
+def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
+    """A skill's text with what the user wrote after its name. Only its own inputs are replaced."""
+    given = _given(words, [one.name for one in inputs])
+    values = {one.name: given.get(one.name, one.default) for one in inputs}
+    missing = [one for one in inputs if values[one.name] is None and one.required]
+    optional = {one.name: "" for one in inputs if not one.required}
+    known = optional | {name: value for name, value in values.items() if value is not None}
+    return Filled(_PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), text), missing)
+
+
+def _given(words: str, names: Sequence[str]) -> dict[str, str]:
+    """`name=value` by name, the rest in order; what is left over belongs to the last one."""
+    named: dict[str, str] = {}
+    rest: list[str] = []
+    for word in _split(words):
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            named[name] = value
+        else:
+            rest.append(word)
+    unnamed = [name for name in names if name not in named]
+    if len(rest) > len(unnamed) > 0:
+        rest = [*rest[: len(unnamed) - 1], " ".join(rest[len(unnamed) - 1 :])]
+    return {**named, **dict(zip(unnamed, rest, strict=False))}
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError:  # somebody wrote "don't"
+        return words.split()

@@ -1,0 +1,38 @@
+"""Directories below the one the agent works in that may have instructions of their own. Bounded."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from agent_runtime.workspace.front_matter import is_utf8
+
+MAX_DEPTH = 4
+MAX_DIRECTORIES = 500
+_NOT_WALKED = {"node_modules", "vendor", "third_party", "dist", "build", "target", "venv", "__pycache__"}
+
+
+def directories_below(top: Path) -> Iterator[Path]:
+    """Nearest first, up to a number and a depth; none that is hidden or generated."""
+    level: Iterable[Path] = [top]
+    seen = 0
+    for _ in range(MAX_DEPTH):
+        following = [child for directory in level for child in _children(directory)]
+        for child in following:
+            seen += 1
+            if seen > MAX_DIRECTORIES:
+                return
+            yield child
+        level = following
+
+
+def _children(directory: Path) -> list[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            names = [e.name for e in entries if e.is_dir(follow_symlinks=False) and _is_walked(e.name)]
+    except OSError:  # nothing that we may read is nothing that we could load
+        return []
+    return [directory / name for name in sorted(names)]
+
+
+def _is_walked(name: str) -> bool:
+    return not name.startswith(".") and name not in _NOT_WALKED and is_utf8(name)

@@ -1,0 +1,91 @@
+"""Rules that hold for some paths only. The model gets one with the first result that touches such a path.
+
+A rule's text in the log names the rule, so that a log alone tells which have been given. It stays in what
+the model sees when the events around it are condensed.
+"""
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from agent_runtime.context.skills import Skill
+from agent_runtime.context.system_prompt import render
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.search.scan import glob_regex
+
+MAX_REMINDER_CHARS = 64 * 1024
+"""How much of the rules given so far is repeated after a condensation."""
+
+_OPENING = re.compile(r'<path_rule name=("(?:[^"\\]|\\.)*")>')
+_SPECIAL = re.compile(r"([*?\[{])")
+
+
+def whole_directory(relative: Path) -> str:
+    """The glob for all that lies in a directory, whatever characters its name has."""
+    return _SPECIAL.sub(r"[\1]", relative.as_posix()) + "/**"
+
+
+def rules_for(
+    touched: Iterable[Path], skills: Iterable[Skill], *, working_dir: Path, given: Collection[str]
+) -> list[Skill]:
+    """The rules for these absolute paths that have not been given yet, in their order."""
+    real = [Path(os.path.realpath(path)) for path in touched]
+    wanted = [skill for skill in skills if skill.paths and skill.name not in given]
+    places = {skill.paths_below or str(working_dir) for skill in wanted}
+    # Once per place: a project may have hundreds of rules, and a command many words.
+    below = {place: _paths_below(Path(os.path.realpath(place)), real) for place in places}
+    return [skill for skill in wanted if _holds_for(skill, below[skill.paths_below or str(working_dir)])]
+
+
+def render_rule(rule: Skill) -> TextContent:
+    return TextContent(text=render("path_rule.j2", name=json.dumps(rule.name), rule=rule))
+
+
+def names_in(parts: Sequence[TextContent]) -> list[str]:
+    """The rules that are given by these parts of a result."""
+    found = (_OPENING.match(part.text) for part in parts)
+    return [json.loads(match[1]) for match in found if match]
+
+
+def texts_in(parts: Sequence[TextContent]) -> list[str]:
+    return [part.text for part in parts if _OPENING.match(part.text)]
+
+
+def reminder(texts: Sequence[str]) -> str:
+    """What is said of rules whose results are forgotten: the newest as they are, the others by name."""
+    kept: list[str] = []
+    room = MAX_REMINDER_CHARS
+    for text in reversed(texts):
+        room -= len(text)
+        if room < 0:
+            break
+        kept.insert(0, text)
+    left_out = names_in([TextContent(text=text) for text in texts[: len(texts) - len(kept)]])
+    return render("path_rules_kept.j2", rules=kept, left_out=left_out)
+
+
+def _paths_below(place: Path, paths: Iterable[Path]) -> list[str]:
+    return [path.relative_to(place).as_posix() for path in paths if path.is_relative_to(place)]
+
+
+def _holds_for(rule: Skill, paths: Iterable[str]) -> bool:
+    return any(_matches(glob, path) for path in paths for glob in rule.paths)
+
+
+def _matches(glob: str, relative: str) -> bool:
+    regex = _regex(glob)
+    return regex is not None and regex.fullmatch(relative) is not None
+
+
+@lru_cache(maxsize=1024)
+def _regex(glob: str) -> re.Pattern[str] | None:
+    """As in .gitignore: without a slash it is for names at any depth, and a directory means all in it."""
+    plain = glob.removeprefix("./").removesuffix("/**") or "**"
+    whole = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"
+    try:
+        return re.compile(f"{glob_regex(whole)}(?:/.*)?", re.DOTALL)
+    except re.error:
+        return None

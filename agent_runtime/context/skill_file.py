@@ -1,0 +1,75 @@
+"""A file as a skill: what its front matter says, the rest from where it lies."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_runtime.context.inputs import SkillInput
+from agent_runtime.context.skills import Skill
+from agent_runtime.workspace.front_matter import UnusableFileError, split, text_of, texts
+
+MAX_INPUTS = 20
+
+_COMMA = re.compile(r",(?![^{}]*\})")
+"""One that does not stand between braces."""
+
+
+def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
+    """The skill in a file. UnusableFileError when its front matter does not make sense.
+
+    rules_below: what the paths of a rule are relative to, if not the directory an agent works in.
+    """
+    if path.name.lower() == "readme.md":
+        raise UnusableFileError("a README is for people")
+    matter, body = split(text)
+    paths = _globs(matter)
+    is_on_request = path.name == "SKILL.md" and not paths
+    triggers = () if paths else texts(matter.get("triggers"), "triggers")
+    name = text_of(matter.get("name"), "name") or (path.parent.name if path.name == "SKILL.md" else path.stem)
+    inputs = () if paths else _inputs(matter.get("inputs"))
+    description = text_of(matter.get("description"), "description")
+    if is_on_request and description is None:
+        raise UnusableFileError("its front matter has no description, by which an agent could choose it")
+    return Skill(
+        name=name,
+        type="agentskills" if is_on_request else "knowledge" if triggers or inputs or paths else "repo",
+        content=body,
+        # One with inputs can always be called by its name.
+        triggers=tuple(dict.fromkeys((*triggers, f"/{name}"))) if inputs else triggers,
+        inputs=inputs,
+        paths=paths,
+        paths_below=str(rules_below) if paths and rules_below else None,
+        source=str(path),
+        description=description,
+        directory=str(path.parent) if is_on_request else None,
+    )
+
+
+def _inputs(value: object) -> tuple[SkillInput, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise UnusableFileError("`inputs` in its front matter is not a list of fields")
+    if len(value) > MAX_INPUTS:
+        raise UnusableFileError(f"it has more than {MAX_INPUTS} inputs")
+    return tuple(map(_input, value))
+
+
+def _input(one: dict[str, Any]) -> SkillInput:
+    texts = {name: text_of(one.get(name), name) for name in ("name", "description", "default")}
+    given = {name: text for name, text in texts.items() if text is not None}
+    try:
+        return SkillInput.model_validate({**given, "required": one.get("required", "default" not in given)})
+    except ValidationError as error:
+        where = ", ".join(f"`{part}`" for problem in error.errors() for part in problem["loc"])
+        raise UnusableFileError(f"{where} of an input in its front matter is not valid") from error
+
+
+def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
+    """Which paths it is a rule for: a list, or one text with commas, as other agents' files have it."""
+    name = "paths" if "paths" in matter else "globs"
+    given = matter.get(name)
+    parts = _COMMA.split(given) if isinstance(given, str) else given
+    return tuple(glob for part in texts(parts, name) if (glob := part.strip()))

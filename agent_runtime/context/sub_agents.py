@@ -1,0 +1,137 @@
+"""Agents that an agent may hand work to: files of the project and the user, and those that come with us."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_runtime.workspace.front_matter import UnusableFileError, read_text, split, text_of, texts
+
+Level = Literal["project", "user", "builtin"]
+
+DIRECTORIES = (".agents/agents", ".openhands/agents", ".claude/agents")
+BUILT_IN = Path(__file__).parent / "agents"
+MAX_FILES = 200
+
+_EXAMPLE = re.compile(r"<example>\s*(.*?)\s*</example>", re.DOTALL)
+_NAMED = {
+    "name", "description", "model", "color", "tools", "skills", "permission_mode", "max_iteration_per_run",
+    "max_budget_per_run",
+}  # fmt: skip
+# Commands of their own would need a consent of their own: a sub-agent has its caller's.
+_NOT_USED = ("hooks", "mcp_servers", "mcpServers", "mcp_config")
+
+
+class SubAgent(BaseModel):
+    """tools, skills: by name; none named is as the calling agent has them. metadata: its other fields."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]{0,63}$")
+    description: str = ""
+    model: str = "inherit"
+    color: str | None = None
+    tools: list[str] = []
+    skills: list[str] = []
+    system_prompt: str = ""
+    when_to_use_examples: list[str] = []
+    permission_mode: str | None = None
+    max_iteration_per_run: int | None = Field(default=None, ge=1)
+    max_budget_per_run: float | None = Field(default=None, gt=0)
+    mcp_config: dict[str, Any] | None = None
+    mcp_servers: dict[str, Any] | None = None
+    profile_store_dir: str | None = None
+    hooks: dict[str, Any] | None = None
+    condenser: dict[str, Any] | None = None
+    metadata: dict[str, Any] = {}
+    level: Level
+    source: str
+    is_builtin: bool = False
+
+
+class LeftOut(BaseModel):
+    """A file that was not taken, or not in whole, and why."""
+
+    path: str
+    reason: str
+
+
+def find_sub_agents(
+    project: Path | None, home: Path | None, *, with_built_in: bool = True
+) -> tuple[list[SubAgent], list[LeftOut]]:
+    """Those of the project first, then the user's, then ours: of two with one name the first is taken.
+
+    Blocking, but bounded. What cannot be used is left out.
+    """
+    found: dict[str, SubAgent] = {}
+    left_out: list[LeftOut] = []
+    for path, root, level in _files(project, home, with_built_in=with_built_in):
+        try:
+            agent = parse_agent(path, read_text(path, root), level)
+        except UnusableFileError as error:
+            left_out.append(LeftOut(path=str(path), reason=str(error)))
+            continue
+        first = found.setdefault(agent.name, agent)
+        if first is not agent:
+            reason = f"{first.source} has the same name and comes first"
+            left_out.append(LeftOut(path=str(path), reason=reason))
+        left_out += [LeftOut(path=str(path), reason=reason) for reason in unused_parts(agent)]
+    return list(found.values()), left_out
+
+
+def _files(
+    project: Path | None, home: Path | None, *, with_built_in: bool
+) -> Iterator[tuple[Path, Path, Level]]:
+    roots: list[tuple[Path | None, Level]] = [(project, "project"), (home, "user")]
+    places = [(root / name, root, level) for root, level in roots if root for name in DIRECTORIES]
+    if with_built_in:
+        places.append((BUILT_IN, BUILT_IN, "builtin"))
+    for directory, root, level in places:
+        for path in sorted(directory.glob("*.md"))[:MAX_FILES]:
+            yield path, root, level
+
+
+def unused_parts(agent: SubAgent) -> list[str]:
+    """What its front matter says that has no effect here, and why."""
+    return [
+        f"`{field}` in its front matter is not used: a sub-agent has the hooks and MCP servers of its caller"
+        for field in _NOT_USED
+        if field in agent.metadata
+    ]
+
+
+def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
+    """UnusableFileError."""
+    matter, body = split(text)
+    description = text_of(matter.get("description"), "description") or ""
+    given = {
+        "name": text_of(matter.get("name"), "name") or path.stem,
+        "description": _EXAMPLE.sub("", description).strip(),
+        "model": text_of(matter.get("model"), "model") or "inherit",
+        "color": text_of(matter.get("color"), "color"),
+        "tools": _names(matter, "tools"),
+        "skills": _names(matter, "skills"),
+        "system_prompt": body,
+        "when_to_use_examples": _EXAMPLE.findall(description),
+        "permission_mode": text_of(matter.get("permission_mode"), "permission_mode"),
+        "max_iteration_per_run": matter.get("max_iteration_per_run"),
+        "max_budget_per_run": matter.get("max_budget_per_run"),
+        "metadata": {str(key): str(value) for key, value in matter.items() if key not in _NAMED},
+        "level": level,
+        "source": str(path),
+        "is_builtin": level == "builtin",
+    }
+    try:
+        return SubAgent.model_validate(given)
+    except ValidationError as error:
+        where = ", ".join(f"`{part}`" for problem in error.errors() for part in problem["loc"])
+        raise UnusableFileError(f"{where} in its front matter is not valid") from error
+
+
+def _names(matter: dict[str, Any], field: str) -> list[str]:
+    """A list, or one text with commas, as other agents' files have it."""
+    given = matter.get(field)
+    parts = given.split(",") if isinstance(given, str) else texts(given, field)
+    return [name for part in parts if (name := part.strip())]

@@ -1,0 +1,59 @@
+"""The user's answers to what the agent asks before it acts, and when it has to ask."""
+
+from collections.abc import Sequence
+
+from agent_runtime.conversation.confirmation import approval, rejections, reviewer_of
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.errors import ConfirmationOutdatedError, NothingToConfirmError
+from agent_runtime.conversation.state import ANALYZER, POLICY
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
+from agent_runtime.security.analyzers import read_analyzer
+from agent_runtime.security.policy import read_policy
+
+
+def approve(
+    conversation: Conversation, *, remember: bool = False, action_ids: Sequence[str] | None = None
+) -> None:
+    """The actions that wait run. remember: do not ask about such actions again.
+
+    action_ids: those that the answer is meant for. NothingToConfirmError, ConfirmationOutdatedError.
+    """
+    check(conversation, action_ids)
+    if remember:
+        reviewer = reviewer_of(conversation.spec, conversation.state, conversation.tools)
+        conversation.emit(approval(reviewer, conversation.state))
+    conversation.start()
+
+
+def reject(conversation: Conversation, reason: str, *, action_ids: Sequence[str] | None = None) -> None:
+    """The actions that wait do not run; the model is told why at the next run. Raises as `approve`."""
+    check(conversation, action_ids)
+    pending = conversation.state.pending
+    conversation.emit(*rejections(pending, reason), status_update(ExecutionStatus.IDLE))
+    conversation.publish_full_state()
+
+
+def set_policy(conversation: Conversation, policy: JsonObject) -> None:
+    """When to ask, from the next reply on. UnsupportedKindError."""
+    _set(conversation, POLICY, read_policy(policy).model_dump(mode="json"))
+
+
+def set_analyzer(conversation: Conversation, analyzer: JsonObject | None) -> None:
+    """Who judges, from the next reply on. UnsupportedKindError."""
+    known = read_analyzer(analyzer)
+    _set(conversation, ANALYZER, known.model_dump(mode="json") if known else None)
+    conversation.apply_analyzer()
+
+
+def check(conversation: Conversation, action_ids: Sequence[str] | None) -> None:
+    """Whether those actions wait, and no others. NothingToConfirmError, ConfirmationOutdatedError."""
+    if not conversation.is_waiting:
+        raise NothingToConfirmError
+    if action_ids is not None and set(action_ids) != {action.id for action in conversation.state.pending}:
+        raise ConfirmationOutdatedError
+
+
+def _set(conversation: Conversation, key: str, value: JsonObject | None) -> None:
+    conversation.emit(ConversationStateUpdateEvent(key=key, value=value))
+    conversation.publish_full_state()

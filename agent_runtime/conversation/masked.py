@@ -1,0 +1,89 @@
+"""An event without the values of secrets. What holds it together, such as ids and kinds, stays."""
+
+from typing import Any
+
+import orjson
+
+from agent_runtime.events.action import ActionEvent, ToolCall
+from agent_runtime.events.base import Event, JsonObject
+from agent_runtime.events.content import ImageContent, TextContent
+from agent_runtime.events.message import Message
+from agent_runtime.events.observation import AgentErrorEvent
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.events.union import AnyEvent, validate_event
+from agent_runtime.secrets.masking import Masker
+
+_STRUCTURE = frozenset(
+    ("id", "kind", "timestamp", "source", "parent_id", "tool_name", "tool_call_id", "llm_response_id",
+     "action_id", "key", "rejection_source", "security_risk", "analyzer", "policy", "forgotten_event_ids")
+)  # fmt: skip
+_INNER = {"tool_call": ("id", "name", "origin"), "action": ("kind",), "observation": ("kind",)}
+# Values that mean something to programs, wherever they stand, and could not be anybody's secret.
+_WORDS = {
+    "type": {"text", "image", "thinking", "redacted_thinking"},
+    "role": {"user", "system", "assistant", "tool"},
+}
+_FIELDS = frozenset(
+    name for model in (TextContent, ImageContent, Message, ToolCall) for name in model.model_fields
+)
+# Written by the runtime itself, of numbers and fixed words.
+_OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
+
+
+def masked(event: Event, masker: Masker) -> AnyEvent:
+    """The same event, with the mask in place of every value in whatever form."""
+    if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
+        return event
+    body = event.model_dump(mode="json")
+    if isinstance(event, AgentErrorEvent) or (isinstance(event, ActionEvent) and event.action is None):
+        _hide_name(body, masker)
+    return validate_event(
+        {name: value if name in _STRUCTURE else _field(name, value, masker) for name, value in body.items()}
+    )
+
+
+def _hide_name(body: JsonObject, masker: Masker) -> None:
+    """A tool that is not there is called as the model pleases. What takes its place must be a name as well:
+    it goes back to the vendor.
+    """
+    for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
+        if name in holder and masker.text(holder[name]) != holder[name]:
+            holder[name] = "unknown"
+
+
+def _field(name: str, value: Any, masker: Masker) -> Any:
+    hidden = masker.value(value, names=_FIELDS)
+    if not isinstance(value, dict):
+        return _with_words(hidden, value)
+    kept = {one: value[one] for one in _INNER.get(name, ()) if one in value}
+    if name == "tool_call":
+        kept["arguments"] = _arguments(value["arguments"], masker)
+    return {**_with_words(hidden, value), **kept}
+
+
+def _arguments(encoded: str, masker: Masker) -> str:
+    """JSON stays JSON: it goes back to the vendor with every later request."""
+    hidden: JsonObject = masker.value(orjson.loads(encoded))
+    text = masker.text(orjson.dumps(hidden).decode())
+    try:
+        orjson.loads(text)
+    except ValueError:
+        return "{}"  # the value took some of the punctuation along
+    return text
+
+
+def _with_words(hidden: Any, original: Any) -> Any:
+    if isinstance(original, list):
+        return [_with_words(*pair) for pair in zip(hidden, original, strict=True)]
+    if not isinstance(original, dict):
+        return hidden
+    inner = (
+        {
+            name: _with_words(*pair)
+            for name, *pair in zip(hidden, hidden.values(), original.values(), strict=True)
+        }
+        if len(hidden) == len(original)
+        else hidden
+    )
+    words = {name: original[name] for name in _WORDS if original.get(name) in _WORDS[name]}
+    return {**inner, **words}

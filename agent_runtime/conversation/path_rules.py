@@ -1,0 +1,27 @@
+"""A tool's result on its way into the log: with the rules for what its call was the first to touch."""
+
+from collections.abc import Mapping
+
+from agent_runtime.agent.execute import touched
+from agent_runtime.context.path_rules import render_rule, rules_for
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.conversation.state import State
+from agent_runtime.events.observation import ObservationEvent, ToolResult
+from agent_runtime.tools.tool import AnyTool
+
+
+def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
+    """Each rule once in a conversation; a result of a call that failed, and of none, stays as it is."""
+    action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
+    if action is None or not isinstance(result, ObservationEvent):
+        return result
+    if all(not skill.paths or skill.name in state.given_rules for skill in spec.project.skills):
+        return result
+    rules = rules_for(
+        touched(action, result, tools),
+        spec.project.skills,
+        working_dir=spec.working_dir,
+        given=state.given_rules,
+    )
+    added = [*result.extended_content, *map(render_rule, rules)]
+    return result.model_copy(update={"extended_content": added}) if rules else result

@@ -1,0 +1,65 @@
+"""How many runs go on at once: whoever comes when all places are taken waits, first come, first served."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Turn:
+    """A place in the queue, then at work."""
+
+    def __init__(self) -> None:
+        self._is_mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self._is_mine.done()
+
+    async def wait(self) -> bool:
+        """True once it is this one's turn; False when it was given up."""
+        return await self._is_mine
+
+    def give_up(self) -> None:
+        if self.is_waiting:
+            self._is_mine.set_result(False)
+
+    def begin(self) -> None:
+        self._is_mine.set_result(True)
+
+
+class RunSlots:
+    """Shared by conversations; `limit` None: everybody's turn is at once."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
+        self._at_work: set[Turn] = set()
+        self._waiting: deque[Turn] = deque()
+
+    @property
+    def active(self) -> int:
+        return len(self._at_work)
+
+    @property
+    def waiting(self) -> int:
+        return sum(turn.is_waiting for turn in self._waiting)
+
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """A turn to wait for. Leaving lets the next one in, however it ends."""
+        mine = Turn()
+        self._waiting.append(mine)
+        self._admit()
+        try:
+            yield mine
+        finally:
+            self._at_work.discard(mine)
+            mine.give_up()
+            self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and (self._limit is None or len(self._at_work) < self._limit):
+            following = self._waiting.popleft()
+            if following.is_waiting:
+                self._at_work.add(following)
+                following.begin()

@@ -1,0 +1,56 @@
+"""A task that a conversation has handed to a sub-agent, as its log tells of it. Pure."""
+
+from collections.abc import Mapping
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent
+
+TASKS = "tasks"
+"""In an update of the agent's state: the tasks that are news, by id."""
+
+TaskStatus = Literal["running", "waiting", "paused", "completed", "error", "conflict", "interrupted"]
+_OPEN = {"running", "waiting", "paused"}
+
+
+class Task(BaseModel):
+    """conversation_id: where the sub-agent works. action_id: the call that handed it over, or took it up.
+
+    last_action: what it did last, in a few words. cost: dollars so far. asks: the actions that wait for the
+    user's consent, its own and its sub-agents', each with `tool_name`, `summary` and `action`.
+    isolation: where it works. ref: of the commit that holds its work, while that conflicts with its caller's.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    conversation_id: UUID
+    action_id: str
+    subagent: str
+    description: str = ""
+    status: TaskStatus = "running"
+    last_action: str = ""
+    cost: float = 0.0
+    asks: tuple[JsonObject, ...] = ()
+    isolation: Literal["shared", "worktree"] = "shared"
+    ref: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in _OPEN
+
+    def to_event(self, task_id: str) -> ConversationStateUpdateEvent:
+        value = {TASKS: {task_id: self.model_dump(mode="json", exclude_none=True)}}
+        return ConversationStateUpdateEvent(key="agent_state", value=value)
+
+
+def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
+    """The same once that call has its answer: what was still open has come to no end of its own."""
+    cut_off = {
+        task_id: task.model_copy(update={"status": "interrupted"})
+        for task_id, task in tasks.items()
+        if task.action_id == action_id and task.is_open
+    }
+    return {**tasks, **cut_off} if cut_off else tasks

@@ -1,0 +1,163 @@
+"""A conversation from a file that somebody exported, here or elsewhere."""
+
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+from uuid import UUID
+
+import orjson
+from pydantic import ValidationError
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.conversation.log import EventLog, Record
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.conversation.trajectory.atif_events import Trajectory, events_of
+from agent_runtime.conversation.trajectory.zipped import EVENT, META, copy_kept, is_zip
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event, encode
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.events.union import parse_event
+from agent_runtime.wire import StartConversationRequest
+
+PAGE = 500
+MAX_FILES = 1_000_000
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+MAX_TOTAL_BYTES = 1024 * 1024 * 1024
+MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+"""A document in one piece is read as one."""
+
+
+class NotATrajectoryError(Exception):
+    """The file is none, or not a whole one. The text says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the importer wants to be different: the agent, since keys do not travel, and where it works."""
+
+    conversation_id: UUID
+    agent: dict[str, Any] | None
+    working_dir: str
+    title: str | None
+
+
+def receive(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
+    """Writes the log into a new directory. NotATrajectoryError leaves none behind.
+
+    Blocking, and as long as the file is: run it in a thread.
+    """
+    start = file.read(4)
+    file.seek(0)
+    try:
+        if is_zip(start):
+            _receive_zip(file, directory, wishes)
+        else:
+            _receive_document(file, directory, wishes)
+    except ValidationError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise NotATrajectoryError(f"{where}: {first['msg']}") from error
+    except (zipfile.BadZipFile, orjson.JSONDecodeError, KeyError) as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise NotATrajectoryError(f"The file cannot be read: {error}") from error
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        if len(entries) > MAX_FILES or sum(one.file_size for one in entries) > MAX_TOTAL_BYTES:
+            raise NotATrajectoryError("The file is too large.")
+        meta = orjson.loads(_content(archive, archive.getinfo(META)))
+        if not isinstance(meta, dict):
+            raise NotATrajectoryError(f"{META} holds no object.")
+        numbered = [(int(match[1]), one) for one in entries if (match := EVENT.fullmatch(one.filename))]
+        found = (_content(archive, one) for _, one in sorted(numbered, key=lambda pair: pair[0]))
+        events = (_parsed(body) for body in found)
+        _write(directory, _spec(meta, wishes), _records(events))
+        copy_kept(archive, directory, max_bytes=MAX_EVENT_BYTES)
+
+
+def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
+    body = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(body) > MAX_DOCUMENT_BYTES:
+        raise NotATrajectoryError("The document is too large.")
+    trajectory = Trajectory.model_validate_json(body)
+    model = trajectory.agent.model_name or "unknown"
+    meta = {"agent": {"llm": {"model": model if "/" in model else f"openai/{model}"}}}
+    _write(directory, _spec(meta, wishes), _records(_stamped(events_of(trajectory))))
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    # Sizes in a directory of a zip are what its maker says: no more is unpacked, whatever comes.
+    with archive.open(entry) as source:
+        content = source.read(MAX_EVENT_BYTES + 1)
+    if len(content) > MAX_EVENT_BYTES:
+        raise NotATrajectoryError(f"{entry.filename[:200]} is too large.")
+    return content
+
+
+def _spec(meta: dict[str, Any], wishes: Wishes) -> Spec:
+    given = {key: value for key, value in meta.items() if key in StartConversationRequest.model_fields}
+    request = StartConversationRequest.model_validate(
+        {
+            **given,
+            "agent": wishes.agent or meta.get("agent"),
+            "workspace": {"working_dir": wishes.working_dir},
+            "conversation_id": wishes.conversation_id,
+            "title": wishes.title or meta.get("title"),
+            "initial_message": None,
+            "autotitle": False,
+        }
+    )
+    agent = Agent.model_validate(request.agent)
+    Path(wishes.working_dir).mkdir(parents=True, exist_ok=True)
+    return Spec.of(wishes.conversation_id, request, agent)
+
+
+def _write(directory: Path, spec: Spec, records: Iterable[Record]) -> None:
+    log = EventLog(directory, create=True)
+    try:
+        rest = iter(records)
+        while page := list(islice(rest, PAGE)):
+            log.append(page)
+        log.set_meta("spec", spec.model_dump_json())
+    finally:
+        log.close()
+
+
+def _parsed(body: bytes) -> Event:
+    event: Event = parse_event(body)
+    return event
+
+
+def _stamped(events: Iterable[Event]) -> Iterator[Event]:
+    parent, earliest = None, ""
+    for event in events:
+        stamped = event.stamped(parent_id=parent, not_before=earliest)
+        parent, earliest = stamped.id, stamped.timestamp
+        yield stamped
+
+
+def _records(events: Iterable[Event]) -> Iterator[Record]:
+    """On positions without gaps. A reply is taken to have seen all that stands before it."""
+    known: set[str] = set()
+    reply_id, seen = None, 0
+    for seq, event in enumerate(events, start=1):
+        if event.id in known:
+            raise NotATrajectoryError(f"There are two events {event.id}.")
+        known.add(event.id)
+        seen_seq = None
+        if isinstance(event, ActionEvent | MessageEvent) and event.source == "agent":
+            if event.llm_response_id is None or event.llm_response_id != reply_id:
+                reply_id, seen = event.llm_response_id, seq - 1
+            seen_seq = seen
+        kind = str(getattr(event, "kind", ""))
+        yield Record(seq, event.id, kind, event.source, event.timestamp, seen_seq, encode(event))

@@ -1,0 +1,167 @@
+"""What a run works with: the log and all that is made of it, the agent, its tools."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.agent.stuck import Loop, look
+from agent_runtime.context.condense import Plan, plan, summarizer
+from agent_runtime.conversation.confirmation import analyzer_of, review, reviewer_of
+from agent_runtime.conversation.history import History
+from agent_runtime.conversation.item_stream import ItemStream
+from agent_runtime.conversation.log import EventLog
+from agent_runtime.conversation.mcp_approvals import McpApprovals
+from agent_runtime.conversation.path_rules import with_rules
+from agent_runtime.conversation.running import SessionHooks
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.conversation.state import State
+from agent_runtime.conversation.toolbox import Toolbox
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.events.observation import AgentErrorEvent, ToolResult
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.events.union import AnyEvent, parse_event
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.security.analyzers import asks_model
+from agent_runtime.security.policy import NeverConfirm
+from agent_runtime.tools.delegation import Delegation
+from agent_runtime.tools.tool import AnyTool
+from agent_runtime.wire import StuckDetectionThresholds
+
+SECRETS = "secrets"
+
+
+class Working:
+    """The side of a conversation that is turned to its run; see `running.Running`."""
+
+    def __init__(
+        self,
+        directory: Path,
+        log: EventLog,
+        spec: Spec,
+        agent: Agent,
+        client: LLMClient,
+        secrets: Secrets,
+        delegation: Delegation,
+    ) -> None:
+        self.directory = directory
+        self.log = log
+        self.spec = spec
+        self.agent = agent
+        self.llm_client = client
+        self.secrets = secrets
+        self.secrets.restore(orjson.loads(log.get_meta(SECRETS) or "{}"))
+        self.hooks: SessionHooks | None = None
+        self.mcp_approvals = McpApprovals(log, spec.request.mcp_approved)
+        self._toolbox = Toolbox(spec, agent, directory, secrets, delegation, self.mcp_approvals.approvals)
+        self._history = History(log, agent.llm.usage_id, secrets.masker)
+        self.apply_analyzer()
+
+    @property
+    def id(self) -> UUID:
+        return self.spec.id
+
+    @property
+    def state(self) -> State:
+        return self._history.state
+
+    @property
+    def tools(self) -> Mapping[str, AnyTool]:
+        return self._toolbox.tools
+
+    @property
+    def schemas(self) -> Sequence[dict[str, Any]]:
+        return self._toolbox.schemas
+
+    @property
+    def working_dir(self) -> Path:
+        return self.spec.working_dir
+
+    @property
+    def max_iterations(self) -> int:
+        return self.spec.request.max_iterations
+
+    def emit(self, *events: Event, seen_seq: int | None = None) -> None:
+        """Appends events in one transaction, then folds and publishes them.
+
+        A second result for a call is dropped. seen_seq: what the model had seen when it said this.
+        """
+        self._history.emit(*events, seen_seq=seen_seq)
+
+    async def prepare_tools(self) -> None:
+        """Reaches the agent's MCP servers, and says in the log what they offer or why they do not."""
+        policy = reviewer_of(self.spec, self.state, self.tools).policy
+        news = await self._toolbox.prepare(asks=not isinstance(policy, NeverConfirm))
+        if news is not None:
+            self.emit(ConversationStateUpdateEvent(key="agent_state", value={"mcp_servers": news}))
+        self.emit(*self.mcp_approvals.keep())
+
+    def apply_analyzer(self) -> None:
+        """Tells the model of each tool whether it has to say how risky its calls are."""
+        self._toolbox.require_risk(asks_model(analyzer_of(self.spec, self.state)))
+
+    def messages(self) -> Sequence[bytes]:
+        """What the model sees. Complete whenever no call is unanswered."""
+        return self._history.view.messages()
+
+    def unseen_messages(self) -> Sequence[MessageEvent]:
+        """What the user has said and the model not seen yet."""
+        records = [self.log.get(message_id) for _, message_id in self.state.unseen_messages]
+        said = [record.body for record in records if record is not None and record.source == "user"]
+        return [MessageEvent.model_validate_json(body) for body in said]
+
+    def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
+        """The oldest of them, apart from those whose ids are in `passed`. However many wait, one is read."""
+        for _, message_id in self.state.unseen_messages:
+            record = self.log.get(message_id) if message_id not in passed else None
+            if record is not None and record.source == "user":
+                return MessageEvent.model_validate_json(record.body)
+        return None
+
+    def recent_events(self, limit: int) -> Iterator[AnyEvent]:
+        """The newest first, read one by one."""
+        return map(parse_event, self.log.newest(limit))
+
+    def plan_condensation(self, *, is_requested: bool = False) -> Plan | None:
+        """What the condenser should forget now, if anything. is_requested: whether or not it is time."""
+        condenser = summarizer(self.agent.condenser)
+        if condenser is None:
+            return None
+        return plan(
+            self._history.view.passages,
+            condenser,
+            context_tokens=self._history.context_tokens,
+            window_tokens=self.agent.llm.max_input_tokens or self._history.window_tokens,
+            is_requested=is_requested or self.state.wants_condensation,
+        )
+
+    def review(self, events: Sequence[Event]) -> list[Event]:
+        """What is found in the actions among the events of one reply, and whether they have to wait."""
+        if self.state.must_ask:
+            return []  # whatever they are, they will be refused
+        answered = {event.tool_call_id for event in events if isinstance(event, AgentErrorEvent)}
+        actions = [
+            event for event in events if isinstance(event, ActionEvent) and event.tool_call_id not in answered
+        ]
+        return review(reviewer_of(self.spec, self.state, self.tools), actions)
+
+    def instructed(self, result: ToolResult) -> ToolResult:
+        """The result of a pending call, with the rules for what the call was the first to touch."""
+        return with_rules(result, self.state, self.tools, self.spec)
+
+    def find_loop(self) -> Loop | None:
+        """Whether the agent goes round in circles."""
+        request = self.spec.request
+        if not request.stuck_detection:
+            return None
+        limits = request.stuck_detection_thresholds or StuckDetectionThresholds()
+        return look(self.state.trail, limits, may_ask=request.ask_when_stuck)
+
+    def stream(self, item_id: str) -> ItemStream:
+        return ItemStream(item_id, self._history.publish, self.secrets.masker)

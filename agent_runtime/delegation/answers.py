@@ -1,0 +1,74 @@
+"""The user's answers where a sub-agent asks: given to its parent, or to itself."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from agent_runtime.conversation import consent
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.delegation.home import Home
+from agent_runtime.events.state import ExecutionStatus, status_update
+
+
+def approve(
+    conversation: Conversation,
+    home: Home,
+    *,
+    remember: bool = False,
+    action_ids: Sequence[str] | None = None,
+) -> None:
+    """The actions that wait run: its own, or those of its sub-agents.
+
+    NothingToConfirmError, ConfirmationOutdatedError.
+    """
+    asking = asking_below(conversation, home)
+    if asking:
+        consent.check(conversation, action_ids)
+        for child in asking:
+            approve(child, home, remember=remember)
+        conversation.start()
+    else:
+        consent.approve(conversation, remember=remember, action_ids=action_ids)
+
+
+def reject(
+    conversation: Conversation, home: Home, reason: str, *, action_ids: Sequence[str] | None = None
+) -> None:
+    """The actions that wait do not run; whose they are is told why at the next run. Raises as `approve`."""
+    asking = asking_below(conversation, home)
+    if asking:
+        consent.check(conversation, action_ids)
+        for child in asking:
+            reject(child, home, reason)
+        conversation.emit(status_update(ExecutionStatus.IDLE))
+        conversation.publish_full_state()
+    else:
+        consent.reject(conversation, reason, action_ids=action_ids)
+
+
+def go_on_above(conversation: Conversation, home: Home) -> None:
+    """A sub-agent was answered by itself, and works: those that wait for it go on, unless another asks."""
+    parent = _parent_of(conversation, home)
+    if parent is not None and parent.is_waiting and not asking_below(parent, home):
+        parent.start()
+        go_on_above(parent, home)
+
+
+def asking_below(conversation: Conversation, home: Home) -> list[Conversation]:
+    """The sub-agents that a conversation waits for, and that ask the user."""
+    if not conversation.is_waiting:
+        return []
+    calls = {action.id for action in conversation.state.pending}
+    waited_for = (task for task in conversation.state.tasks.values() if task.action_id in calls)
+    found = (home.find(task.conversation_id) for task in waited_for)
+    return [child for child in found if child is not None and child.is_waiting]
+
+
+def _parent_of(conversation: Conversation, home: Home) -> Conversation | None:
+    parent_id: UUID | None = conversation.spec.parent_conversation_id
+    parent = None if parent_id is None else home.find(parent_id)
+    if parent is None:
+        return None
+    calls = {action.id for action in parent.state.pending}
+    tasks = parent.state.tasks.values()
+    is_its_task = any(one.conversation_id == conversation.id and one.action_id in calls for one in tasks)
+    return parent if is_its_task else None

@@ -1,0 +1,106 @@
+"""What a sub-agent is started with: its definition, within what its caller may do. Pure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.context.skills import NO_CONTEXT, AgentContext
+from agent_runtime.context.sub_agents import SubAgent
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.keys import revealed
+from agent_runtime.delegation.tool_names import Equipment
+from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.config import LLM
+from agent_runtime.wire import LocalWorkspace, StartConversationRequest
+
+MAX_TITLE_CHARS = 200
+
+_STRICTNESS = {"NeverConfirm": 0, "ConfirmRisky": 1, "AlwaysConfirm": 2}
+_MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
+
+
+@dataclass(frozen=True)
+class Brief:
+    """llm: whom it asks. budget: dollars it may spend, None: any number. place: where it works."""
+
+    definition: SubAgent
+    equipment: Equipment
+    llm: LLM
+    budget: float | None
+    conversation_id: UUID
+    title: str
+    place: Path
+
+
+def request_of(parent: Conversation, brief: Brief) -> StartConversationRequest:
+    """What the parent was started with and has become since, narrowed to what the definition says."""
+    now, definition = parent.info(), brief.definition
+    return parent.spec.request.model_copy(
+        update={
+            "agent": revealed(_agent(parent, brief)),
+            "workspace": LocalWorkspace(working_dir=str(brief.place)),
+            "conversation_id": brief.conversation_id,
+            "parent_conversation_id": parent.id,
+            "initial_message": None,
+            "title": brief.title[:MAX_TITLE_CHARS],
+            "autotitle": False,
+            "tags": {},
+            # Its client does not know of it, and nobody answers.
+            "client_tools": [],
+            "ask_when_stuck": False,
+            "max_iterations": definition.max_iteration_per_run or parent.max_iterations,
+            "confirmation_policy": stricter(now.confirmation_policy, definition.permission_mode),
+            "security_analyzer": now.security_analyzer,
+            "secrets": {},
+        }
+    )
+
+
+def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
+    """The caller's policy, unless the definition asks more often."""
+    kind = _MODES.get((mode or "").lower())
+    if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):
+        return policy
+    return {"kind": kind}
+
+
+def _agent(parent: Conversation, brief: Brief) -> Agent:
+    """Named tools are all it has; MCP servers go with the caller's own tools."""
+    own, definition = parent.agent, brief.definition
+    changes: dict[str, Any] = {
+        "llm": brief.llm.model_copy(update={"max_budget_per_task": brief.budget}),
+        "tools": list(brief.equipment.tools),
+        "agent_context": _context(parent, brief),
+        "critic": None,
+        "system_prompt": None,
+    }
+    if definition.tools:
+        changes |= {"mcp_config": {}, "filter_tools_regex": None}
+    return own.model_copy(update=changes)
+
+
+def _context(parent: Conversation, brief: Brief) -> AgentContext:
+    context = parent.agent.agent_context or NO_CONTEXT
+    definition = brief.definition
+    unnamed = [
+        skill.name
+        for skill in parent.spec.project.skills
+        if skill.type != "repo" and skill.name not in definition.skills
+    ]
+    lacking = (
+        "These tools of yours do not exist here; say so if the task needs them: "
+        f"{', '.join(brief.equipment.missing)}."
+        if brief.equipment.missing
+        else ""
+    )
+    told = (context.system_message_suffix, definition.system_prompt, lacking)
+    return context.model_copy(
+        update={
+            "system_message_suffix": "\n\n".join(text for text in told if text),
+            # Notes are the caller's to write: it knows what the work was about.
+            "load_memory": False,
+            "disabled_skills": [*context.disabled_skills, *(unnamed if definition.skills else [])],
+        }
+    )

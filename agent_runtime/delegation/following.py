@@ -1,0 +1,106 @@
+"""What a conversation takes in of its sub-agent while that works: what it does and costs, live."""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.frames import Frame
+from agent_runtime.conversation.task import Task, TaskStatus
+from agent_runtime.events.base import Event, JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.llm.cost import budget_of, total_cost, with_others
+
+logger = logging.getLogger(__name__)
+
+
+class Following:
+    """In a `with` block: the parent's log tells how the task stands, and a pause of it reaches the child.
+
+    has_spent_budget: that of the parent, for which the child was paused.
+    """
+
+    def __init__(self, parent: Conversation, child: Conversation, task_id: str) -> None:
+        self._parent = parent
+        self._child = child
+        self._task_id = task_id
+        self._has_paused = False
+        self.has_spent_budget = False
+        self._subscriptions = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._subscribe(self._parent, self._pass_on_pause)
+        self._subscribe(self._child, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._subscriptions.close()
+
+    def note(self, status: TaskStatus = "running") -> None:
+        """How the task stands now."""
+        child, task = self._child, self._parent.state.tasks[self._task_id]
+        doing = child.state.pending[-1] if child.state.pending else None
+        last_action = (doing.summary or doing.tool_name) if doing else task.last_action
+        now = task.model_copy(
+            update={
+                "status": status,
+                "last_action": last_action,
+                "cost": total_cost(child.state.stats),
+                "asks": tuple(_asked_by(child)) if status == "waiting" else (),
+            }
+        )
+        self._parent.emit(*self._stats(), *self._changes(task, now))
+
+    def _stats(self) -> list[Event]:
+        # Set, not added: whoever takes it in twice, as after a crash, has it right.
+        before = self._parent.state.stats
+        after = with_others(before, f"task:{self._task_id}", self._child.state.stats)
+        is_news = bool(self._child.state.stats["usage_to_metrics"]) and after != before
+        return [ConversationStateUpdateEvent(key="stats", value=after)] if is_news else []
+
+    def _changes(self, before: Task, now: Task) -> list[Event]:
+        return [now.to_event(self._task_id)] if now != before else []
+
+    def _subscribe(self, conversation: Conversation, take: Callable[[Frame], None]) -> None:
+        self._subscriptions.callback(conversation.subscribe(take))
+
+    def _take(self, frame: Frame) -> None:
+        if frame.seq is None:
+            return
+        try:
+            self.note()
+        except sqlite3.Error:
+            # As on a full disk: the child must not fail for it; the end of the task says it all once more.
+            logger.exception("how a task stands cannot be noted", extra={"task_id": self._task_id})
+        if self._is_budget_spent():
+            self.has_spent_budget = True
+            self._pause()
+
+    def _pass_on_pause(self, frame: Frame) -> None:
+        if frame.seq is not None and self._parent.state.wants_pause:
+            self._pause()
+
+    def _is_budget_spent(self) -> bool:
+        stats = self._parent.state.stats
+        limit = budget_of(stats, self._parent.agent.llm)
+        return limit is not None and total_cost(stats) >= limit
+
+    def _pause(self) -> None:
+        if not self._has_paused and self._child.is_running:
+            self._has_paused = True
+            self._child.pause()
+
+
+def _asked_by(child: Conversation) -> Iterator[JsonObject]:
+    waiting = {task.action_id: task for task in child.state.tasks.values() if task.status == "waiting"}
+    for action in child.state.pending:
+        if action.id in waiting:
+            yield from waiting[action.id].asks
+        else:
+            asked = {"tool_name": action.tool_name, "summary": action.summary, "action": action.action}
+            yield {name: value for name, value in asked.items() if value is not None}

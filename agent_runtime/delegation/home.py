@@ -1,0 +1,37 @@
+"""The place where conversations live, as far as those need it that start further ones."""
+
+from pathlib import Path
+from typing import Protocol
+from uuid import UUID
+
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.llm.config import LLM
+from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.wire import StartConversationRequest
+
+
+class Home(Protocol):
+    """A server, or the process of a program. trees: where work trees lie."""
+
+    @property
+    def trees(self) -> Path: ...
+
+    def find(self, conversation_id: UUID) -> Conversation | None:
+        """The live conversation; None when there is none (any more)."""
+
+    def create(self, request: StartConversationRequest, secrets: Secrets) -> Conversation:
+        """A new one, live. DelegationError. secrets: where to keep its own, and what it is to know."""
+
+    def model(self, name: str) -> LLM | None:
+        """The model that goes by that name here."""
+
+    async def put_away(self, conversation: Conversation) -> None:
+        """It is done for now: what it holds may be given back. It is found again all the same."""
+
+
+def depth_of(conversation: Conversation, home: Home) -> int:
+    """How many stand above it."""
+    depth, above = 0, conversation.spec.parent_conversation_id
+    while above is not None and (parent := home.find(above)) is not None:
+        depth, above = depth + 1, parent.spec.parent_conversation_id
+    return depth

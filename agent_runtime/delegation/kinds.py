@@ -1,0 +1,39 @@
+"""Which sub-agents a conversation may hand work to."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_runtime.context.sub_agents import SubAgent, find_sub_agents
+from agent_runtime.events.base import JsonObject
+
+logger = logging.getLogger(__name__)
+
+
+def kinds_for(working_dir: Path, given: Sequence[JsonObject]) -> list[SubAgent]:
+    """Of several with one name the first counts: the client's, the project's, the user's, then ours.
+
+    given: the client's. Those of ours that it sends along are ours all the same. Blocking, bounded.
+    """
+    sent = list(_sent(given))
+    found, _ = find_sub_agents(working_dir, Path.home())
+    own = [one for one in sent if not one.is_builtin]
+    return _named_once([*own, *found, *sent])
+
+
+def _sent(given: Sequence[JsonObject]) -> Iterator[SubAgent]:
+    for one in given:
+        try:
+            yield SubAgent.model_validate({"level": "user", "source": "sent by the client", **one})
+        except ValidationError as error:
+            # Clients send all they know, wanted or not.
+            logger.warning("a sub-agent's definition is not valid", extra={"problems": error.error_count()})
+
+
+def _named_once(candidates: Iterable[SubAgent]) -> list[SubAgent]:
+    named: dict[str, SubAgent] = {}
+    for one in candidates:
+        named.setdefault(one.name, one)
+    return list(named.values())

@@ -1,0 +1,38 @@
+"""What came of a sub-agent's work, in words for the agent that asked for it."""
+
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.events.errors import ConversationErrorEvent
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.llm.cost import BUDGET_REACHED, total_cost
+from agent_runtime.tools.delegation import Result
+
+_LOOK_BACK_EVENTS = 20
+_DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
+
+
+def result_of(child: Conversation, task_id: str, subagent: str) -> Result:
+    """Of a child whose run is over, and which asks nothing."""
+    is_completed = child.status in _DONE
+    cost = total_cost(child.state.stats)
+    paid = f" for ${cost:.4f}" if cost else ""
+    if is_completed:
+        note = f"[{task_id}: done by {subagent}{paid}.]"
+        return Result(task_id, subagent, True, child.state.final_response, note)
+    note = f"[{task_id}: not done by {subagent}{paid}. Its work is as it was left: `resume` goes on with it.]"
+    return Result(task_id, subagent, False, _why_not(child), note)
+
+
+def _why_not(child: Conversation) -> str:
+    error = next(
+        (one for one in child.recent_events(_LOOK_BACK_EVENTS) if isinstance(one, ConversationErrorEvent)),
+        None,
+    )
+    match child.status:
+        case ExecutionStatus.STUCK:
+            return "The sub-agent went in circles and was stopped."
+        case ExecutionStatus.PAUSED if error is None or error.code != BUDGET_REACHED:
+            return "The sub-agent was paused before it was done."
+        case ExecutionStatus.PAUSED:
+            return "The sub-agent has used up its budget before it was done."
+        case _:
+            return f"The sub-agent could not go on: {error.detail if error else child.status}"

@@ -1,0 +1,240 @@
+"""The sub-agents of one conversation: takes tasks up, sees them through, and tells what came of them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from agent_runtime.context.sub_agents import SubAgent
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.keys import revealed
+from agent_runtime.conversation.slots import RunSlots
+from agent_runtime.conversation.task import Task
+from agent_runtime.delegation.brief import Brief, request_of
+from agent_runtime.delegation.following import Following
+from agent_runtime.delegation.home import Home, depth_of
+from agent_runtime.delegation.kinds import kinds_for
+from agent_runtime.delegation.report import result_of
+from agent_runtime.delegation.separate import bring_home, set_apart
+from agent_runtime.delegation.tool_names import Equipment, equip
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.message import Message
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.cost import budget_of, total_cost
+from agent_runtime.tools.delegation import Assignment, DelegationError, Isolation, Result
+from agent_runtime.tools.registry import tool_names
+from agent_runtime.tools.tool import CallSuspendedError
+
+MAX_TASKS = 200
+MAX_DEPTH = 2
+"""Sub-agents may have sub-agents; these have none."""
+
+SPENT = "The budget of this conversation is spent. Once there is more, resume the task if it was begun."
+
+_TOOL = "task_tool_set"
+
+
+class SubAgents:
+    """Those of the conversation with `parent_id`, which the home knows by the time work comes."""
+
+    def __init__(self, parent_id: UUID, home: Home) -> None:
+        self._parent_id = parent_id
+        self._home = home
+        self._kinds: dict[str, SubAgent] = {}
+        # One after the other: each merges with what the ones before have brought.
+        self._merging = asyncio.Lock()
+
+    def kinds(self, working_dir: Path, given: Sequence[JsonObject]) -> Sequence[SubAgent]:
+        self._kinds = {one.name: one for one in kinds_for(working_dir, given)}
+        return list(self._kinds.values())
+
+    async def work(self, wanted: Assignment) -> Result:
+        parent = self._home.find(self._parent_id)
+        assert parent is not None, "it is at work"
+        task_id, child, notes = await self._take_up(parent, wanted)
+        # It runs in its parent's place: if it waited for one of its own, both would wait for ever.
+        child.slots = RunSlots()
+        with Following(parent, child, task_id) as following:
+            following.note()
+            await self._see_through(child)
+            result = self._conclude(parent, child, task_id, following)
+        if not child.is_busy:
+            await self._home.put_away(child)
+        result = replace(result, note=" ".join((result.note, *notes)))
+        if result.is_completed and parent.state.tasks[task_id].isolation == "worktree":
+            async with self._merging:
+                return await bring_home(parent, task_id, self._home.trees, result)
+        return result
+
+    async def _see_through(self, child: Conversation) -> None:
+        try:
+            if not child.is_running and (child.state.has_work or child.is_waiting):
+                child.start()
+            await child.wait()
+            if child.is_closed and not child.is_deleted:
+                # The place closes, and we with it.
+                await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            await child.interrupt()
+            raise
+
+    def _conclude(
+        self, parent: Conversation, child: Conversation, task_id: str, following: Following
+    ) -> Result:
+        if child.is_deleted:
+            raise DelegationError(f"Somebody has deleted the conversation of {task_id}: it cannot go on.")
+        if child.is_waiting:
+            following.note("waiting")
+            raise CallSuspendedError(waits_for_user=True)
+        if child.status is ExecutionStatus.PAUSED and following.has_spent_budget:
+            following.note("error")
+            raise DelegationError(SPENT)
+        if child.status is ExecutionStatus.PAUSED and parent.state.wants_pause:
+            following.note("paused")
+            raise CallSuspendedError(waits_for_user=False)
+        result = result_of(child, task_id, parent.state.tasks[task_id].subagent)
+        following.note("completed" if result.is_completed else "error")
+        return result
+
+    # Taking up
+
+    async def _take_up(
+        self, parent: Conversation, wanted: Assignment
+    ) -> tuple[str, Conversation, Sequence[str]]:
+        """The task, the conversation where it is worked on, and what is to be said about that."""
+        begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
+        if begun:
+            return begun[0], self._child(parent, begun[0]), ()
+        if wanted.resume is not None:
+            return wanted.resume, await self._resumed(parent, wanted.resume, wanted), ()
+        return await self._new(parent, wanted)
+
+    def _child(self, parent: Conversation, task_id: str) -> Conversation:
+        child = self._home.find(parent.state.tasks[task_id].conversation_id)
+        if child is None or child.spec.parent_conversation_id != parent.id:
+            raise DelegationError(f"The conversation of {task_id} is not there any more: start a new task.")
+        _adopt(child, parent)
+        return child
+
+    async def _resumed(self, parent: Conversation, task_id: str, wanted: Assignment) -> Conversation:
+        task = parent.state.tasks.get(task_id)
+        if task is None:
+            known = ", ".join(parent.state.tasks) or "none yet"
+            raise DelegationError(f"There is no task {task_id}. The tasks of this conversation: {known}.")
+        child = self._child(parent, task_id)
+        if child.is_running:
+            raise DelegationError(f"{task_id} is still being worked on.")
+        if task.isolation == "worktree":
+            await set_apart(parent, child.id, self._home.trees)
+        child.recover()
+        child.send(Message.of("user", wanted.prompt), message_id=wanted.call_id)
+        child.set_budget(
+            _allowed(parent, self._kinds.get(task.subagent), spent=total_cost(child.state.stats))
+        )
+        renewed = {"action_id": wanted.call_id, "status": "running"}
+        parent.emit(task.model_copy(update=renewed).to_event(task_id))
+        return child
+
+    async def _new(self, parent: Conversation, wanted: Assignment) -> tuple[str, Conversation, Sequence[str]]:
+        definition = self._definition(wanted.subagent)
+        depth = depth_of(parent, self._home)
+        if depth >= MAX_DEPTH:
+            raise DelegationError("A sub-agent of a sub-agent has none of its own: do it yourself.")
+        if len(parent.state.tasks) >= MAX_TASKS:
+            raise DelegationError(
+                f"A conversation has at most {MAX_TASKS} tasks: resume one, or do it yourself."
+            )
+        llm, notes = self._model(parent, definition)
+        equipment = _equipment(parent, definition, may_delegate=depth + 1 < MAX_DEPTH)
+        isolation = wanted.isolation or _isolation_of(definition)
+        conversation_id = uuid4()
+        brief = Brief(
+            definition=definition,
+            equipment=equipment,
+            llm=llm,
+            budget=_allowed(parent, definition),
+            conversation_id=conversation_id,
+            title=wanted.description or wanted.prompt,
+            place=(
+                await set_apart(parent, conversation_id, self._home.trees)
+                if isolation == "worktree"
+                else parent.working_dir
+            ),
+        )
+        task_id = f"task_{len(parent.state.tasks) + 1:08d}"
+        task = Task(
+            conversation_id=brief.conversation_id,
+            action_id=wanted.call_id,
+            subagent=definition.name,
+            description=wanted.description,
+            isolation=isolation,
+        )
+        return task_id, self._begin(parent, brief, task_id, task, wanted.prompt), notes
+
+    def _begin(
+        self, parent: Conversation, brief: Brief, task_id: str, task: Task, prompt: str
+    ) -> Conversation:
+        # Before it is there: a child that its parent does not know of would outlive it.
+        parent.note_children([*parent.state.children, task.conversation_id])
+        try:
+            child = self._home.create(request_of(parent, brief), parent.secrets)
+        except BaseException:
+            parent.note_children([one for one in parent.state.children if one != task.conversation_id])
+            raise
+        parent.emit(task.to_event(task_id))
+        child.send(Message.of("user", prompt), message_id=task.action_id)
+        return child
+
+    def _definition(self, name: str) -> SubAgent:
+        if (found := self._kinds.get(name)) is None:
+            raise DelegationError(f"There is no sub-agent {name}. There are: {', '.join(self._kinds)}.")
+        return found
+
+    def _model(self, parent: Conversation, definition: SubAgent) -> tuple[LLM, Sequence[str]]:
+        if definition.model == "inherit":
+            return parent.agent.llm, ()
+        if (found := self._home.model(definition.model)) is not None:
+            return found, ()
+        return parent.agent.llm, (f"It worked with your model: {definition.model} is not known here.",)
+
+
+def _isolation_of(definition: SubAgent) -> Isolation:
+    return "worktree" if definition.metadata.get("isolation") == "worktree" else "shared"
+
+
+def _equipment(parent: Conversation, definition: SubAgent, *, may_delegate: bool) -> Equipment:
+    own = parent.agent.tools
+    found = equip(definition.tools, own, tool_names()) if definition.tools else Equipment(tuple(own))
+    if definition.tools and not found.tools:
+        raise DelegationError(
+            f"None of the tools of {definition.name} exist here: {', '.join(found.missing)}."
+        )
+    if may_delegate:
+        return found
+    return replace(found, tools=tuple(spec for spec in found.tools if spec.name != _TOOL))
+
+
+def _allowed(parent: Conversation, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
+    """Dollars that the child may have spent in the end: its own limit, within what the parent has left."""
+    stats = parent.state.stats
+    limit = budget_of(stats, parent.agent.llm)
+    left = None if limit is None else limit - total_cost(stats)
+    if left is not None and left <= 0:
+        raise DelegationError(SPENT)
+    limits = [one for one in (left, definition.max_budget_per_run if definition else None) if one is not None]
+    return spent + min(limits) if limits else None
+
+
+def _adopt(child: Conversation, parent: Conversation) -> None:
+    """What is not kept on disk, such as keys, and what the parent has learnt meanwhile."""
+    child.secrets.adopt(parent.secrets)
+    own = parent.agent
+    budget = {"max_budget_per_task": child.agent.llm.max_budget_per_task}
+    like_its_own = {
+        "llm": own.llm.model_copy(update=budget),
+        "condenser": own.condenser,
+        "mcp_config": own.mcp_config,
+    }
+    child.take_keys(revealed(child.agent.model_copy(update=like_its_own)))

@@ -1,0 +1,52 @@
+"""The tools that a sub-agent's definition names, as they are called here. Pure."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_runtime.tools.registry import ToolSpec, resolve_name
+
+_ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "Agent": ("task_tool_set",),
+    "Bash": ("terminal",),
+    "Edit": ("edit",),
+    "Glob": ("glob",),
+    "Grep": ("grep",),
+    "LS": ("list_directory",),
+    "MultiEdit": ("edit",),
+    "NotebookEdit": ("file_editor",),
+    "Read": ("read_file",),
+    "Task": ("task_tool_set",),
+    "TodoWrite": ("task_tracker",),
+    "WebFetch": ("browser_tool_set",),
+    "WebSearch": ("browser_tool_set",),
+    "Write": ("write_file",),
+    "task": ("task_tool_set",),
+}
+"""What files in `.claude/agents` name; each the narrowest of ours that does it."""
+
+ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """missing: names of the definition that mean no tool of this place."""
+
+    tools: tuple[ToolSpec, ...]
+    missing: tuple[str, ...] = ()
+
+
+def equip(names: Sequence[str], own: Sequence[ToolSpec], available: Collection[str]) -> Equipment:
+    """The tools of those names. own: what the calling agent has, with its parameters."""
+    known = {spec.name: spec for spec in own}
+    wanted = dict.fromkeys(
+        (name, meant) for name in names if name not in ALWAYS_THERE for meant in _ELSEWHERE.get(name, (name,))
+    )
+    found: dict[str, ToolSpec] = {}
+    missing: list[str] = []
+    for name, meant in wanted:
+        resolved = meant if meant in known else resolve_name(meant)
+        if resolved in known or resolved in available:
+            found[resolved] = known.get(resolved) or ToolSpec(name=resolved)
+        else:
+            missing.append(name)
+    return Equipment(tuple(found.values()), tuple(missing))

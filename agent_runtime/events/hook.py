@@ -1,0 +1,38 @@
+"""What hooks did."""
+
+from enum import StrEnum
+from typing import Literal
+
+from agent_runtime.events.base import Event, JsonObject, Source
+
+
+class HookPoint(StrEnum):
+    """Where in a conversation's life hooks run."""
+
+    PRE_TOOL_USE = "PreToolUse"
+    POST_TOOL_USE = "PostToolUse"
+    USER_PROMPT_SUBMIT = "UserPromptSubmit"
+    SESSION_START = "SessionStart"
+    SESSION_END = "SessionEnd"
+    STOP = "Stop"
+
+
+class HookExecutionEvent(Event):
+    """One hook ran. blocked: it refused what it was asked about; error: why it came to no verdict."""
+
+    source: Source = "hook"
+    hook_event_type: HookPoint
+    hook_command: str
+    tool_name: str | None = None
+    success: bool
+    blocked: bool = False
+    exit_code: int
+    stdout: str = ""
+    stderr: str = ""
+    reason: str | None = None
+    additional_context: str | None = None
+    error: str | None = None
+    action_id: str | None = None
+    message_id: str | None = None
+    hook_input: JsonObject | None = None
+    kind: Literal["HookExecutionEvent"] = "HookExecutionEvent"

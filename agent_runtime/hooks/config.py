@@ -1,0 +1,131 @@
+"""Which hooks there are, as data: OpenHands' spelling, and that of Claude's settings."""
+
+import re
+from typing import Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.hook import HookPoint
+
+FIELDS: dict[HookPoint, str] = {
+    point: re.sub(r"(?<!^)(?=[A-Z])", "_", point.value).lower() for point in HookPoint
+}
+"""The field of HookConfig for each point, as `pre_tool_use` for `PreToolUse`."""
+
+# What Claude calls the tools that we know under other names.
+_CLAUDE_NAMES = {
+    "terminal": ("Bash",),
+    "file_editor": ("Edit", "MultiEdit", "Write"),
+    "glob": ("Glob",),
+    "grep": ("Grep",),
+    "task_tracker": ("TodoWrite",),
+}
+_EVERYTHING = {"", "*"}
+
+
+class HookDefinition(BaseModel):
+    """A command to run, or a question for the model."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    type: Literal["command", "prompt"] = "command"
+    command: str = ""
+    prompt: str | None = None
+    timeout: float = Field(default=60, gt=0, le=3600, description="Seconds")
+    is_async: bool = Field(
+        default=False,
+        # The SDK sends it under the name of its own field.
+        validation_alias=AliasChoices("async", "async_", "is_async"),
+        serialization_alias="async",
+        description="Nobody waits for it, nor heeds it",
+    )
+    approved_files: dict[str, str] = Field(
+        default={},
+        exclude_if=lambda files: not files,
+        description="SHA-256 by absolute path: it runs only while these files are what they were",
+    )
+
+    @property
+    def text(self) -> str:
+        return self.command if self.type == "command" else self.prompt or self.command
+
+    @model_validator(mode="after")
+    def _says_what_to_do(self) -> "HookDefinition":
+        if not self.text.strip() or "\0" in self.text:
+            raise ValueError(f"a hook of type {self.type} needs a `{self.type}`")
+        return self
+
+
+class HookMatcher(BaseModel):
+    """The hooks for the tools of a name, a regular expression, or (`*`) for all."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    matcher: str = "*"
+    hooks: list[HookDefinition] = []
+
+    @field_validator("matcher", mode="after")
+    @classmethod
+    def _is_pattern(cls, matcher: str) -> str:
+        try:
+            re.compile(_pattern(matcher))
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from error
+        return matcher
+
+    def fits(self, tool_name: str | None) -> bool:
+        """tool_name: None where no tool is concerned; then the matcher says nothing."""
+        if tool_name is None or self.matcher in _EVERYTHING:
+            return True
+        names = (tool_name, *_CLAUDE_NAMES.get(tool_name, ()))
+        return self.matcher in names or any(re.fullmatch(_pattern(self.matcher), name) for name in names)
+
+
+class HookConfig(BaseModel):
+    """All hooks of a conversation. Points that do not exist are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pre_tool_use: list[HookMatcher] = []
+    post_tool_use: list[HookMatcher] = []
+    user_prompt_submit: list[HookMatcher] = []
+    session_start: list[HookMatcher] = []
+    session_end: list[HookMatcher] = []
+    stop: list[HookMatcher] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_spelling(cls, value: Any) -> Any:
+        return spelled(value) if isinstance(value, dict) else value
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.of(point, None) for point in HookPoint)
+
+    def of(self, point: HookPoint, tool_name: str | None) -> list[HookDefinition]:
+        """The hooks for this point, and for this tool if one is concerned, in order."""
+        matchers: list[HookMatcher] = getattr(self, FIELDS[point])
+        return [hook for matcher in matchers if matcher.fits(tool_name) for hook in matcher.hooks]
+
+
+def spelled(config: JsonObject) -> JsonObject:
+    """The same without its wrapper, each point under its field's name."""
+    inner = config.get("hooks", config)
+    if not isinstance(inner, dict):
+        return config
+    names: dict[str, str] = {point.value: name for point, name in FIELDS.items()}
+    return {names.get(str(key), str(key)): value for key, value in inner.items()}
+
+
+def known_points(config: JsonObject) -> JsonObject:
+    """What is meant for us: files for several agents hold more, and know points that are not here."""
+    return {key: value for key, value in spelled(config).items() if key in FIELDS.values()}
+
+
+def _pattern(matcher: str) -> str:
+    if matcher in _EVERYTHING:
+        return ".*"
+    return (
+        matcher[1:-1] if len(matcher) > 2 and matcher.startswith("/") and matcher.endswith("/") else matcher
+    )

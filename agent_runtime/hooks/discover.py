@@ -1,0 +1,47 @@
+"""The hooks a project suggests. They are only read: whoever wants them says so with a new conversation."""
+
+from pathlib import Path
+
+import orjson
+from pydantic import ValidationError
+
+from agent_runtime.hooks.config import HookConfig, known_points
+
+# The first of them that has hooks is the one that counts.
+FILES = (".openhands/hooks.json", ".claude/settings.json")
+MAX_BYTES = 1024 * 1024
+
+
+class HooksFileError(Exception):
+    """A file with hooks cannot be understood. The text names it and says why."""
+
+
+def discover(project: Path) -> HookConfig | None:
+    """What stands in the project's files; None if there are no hooks. HooksFileError."""
+    for name in FILES:
+        if (found := read_hooks(project, name)) is not None:
+            return found
+    return None
+
+
+def read_hooks(project: Path, name: str) -> HookConfig | None:
+    """What stands in one of the FILES; None if there are no hooks. HooksFileError."""
+    file = project / name
+    if not file.is_file():
+        return None
+    try:
+        if not file.resolve().is_relative_to(project.resolve()):
+            raise HooksFileError(f"{name} is a link that leads out of the project.")
+        if file.stat().st_size > MAX_BYTES:
+            raise HooksFileError(f"{name} is larger than {MAX_BYTES:,} bytes.")
+        content = orjson.loads(file.read_bytes())
+    except OSError as error:
+        raise HooksFileError(f"{name} cannot be read: {error.strerror}.") from error
+    except orjson.JSONDecodeError as error:
+        raise HooksFileError(f"{name} is not JSON: {error}.") from error
+    try:
+        config = HookConfig.model_validate(known_points(content) if isinstance(content, dict) else {})
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        raise HooksFileError(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
+    return None if config.is_empty else config

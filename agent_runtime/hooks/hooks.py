@@ -1,0 +1,161 @@
+"""Runs the hooks of one conversation, and says in events what they did."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agent_runtime.events.base import Event, JsonObject
+from agent_runtime.events.hook import HookExecutionEvent, HookPoint
+from agent_runtime.hooks.config import HookConfig, HookDefinition
+from agent_runtime.hooks.outcome import Outcome, failed, of_command
+from agent_runtime.workspace.approved_files import objection
+from agent_runtime.workspace.environment import bash_path, command_environment
+from agent_runtime.workspace.processes import run_program
+
+MAX_OUTPUT_BYTES = 1024 * 1024
+
+AskModel = Callable[[str, JsonObject], Awaitable[Outcome]]
+"""A prompt hook's question and what it is about; the model's answer. It must not raise."""
+
+Emit = Callable[[Event], None]
+Begin = Callable[[Coroutine[Any, Any, None], str], object]
+"""Has something done beside the work, and owns it."""
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """What hooks are run for. input: what they are told of it; the ids stand in their events."""
+
+    point: HookPoint
+    input: JsonObject
+    tool_name: str | None = None
+    action_id: str | None = None
+    message_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What all hooks of an occasion amount to. refusal: why it shall not be, if it shall not."""
+
+    refusal: str | None = None
+    context: str = ""
+
+
+class Hooks:
+    """They run one after the other; the first that refuses is the last that runs."""
+
+    def __init__(
+        self,
+        config: HookConfig,
+        *,
+        session_id: str,
+        working_dir: Path,
+        ask_model: AskModel,
+        emit: Emit,
+        begin: Begin,
+    ) -> None:
+        self._config = config
+        self._session_id = session_id
+        self._working_dir = working_dir
+        self._ask_model = ask_model
+        self._emit = emit
+        self._begin = begin
+
+    def has(self, point: HookPoint, tool_name: str | None = None) -> bool:
+        return bool(self._config.of(point, tool_name))
+
+    async def run(self, occasion: Occasion) -> Verdict:
+        contexts: list[str] = []
+        for hook in self._config.of(occasion.point, occasion.tool_name):
+            if hook.is_async:
+                self._begin(self._run_aside(hook, occasion), f"hook {occasion.point}")
+                continue
+            outcome = await self._run(hook, occasion)
+            self._emit(_event(hook, occasion, outcome))
+            if outcome.context:
+                contexts.append(outcome.context)
+            if outcome.is_blocked:
+                return Verdict(outcome.reason or "A hook refused it.", "\n\n".join(contexts))
+        return Verdict(context="\n\n".join(contexts))
+
+    async def _run_aside(self, hook: HookDefinition, occasion: Occasion) -> None:
+        self._emit(_event(hook, occasion, await self._run(hook, occasion)))
+
+    async def _run(self, hook: HookDefinition, occasion: Occasion) -> Outcome:
+        told = self._told(occasion)
+        if (changed := await asyncio.to_thread(objection, hook.approved_files)) is not None:
+            return failed(changed)
+        if hook.type == "command":
+            return await self._run_command(hook, occasion, told)
+        try:
+            async with asyncio.timeout(hook.timeout):
+                return await self._ask_model(hook.text, told)
+        except TimeoutError:
+            return _too_late(hook)
+
+    async def _run_command(self, hook: HookDefinition, occasion: Occasion, told: JsonObject) -> Outcome:
+        try:
+            done = await run_program(
+                bash_path(),
+                "-c",
+                hook.command,
+                cwd=self._working_dir,
+                environment=command_environment(self._variables(occasion)),
+                timeout_seconds=hook.timeout,
+                stdin=orjson.dumps(told),
+                max_output_bytes=MAX_OUTPUT_BYTES,
+            )
+        except TimeoutError:
+            return _too_late(hook)
+        except OSError as error:
+            return failed(f"It could not be started: {error}.")
+        return of_command(done.exit_code, done.stdout, done.stderr)
+
+    def _told(self, occasion: Occasion) -> JsonObject:
+        """What a hook gets to read. The last three are what Claude's hooks look for."""
+        return {
+            "event_type": occasion.point.value,
+            "session_id": self._session_id,
+            "working_dir": str(self._working_dir),
+            "metadata": {},
+            **occasion.input,
+            "hook_event_name": occasion.point.value,
+            "cwd": str(self._working_dir),
+            **({"prompt": occasion.input["message"]} if "message" in occasion.input else {}),
+        }
+
+    def _variables(self, occasion: Occasion) -> dict[str, str]:
+        return {
+            "OPENHANDS_PROJECT_DIR": str(self._working_dir),
+            "OPENHANDS_SESSION_ID": self._session_id,
+            "OPENHANDS_EVENT_TYPE": occasion.point.value,
+            "CLAUDE_PROJECT_DIR": str(self._working_dir),
+            **({"OPENHANDS_TOOL_NAME": occasion.tool_name} if occasion.tool_name else {}),
+        }
+
+
+def _too_late(hook: HookDefinition) -> Outcome:
+    return failed(f"It did not end within {hook.timeout:g} seconds.")
+
+
+def _event(hook: HookDefinition, occasion: Occasion, outcome: Outcome) -> HookExecutionEvent:
+    return HookExecutionEvent(
+        hook_event_type=occasion.point,
+        hook_command=hook.text,
+        tool_name=occasion.tool_name,
+        success=outcome.error is None and not outcome.is_blocked,
+        blocked=outcome.is_blocked,
+        exit_code=outcome.exit_code,
+        stdout=outcome.stdout,
+        stderr=outcome.stderr,
+        reason=outcome.reason,
+        additional_context=outcome.context,
+        error=outcome.error,
+        action_id=occasion.action_id,
+        message_id=occasion.message_id,
+        hook_input=occasion.input or None,
+    )

@@ -1,0 +1,55 @@
+"""What plugins add to a conversation. The client's own comes first wherever names meet."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent_runtime.context.skills import Skill
+from agent_runtime.events.base import JsonObject
+from agent_runtime.hooks.config import known_points, spelled
+from agent_runtime.plugins.plugin import Plugin
+from agent_runtime.tools.mcp.config import named_servers
+from agent_runtime.wire import StartConversationRequest
+
+
+def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -> StartConversationRequest:
+    """The request as if the client had sent all that the plugins hold."""
+    if not plugins:
+        return request
+    agent = dict(request.agent)
+    context = dict(agent.get("agent_context") or {})
+    given = [as_given(skill) for plugin in plugins for skill in plugin.skills]
+    context["skills"] = [*(context.get("skills") or []), *given]
+    servers: JsonObject = {}
+    for config in (*(plugin.mcp_config or {} for plugin in reversed(plugins)), agent.get("mcp_config") or {}):
+        servers |= named_servers(config)
+    agent |= {"agent_context": context, "mcp_config": servers}
+    hooks = [known_points(plugin.hook_config or {}) for plugin in plugins]
+    joined = _joined([spelled(request.hook_config or {}), *hooks])
+    changes: JsonObject = {"agent": agent, "hook_config": joined or None}
+    agents = [one.model_dump(mode="json", exclude_none=True) for plugin in plugins for one in plugin.agents]
+    if agents:
+        changes["agent_definitions"] = [*sub_agents_of(request), *agents]
+    return request.model_copy(update=changes)
+
+
+def sub_agents_of(request: StartConversationRequest) -> Sequence[JsonObject]:
+    """Definitions of sub-agents that have come with the request."""
+    return (request.model_extra or {}).get("agent_definitions") or ()
+
+
+def as_given(skill: Skill) -> JsonObject:
+    """A skill as a client would send it."""
+    return {
+        **skill.model_dump(mode="json", exclude_none=True, exclude={"type", "triggers", "paths"}),
+        "is_agentskills_format": skill.type == "agentskills",
+        "trigger": {"keywords": skill.triggers, "paths": skill.paths},
+    }
+
+
+def _joined(hook_configs: Sequence[JsonObject]) -> JsonObject:
+    """All hooks of all of them, point by point, in order."""
+    joined: dict[str, list[Any]] = {}
+    for config in hook_configs:
+        for point, matchers in config.items():
+            joined.setdefault(point, []).extend(matchers or [])
+    return joined

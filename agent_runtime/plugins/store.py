@@ -1,0 +1,99 @@
+"""Plugins by name or source: fetched ones, kept commit by commit, and those that lie on this machine."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from agent_runtime.plugins.apply import with_plugins
+from agent_runtime.plugins.fetch import Fetched, fetch
+from agent_runtime.plugins.plugin import (
+    ConsentRequiredError,
+    Plugin,
+    PluginError,
+    PluginNotFetchedError,
+    PluginNotFoundError,
+    is_plugin,
+    load,
+)
+from agent_runtime.wire import PluginSource, StartConversationRequest
+
+DIRECTORIES = (".agents/plugins", ".openhands/plugins")
+FETCH_SECONDS = 60.0
+# What a source has and a name has not.
+_SOURCE = re.compile(r"[/:]")
+
+
+class PluginStore:
+    """`directory` keeps what is fetched, each commit in a place of its own."""
+
+    def __init__(self, directory: Path, workspace: Path) -> None:
+        self._directory = directory
+        self._workspace = workspace
+
+    async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
+        """The request with all that its plugins hold, each pinned to the commit it was fetched at.
+
+        PluginError.
+        """
+        if not request.plugins:
+            return request
+        fetched = [await self.fetch(source) for source in request.plugins]
+        plugins = [await self.load(one) for one in fetched]
+        pinned = [
+            source.model_copy(update={"ref": one.commit or source.ref})
+            for source, one in zip(request.plugins, fetched, strict=True)
+        ]
+        return with_plugins(request.model_copy(update={"plugins": pinned}), plugins)
+
+    async def fetch(self, source: PluginSource, seconds: float = FETCH_SECONDS) -> Fetched:
+        """Where it lies now. PluginNotFetchedError."""
+        try:
+            return await fetch(
+                source.source,
+                ref=source.ref,
+                repo_path=source.repo_path,
+                store=self._directory,
+                timeout_seconds=seconds,
+            )
+        except PluginNotFetchedError as error:
+            raise type(error)(f"{source.source}: {error}") from error
+
+    async def load(self, fetched: Fetched) -> Plugin:
+        return await asyncio.to_thread(load, fetched.path)
+
+    async def find(self, ref: str, project: Path) -> Plugin:
+        """One of the user's by its name, or from a source.
+
+        ConsentRequiredError for one of the project's, PluginError.
+        """
+        for plugin in await asyncio.to_thread(self.local, project, with_user=True):
+            if plugin.name == ref and not plugin.path.is_relative_to(project):
+                return plugin
+            if plugin.name == ref:
+                raise ConsentRequiredError(
+                    f"The plugin {ref} is a part of the project: it is loaded with consent to what it is now."
+                )
+        if not _SOURCE.search(ref):
+            raise PluginNotFoundError(f"There is no plugin {ref} here.")
+        return await self.load(await self.fetch(PluginSource(source=ref)))
+
+    def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
+        """Those that lie in the project and in the user's home. The first of a name wins. Blocking."""
+        tops = [project or self._workspace, *([Path.home()] if with_user else [])]
+        found: dict[str, Plugin] = {}
+        for plugin in _loadable(Path(top, name) for top in tops for name in DIRECTORIES):
+            found.setdefault(plugin.name, plugin)
+        return list(found.values())
+
+
+def _loadable(directories: Iterable[Path]) -> Iterator[Plugin]:
+    for directory in directories:
+        if not directory.is_dir():
+            continue
+        for path in sorted(directory.iterdir()):
+            if is_plugin(path):
+                try:
+                    yield load(path)
+                except PluginError:  # named by no list: whoever wants it is told when it is asked for
+                    continue

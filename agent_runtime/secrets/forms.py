@@ -1,0 +1,72 @@
+"""In which other ways a value may be written: found there, it shows as much as in clear."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from urllib.parse import quote, quote_plus
+
+MIN_CHARS = 4
+"""Shorter values would hide half of any text, and are found by trying anyway."""
+_MIN_LINE_CHARS = 12
+_LINE_WIDTHS = (60, 64, 76)
+
+
+def forms_of(value: str) -> set[str]:
+    """All ways of writing it that are looked for; none for one that is too short."""
+    if len(value) < MIN_CHARS:
+        return set()
+    forms = {form for one in (value, *_lines(value)) for form in _forms(one)}
+    return {form for form in forms if len(form) >= MIN_CHARS}
+
+
+def _lines(value: str) -> list[str]:
+    """A key of several lines is seldom quoted whole. Its frame is no secret."""
+    lines = [line.strip() for line in value.splitlines()]
+    return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    if value.strip() != value and len(value.strip()) >= MIN_CHARS:
+        yield value.strip()
+    yield from _escaped(value)
+    yield from (quote(value, safe=""), quote(value), quote_plus(value))
+    yield from (quote(value, safe="").lower(), quote(value).lower())
+    data = value.encode()
+    for text in (data.hex(), data.hex().upper()):
+        yield text
+        yield from _wrapped(text)
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield from _base64(data, encode)
+
+
+def _escaped(value: str) -> Iterator[str]:
+    """As a string of JSON, and as one within another."""
+    for keeps_unicode in (True, False):
+        once = json.dumps(value, ensure_ascii=not keeps_unicode)[1:-1]
+        yield once
+        yield json.dumps(once, ensure_ascii=not keeps_unicode)[1:-1]
+        yield once.replace("/", "\\/")
+
+
+def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Alone, and in the midst of other data: three bytes share four letters, so there are three ways."""
+    whole = encode(data).decode()
+    yield whole
+    yield from _wrapped(whole)
+    yield from _wrapped(encode(data + b"\n").decode())
+    for offset in range(3):
+        text = encode(b"\0" * offset + data).decode().rstrip("=")
+        # Letters at the edges also depend on what stands before and after.
+        first = -(-offset * 8 // 6)
+        last = (offset + len(data)) * 8 // 6
+        yield text[first:last]
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    """Broken into lines, as programs print it: each full line by itself."""
+    for width in _LINE_WIDTHS:
+        lines = [text[at : at + width] for at in range(0, len(text), width)]
+        if len(lines) > 1:
+            yield from (line for line in lines if len(line) >= _MIN_LINE_CHARS)
+            yield "\n".join(lines)

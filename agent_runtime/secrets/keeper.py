@@ -1,0 +1,73 @@
+"""The secrets of one conversation: who gets which, and that none of them shows."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.secrets.masking import Masker
+from agent_runtime.secrets.sources import CredentialFor, LookupSecret, Source, read_sources, value_of
+
+
+def _no_credential(url: str) -> None:
+    del url
+
+
+class Secrets:
+    """Values live in memory only. They may be replaced at any time."""
+
+    def __init__(self, credential_for: CredentialFor = _no_credential) -> None:
+        """credential_for: what opens the address of a look-up that brings no header of its own."""
+        self.masker = Masker()
+        self._sources: dict[str, Source] = {}
+        self._credential_for = credential_for
+
+    @property
+    def descriptions(self) -> Mapping[str, str | None]:
+        return {name: source.description for name, source in self._sources.items()}
+
+    def update(self, given: Mapping[str, object]) -> None:
+        """Adds, or replaces those of the same name. InvalidSecretError, and then nothing has changed."""
+        sources = read_sources(given)
+        for source in sources.values():
+            self._learn(source)
+        self._sources |= sources
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        return self._sources
+
+    def adopt(self, other: "Secrets") -> None:
+        """Those of another conversation as well."""
+        for source in other.sources.values():
+            self._learn(source)
+        self.masker.learn(other.masker.values)
+        self._sources |= other.sources
+
+    def keepable(self) -> JsonObject:
+        """What may be written to disk: names, descriptions, addresses."""
+        return {name: source.keepable() for name, source in self._sources.items()}
+
+    def restore(self, kept: JsonObject) -> None:
+        """What `keepable` gave, as far as nobody has set it since."""
+        self._sources = {**read_sources(kept), **self._sources}
+
+    async def for_command(self, text: str) -> dict[str, str]:
+        """The variables that a command gets: those whose names occur in it. SecretUnavailableError."""
+        named = [name for name in self._sources if _occurs(name, text)]
+        values = await asyncio.gather(
+            *(value_of(name, self._sources[name], self._credential_for) for name in named)
+        )
+        # Before anybody can print them.
+        self.masker.learn(values)
+        return dict(zip(named, values, strict=True))
+
+    def _learn(self, source: Source) -> None:
+        if isinstance(source, LookupSecret):
+            self.masker.learn(value.get_secret_value() for value in source.headers.values())
+        elif source.value is not None:
+            self.masker.learn([source.value.get_secret_value()])
+
+
+def _occurs(name: str, text: str) -> bool:
+    return re.search(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])", text, re.IGNORECASE) is not None

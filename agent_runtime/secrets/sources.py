@@ -1,0 +1,126 @@
+"""Where the value of a secret comes from."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
+
+from agent_runtime.events.base import JsonObject
+
+TIMEOUT_SECONDS = 10.0
+MAX_VALUE_BYTES = 32 * 1024
+HEADER = "X-Session-API-Key"
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
+
+CredentialFor = Callable[[str], str | None]
+
+
+class InvalidSecretError(Exception):
+    """A name that no environment variable can have, or a source that is none. Says which, never a value."""
+
+
+class SecretUnavailableError(Exception):
+    """The value cannot be had. The text is for the model."""
+
+
+class _Source(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    description: str | None = Field(default=None, max_length=1000)
+
+
+class StaticSecret(_Source):
+    """value: None for one that was here once. Values are kept in memory only."""
+
+    value: SecretStr | None = None
+    kind: Literal["StaticSecret"] = "StaticSecret"
+
+    def keepable(self) -> JsonObject:
+        """What of it may be written to disk."""
+        return {"kind": self.kind, "description": self.description}
+
+
+class LookupSecret(_Source):
+    """Asked for at each use, so that a new value holds from then on. The reply's body is the value."""
+
+    url: str = Field(max_length=4096)
+    headers: dict[str, SecretStr] = {}
+    kind: Literal["LookupSecret"] = "LookupSecret"
+
+    def keepable(self) -> JsonObject:
+        """An address without anything confidential is found again after a restart."""
+        is_plain = not self.headers and "@" not in self.url and "?" not in self.url
+        url = self.url if is_plain else None
+        return {"kind": self.kind if url else "StaticSecret", "description": self.description, "url": url}
+
+
+Source = StaticSecret | LookupSecret
+
+_SOURCE: TypeAdapter[Source] = TypeAdapter(Annotated[Source, Field(discriminator="kind")])
+
+
+def read_sources(given: Mapping[str, object]) -> dict[str, Source]:
+    """By name: a text is the value itself. InvalidSecretError."""
+    return {name: _read(name, one) for name, one in given.items()}
+
+
+def _read(name: str, given: object) -> Source:
+    if not _NAME.match(name):
+        raise InvalidSecretError(f"{name[:50]!r} cannot be the name of a secret: use letters, digits and _.")
+    if isinstance(given, str):
+        given = {"kind": "StaticSecret", "value": given}
+    try:
+        source = _SOURCE.validate_python(given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidSecretError(f"The secret {name} is not valid: {where}: {first['msg']}") from error
+    if isinstance(source, StaticSecret) and source.value is not None:
+        check_value(name, source.value.get_secret_value())
+    return source
+
+
+def check_value(name: str, value: str) -> None:
+    """InvalidSecretError for what no environment can hold."""
+    if "\0" in value or len(value.encode(errors="replace")) > MAX_VALUE_BYTES:
+        raise InvalidSecretError(
+            f"The value of {name} is larger than {MAX_VALUE_BYTES} bytes, or holds a null character."
+        )
+
+
+async def value_of(name: str, source: Source, credential_for: CredentialFor) -> str:
+    """SecretUnavailableError."""
+    if isinstance(source, LookupSecret):
+        return await _look_up(name, source, credential_for)
+    if source.value is None:
+        raise SecretUnavailableError(
+            f"The value of the secret {name} was lost in a restart of the agent server. "
+            "The user, or their client, has to set it again."
+        )
+    return source.value.get_secret_value()
+
+
+async def _look_up(name: str, source: LookupSecret, credential_for: CredentialFor) -> str:
+    headers = {key: value.get_secret_value() for key, value in source.headers.items()}
+    if not headers and (key := credential_for(source.url)) is not None:
+        headers = {HEADER: key}
+    try:
+        # The proxies of the environment are meant for the agent's commands, not for secrets.
+        async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, trust_env=False) as http:
+            reply = await http.get(source.url, headers=headers)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise SecretUnavailableError(
+            f"The secret {name} could not be looked up: {type(error).__name__}. Try again in a moment."
+        ) from error
+    if not reply.is_success:
+        raise SecretUnavailableError(
+            f"The secret {name} could not be looked up: its place answered {reply.status_code}."
+        )
+    try:
+        check_value(name, reply.text)
+    except InvalidSecretError as error:
+        raise SecretUnavailableError(str(error)) from error
+    return reply.text

@@ -1,0 +1,111 @@
+"""One action of the agent, judged by what its tool says it would do."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.security import places
+from agent_runtime.security.calls import resolve
+from agent_runtime.security.commands import judge_command
+from agent_runtime.security.finding import Finding, Judgement
+from agent_runtime.security.programs import judge_program
+from agent_runtime.security.words import Word
+from agent_runtime.tools.effects import (
+    UNDECLARED,
+    Acts,
+    Effect,
+    Opens,
+    Reads,
+    RunsCommand,
+    RunsProgram,
+    Writes,
+)
+from agent_runtime.tools.finish import FinishTool
+from agent_runtime.tools.think import ThinkTool
+from agent_runtime.tools.tool import AnyTool
+
+NEVER_ASKED = frozenset({FinishTool.name, ThinkTool.name})
+"""They do nothing that could be undone, and are the agent's only way to be done."""
+
+UNKNOWN_TOOL = "unknown-tool"
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*:(?!\d)")
+_OUTSIDE = Finding("write-outside", "HIGH", "writes outside the workspace")
+_CREDENTIALS = Finding("credentials", "HIGH", "touches files that hold credentials")
+_RUNS_LATER = Finding("runs-later", "HIGH", "writes what git runs by itself later")
+_FETCH = Finding("fetch", "MEDIUM", "fetches from the network")
+_METADATA = Finding("metadata", "HIGH", "asks for credentials of the machine it runs on")
+_STRANGE_ADDRESS = Finding("address", "UNKNOWN", "opens an address that is no page of the web")
+
+
+def judge_action(
+    event: ActionEvent, tools: Mapping[str, AnyTool], workspace: str, *, directory: str | None = None
+) -> Judgement:
+    """directory: where the agent's shell stands, if it is known."""
+    effects = effects_of(event, tools)
+    judged = [_judge(effect, workspace, directory) for effect in effects]
+    findings = tuple(dict.fromkeys(finding for one in judged for finding in one.findings))
+    likeness = " ".join(dict.fromkeys(one.likeness for one in judged if one.likeness)) or "any"
+    return Judgement(findings, f"{event.tool_name}: {likeness}")
+
+
+def effects_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Effect]:
+    """What the call would do; not known, if its tool or its arguments are not."""
+    tool = tools.get(event.tool_name)
+    if tool is None:
+        return UNDECLARED
+    try:
+        action = tool.action_type.of(event)
+    except ValidationError:
+        return UNDECLARED
+    return tool.effects(action)
+
+
+def _judge(effect: Effect, workspace: str, directory: str | None) -> Judgement:
+    match effect:
+        case RunsCommand():
+            return judge_command(effect.command, workspace, directory=directory)
+        case RunsProgram():
+            return judge_program(effect.code, workspace)
+        case Reads() | Writes():
+            findings = tuple(_of_path(effect, workspace))
+            return Judgement(findings, effect.path if findings else "")
+        case Opens():
+            findings = tuple(_of_address(effect.url, workspace))
+            return Judgement(findings, _site(effect.url))
+        case Acts():
+            rule = UNKNOWN_TOOL if effect.risk == "UNKNOWN" else "tool"
+            return Judgement((Finding(rule, effect.risk, effect.reason),), "")
+        case _:
+            assert_never(effect)
+
+
+def _of_path(effect: Reads | Writes, workspace: str) -> Iterator[Finding]:
+    absolute = resolve(Word(effect.path), workspace)
+    assert absolute is not None, "a known word in a known directory"
+    if places.is_credential(absolute):
+        yield _CREDENTIALS
+    if isinstance(effect, Writes):
+        if not places.is_inside(absolute, workspace):
+            yield _OUTSIDE
+        if places.runs_later(absolute):
+            yield _RUNS_LATER
+
+
+def _of_address(url: str, workspace: str) -> Iterator[Finding]:
+    parts = urlsplit(url if _SCHEME.match(url) else f"https://{url}")
+    if parts.scheme == "file":
+        yield from _of_path(Reads(parts.path), workspace)
+    elif parts.scheme not in {"http", "https"}:
+        if url != "about:blank":
+            yield _STRANGE_ADDRESS
+    else:
+        yield _METADATA if places.is_metadata_host(parts.hostname or "") else _FETCH
+
+
+def _site(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else url

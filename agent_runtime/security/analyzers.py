@@ -1,0 +1,125 @@
+"""Who says how risky an action is. Whatever they say, the rules for commands and files hold as well."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+
+from agent_runtime.events.action import ActionEvent, SecurityRisk
+from agent_runtime.events.base import JsonObject
+from agent_runtime.security.finding import Finding, Judgement, worst
+from agent_runtime.security.kinds import read_kind
+
+RULES_ALONE = "CommandRules"
+"""The name of the analysis when nobody else is asked."""
+
+MAX_PATTERNS = 200
+MAX_SCANNED_CHARS = 20_000
+
+Pattern = Annotated[list[str], Field(min_length=3, max_length=3)]
+"""A regular expression, the reason for people, a name."""
+Patterns = Annotated[list[Pattern], Field(max_length=MAX_PATTERNS)]
+
+
+class _Analyzer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class LLMSecurityAnalyzer(_Analyzer):
+    """Takes the model's word for it: each of its calls carries a `security_risk`."""
+
+    kind: Literal["LLMSecurityAnalyzer"] = "LLMSecurityAnalyzer"
+
+    def look(self, action: ActionEvent, judgement: Judgement) -> Iterator[Finding]:
+        del judgement
+        said = action.security_risk
+        words = (
+            "has not been judged by the model"
+            if said == "UNKNOWN"
+            else f"is of {said.lower()} risk, the model says"
+        )
+        yield Finding("model", said, words)
+
+
+class PatternSecurityAnalyzer(_Analyzer):
+    """Patterns of its own, on top of the rules. The last two kinds look at thoughts and summaries, too."""
+
+    high_patterns: Patterns = []
+    medium_patterns: Patterns = []
+    injection_high_patterns: Patterns = []
+    injection_medium_patterns: Patterns = []
+    kind: Literal["PatternSecurityAnalyzer"] = "PatternSecurityAnalyzer"
+
+    @field_validator(
+        "high_patterns", "medium_patterns", "injection_high_patterns", "injection_medium_patterns"
+    )
+    @classmethod
+    def _compile(cls, patterns: list[list[str]]) -> list[list[str]]:
+        for expression, _, name in patterns:
+            try:
+                re.compile(expression)
+            except re.error as error:
+                raise ValueError(f"the pattern {name[:50]!r} is not a regular expression: {error}") from error
+        return patterns
+
+    def look(self, action: ActionEvent, judgement: Judgement) -> Iterator[Finding]:
+        del judgement
+        does = action.tool_call.arguments[:MAX_SCANNED_CHARS]
+        says = " ".join([does, action.summary or "", *(part.text for part in action.thought)])
+        yield from _matches(self.high_patterns, "HIGH", does)
+        yield from _matches(self.medium_patterns, "MEDIUM", does)
+        yield from _matches(self.injection_high_patterns, "HIGH", says[:MAX_SCANNED_CHARS])
+        yield from _matches(self.injection_medium_patterns, "MEDIUM", says[:MAX_SCANNED_CHARS])
+
+
+class PolicyRailSecurityAnalyzer(_Analyzer):
+    """The rules alone, asked for by name."""
+
+    kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
+
+    def look(self, action: ActionEvent, judgement: Judgement) -> Iterator[Finding]:
+        del action
+        yield from judgement.findings
+
+
+class EnsembleSecurityAnalyzer(_Analyzer):
+    """The worst that any of them says. Without `propagate_unknown` one that does not know is outvoted."""
+
+    analyzers: list["AnyAnalyzer"] = Field(min_length=1, max_length=20)
+    propagate_unknown: bool = False
+    kind: Literal["EnsembleSecurityAnalyzer"] = "EnsembleSecurityAnalyzer"
+
+    def look(self, action: ActionEvent, judgement: Judgement) -> Iterator[Finding]:
+        opinions = [list(one.look(action, judgement)) for one in self.analyzers]
+        risks: list[SecurityRisk] = [worst([one.risk for one in opinion]) for opinion in opinions]
+        drops_unknown = not self.propagate_unknown and any(risk != "UNKNOWN" for risk in risks)
+        for opinion in opinions:
+            yield from (one for one in opinion if one.risk != "UNKNOWN" or not drops_unknown)
+
+
+AnyAnalyzer = Annotated[
+    LLMSecurityAnalyzer | PatternSecurityAnalyzer | PolicyRailSecurityAnalyzer | EnsembleSecurityAnalyzer,
+    Field(discriminator="kind"),
+]
+EnsembleSecurityAnalyzer.model_rebuild()
+
+_ANALYZER: TypeAdapter[AnyAnalyzer] = TypeAdapter(AnyAnalyzer)
+
+
+def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
+    """UnsupportedKindError."""
+    return None if value is None else read_kind(_ANALYZER, value, "security analyzer")
+
+
+def asks_model(analyzer: AnyAnalyzer | None) -> bool:
+    """Whether the model has to say how risky its calls are."""
+    if isinstance(analyzer, EnsembleSecurityAnalyzer):
+        return any(map(asks_model, analyzer.analyzers))
+    return isinstance(analyzer, LLMSecurityAnalyzer)
+
+
+def _matches(patterns: list[list[str]], risk: SecurityRisk, text: str) -> Iterator[Finding]:
+    for expression, reason, name in patterns:
+        if re.search(expression, text):
+            yield Finding(name, risk, reason)

@@ -1,0 +1,33 @@
+"""The rules for what runs code that is not the agent's or the project's, or hides in arguments."""
+
+from agent_runtime.security import environment, escapes, package_calls
+from agent_runtime.security.rule import Rule, of
+
+_ANYTHING = "runs a program of its own that can do anything"
+
+CODE = (
+    Rule("inline-program", "UNKNOWN", _ANYTHING, test=escapes.runs_inline),
+    Rule("inline-program", "UNKNOWN", _ANYTHING, test=escapes.escapes),
+    Rule("preload", "HIGH", "makes programs run something else than they are", test=environment.loads_code),
+    Rule(
+        "packages-from-elsewhere",
+        "HIGH",
+        "installs software from a place of its own choice",
+        package_calls.MANAGERS,
+        package_calls.comes_from_elsewhere,
+    ),
+    Rule(
+        "packages-of-the-machine",
+        "HIGH",
+        "installs software outside the workspace",
+        package_calls.MANAGERS,
+        package_calls.changes_machine,
+    ),
+    Rule(
+        "packages-of-the-machine",
+        "HIGH",
+        "changes the software of the machine",
+        of("apt apt-get aptitude dnf yum apk pacman brew snap dpkg rpm zypper"),
+        package_calls.manages_machine,
+    ),
+)

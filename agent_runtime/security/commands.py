@@ -1,0 +1,81 @@
+"""A shell command, judged: what it does that somebody may want to be asked about."""
+
+import re
+
+from agent_runtime.security.calls import SHELLS, Call, calls_of
+from agent_runtime.security.finding import FETCH_TO_EXEC, NOT_UNDERSTOOD, Finding, Judgement, at_least
+from agent_runtime.security.network_effects import INTERPRETERS, runs_download
+from agent_runtime.security.rules import RULES
+
+_SUBCOMMANDS = frozenset(
+    (
+        "git",
+        "npm",
+        "pnpm",
+        "yarn",
+        "pip",
+        "pip3",
+        "uv",
+        "cargo",
+        "go",
+        "docker",
+        "podman",
+        "gh",
+        "make",
+        "apt",
+        "apt-get",
+        "brew",
+        "poetry",
+        "kubectl",
+        "terraform",
+        "systemctl",
+        "dotnet",
+        "mvn",
+        "gradle",
+    )
+)
+# What they do depends on their arguments alone, or on files: no two calls are alike.
+_PROGRAMMABLE = (
+    INTERPRETERS | SHELLS | {"eval", "source", ".", "awk", "sed", "xargs", "parallel", "find", "env"}
+)
+
+_BLANKS = re.compile(r"[ \t]+")
+
+
+def judge_command(text: str, workspace: str, *, directory: str | None = None) -> Judgement:
+    """What the rules find. Nothing found does not prove that there is nothing.
+
+    directory: where it runs, if that is not the workspace.
+    """
+    calls = calls_of(text, directory or workspace)
+    matching = (rule for call in calls.found for rule in RULES if rule.applies(call, workspace))
+    found: dict[str, Finding] = {}
+    for rule in matching:
+        known = found.get(rule.name)
+        if known is None or at_least(rule.risk, known.risk):
+            found[rule.name] = Finding(rule.name, rule.risk, rule.reason)
+    if runs_download(calls.found):
+        found["fetch-to-exec"] = FETCH_TO_EXEC
+    if not calls.is_understood:
+        found[NOT_UNDERSTOOD.rule] = NOT_UNDERSTOOD
+    findings = tuple(found.values())
+    return Judgement(findings, _likeness(text, calls.found, findings))
+
+
+def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
+    """Harmless programs by their names; what is risky, or can be anything, only by its exact text."""
+    is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
+    if is_risky or any(_can_be_anything(call) for call in calls) or not calls:
+        return f"exactly {_BLANKS.sub(' ', text.strip())}"
+    rules = sorted(finding.rule for finding in findings)
+    return " ".join([*sorted({_program(call) for call in calls}), *(f"({rule})" for rule in rules)])
+
+
+def _can_be_anything(call: Call) -> bool:
+    is_local = call.command.words and "/" in call.command.words[0].text
+    return call.name in _PROGRAMMABLE or bool(is_local) or bool(call.wrappers)
+
+
+def _program(call: Call) -> str:
+    first = call.operands[0].text if call.operands else ""
+    return f"{call.name} {first}".strip() if call.name in _SUBCOMMANDS else call.name

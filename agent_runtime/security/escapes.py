@@ -1,0 +1,62 @@
+"""Programs that were not made to run others, and the arguments by which they do so all the same."""
+
+import re
+from collections.abc import Iterator
+
+from agent_runtime.security.calls import Call, fed_text
+from agent_runtime.security.inline_code import can_harm
+
+_INTERPRETER = re.compile(
+    r"((python|pypy|perl|ruby|node|nodejs|php|lua|deno|bun|julia|Rscript|groovy|tclsh)[\d.]*|R)\Z"
+)
+
+_PROGRAM_OPTION = re.compile(r"-[A-Za-z]*[ceErRpn]|--(eval|print|run|expression)(=|\Z)|eval\Z")
+_ESCAPES = {
+    "awk": r"\bsystem\s*\(|\|\s*\"|\|\s*getline|>\s*\"/(?!dev/|tmp/)|\bENVIRON\b|/inet/|@load",
+    "sed": r"(^|[;{}\d$/])\s*e(\s|\Z)|([|/#,])[gpiIm\d]*e[gpiIm\d]*\s*(;|\Z)|(^|[;\s\d/])[wr]\s+/",
+    "vim": r"!|\bsystem\(|:py",
+    "ed": r"(^|\n)!",
+    "gdb": r"\b(shell|python|call|make)\b|!",
+    "tar": r"--checkpoint-action|--to-command|^-I$|--use-compress-program|--rsh-command|-F$|--info-script",
+    "zip": r"^-TT$|--unzip-command",
+    "man": r"^-[PH]$|--pager|--html",
+    "make": r"^-\Z|^(SHELL|MAKEFLAGS)=|^--eval",
+    "sqlite3": r"^\.(shell|system|load)\b|(^|\n)\.(shell|system|load)\b|\bload_extension\(",
+    "jq": r"\benv\b|\$ENV",
+    "osascript": r"do shell script",
+    "rsync": r"^-e$|--rsh|^-[a-z]*e$",
+    "ssh": r"ProxyCommand|LocalCommand",
+    "less": r"^\+!|!",
+    **dict.fromkeys(("ruby", "perl", "php", "julia"), "`"),
+    "groovy": r"\.execute\(",
+    "npm": r"--script-shell",
+    "pip": r"--editor",
+}
+_SAME = {
+    **dict.fromkeys(("gawk", "mawk", "nawk"), "awk"),
+    **dict.fromkeys(("vi", "nvim", "ex", "view"), "vim"),
+    "gsed": "sed",
+    "gmake": "make",
+}
+
+
+def runs_inline(call: Call, workspace: str) -> bool:
+    """A program on the command line, or one that is fed to an interpreter, with means of harm in it."""
+    del workspace
+    if not _INTERPRETER.match(call.name):
+        return False
+    return any(map(can_harm, _programs(call)))
+
+
+def escapes(call: Call, workspace: str) -> bool:
+    del workspace
+    pattern = _ESCAPES.get(_SAME.get(call.name, call.name))
+    texts = [*call.texts, fed_text(call.command) or ""]
+    return pattern is not None and any(re.search(pattern, text) for text in texts)
+
+
+def _programs(call: Call) -> Iterator[str]:
+    if any(_PROGRAM_OPTION.match(text) for text in call.texts):
+        yield from call.texts
+    if not call.operands or call.operands[0].text in {"-", "/dev/stdin"}:
+        yield fed_text(call.command) or ""

@@ -1,0 +1,37 @@
+"""What a look at an action finds."""
+
+from dataclasses import dataclass
+
+from agent_runtime.events.action import SecurityRisk
+
+_ORDER: dict[SecurityRisk, int] = {"LOW": 0, "MEDIUM": 1, "UNKNOWN": 2, "HIGH": 3}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """rule: its stable name. reason: for people, as the end of "it …"."""
+
+    rule: str
+    risk: SecurityRisk
+    reason: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """likeness: what other actions must have in common with this one to be of its kind."""
+
+    findings: tuple[Finding, ...]
+    likeness: str
+
+
+FETCH_TO_EXEC = Finding("fetch-to-exec", "HIGH", "runs a program that it fetches or decodes first")
+NOT_UNDERSTOOD = Finding("not-understood", "UNKNOWN", "runs something that shows only when it runs")
+
+
+def worst(risks: list[SecurityRisk]) -> SecurityRisk:
+    """The highest; what is not known counts as worse than MEDIUM. LOW if there is none."""
+    return max(risks, key=_ORDER.__getitem__, default="LOW")
+
+
+def at_least(risk: SecurityRisk, threshold: SecurityRisk) -> bool:
+    return _ORDER[risk] >= _ORDER[threshold]

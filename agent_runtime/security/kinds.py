@@ -1,0 +1,24 @@
+"""Reads what is told apart by `kind`. What is not known is refused: it must not seem to be in force."""
+
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from agent_runtime.events.base import JsonObject
+
+Kind = TypeVar("Kind")
+
+
+class UnsupportedKindError(Exception):
+    """A policy or an analyzer that this server does not have, or whose fields do not fit."""
+
+
+def read_kind(adapter: TypeAdapter[Kind], value: JsonObject, what: str) -> Kind:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UnsupportedKindError(
+            f"This {what} cannot be used: {f'{where}: ' if where else ''}{first['msg']}"
+        ) from error

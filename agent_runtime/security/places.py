@@ -1,0 +1,67 @@
+"""Which paths an action may touch without a word: the workspace and what is made to be thrown away."""
+
+import os
+import re
+from pathlib import PurePosixPath
+
+_SCRATCH = tuple(map(PurePosixPath, ("/tmp", "/var/tmp", "/dev/shm")))  # noqa: S108 (named, not used)
+_STREAMS = re.compile(r"/dev/(null|zero|full|tty|std(in|out|err)|fd/\d+)\Z|/proc/self/fd/\d+\Z")
+_CREDENTIALS = re.compile(
+    r"(^|/)\.(ssh|aws|azure|gnupg|kube|password-store)(/|$)"
+    r"|(^|/)\.(netrc|git-credentials|pgpass|npmrc|pypirc|docker/config\.json|config/(gh|gcloud|hub))(/|$)"
+    r"|(^|/)id_(rsa|dsa|ecdsa|ed25519)$"
+    r"|^/etc/(shadow|gshadow|sudoers|ssl/private)"
+    r"|^/proc/[^/]+/(environ|mem)$"
+    r"|(^|/)\.(bash|zsh|python|psql|mysql|node_repl)_history$"
+)
+_RUN_BY_GIT = re.compile(r"(^|/)\.git/(hooks(/|$)|config$|info/attributes$|modules/.*/(hooks(/|$)|config$))")
+_METADATA_HOSTS = frozenset(
+    ("169.254.169.254", "fd00:ec2::254", "metadata.google.internal", "metadata", "100.100.100.200")
+)
+_DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|loop|md|dm-|mem|kmem|port)")
+
+
+def is_inside(path: str, workspace: str) -> bool:
+    """In the workspace or in a place for temporary files; links are followed where they exist."""
+    if path.startswith("~"):
+        return False
+    real = PurePosixPath(os.path.realpath(path))
+    roots = (PurePosixPath(workspace), PurePosixPath(os.path.realpath(workspace)), *_SCRATCH)
+    return bool(_STREAMS.match(path)) or any(real.is_relative_to(root) for root in roots)
+
+
+def is_whole_tree(path: str, workspace: str) -> bool:
+    """Deleting it would take the work itself along: the workspace, what it lies in, or its history."""
+    place, root = PurePosixPath(path), PurePosixPath(workspace)
+    return root.is_relative_to(place) or place == root / ".git"
+
+
+def is_scratch_root(path: str) -> bool:
+    return PurePosixPath(path) in _SCRATCH
+
+
+def is_credential(path: str) -> bool:
+    return bool(_CREDENTIALS.search(path))
+
+
+def runs_later(path: str) -> bool:
+    """In the workspace, and yet run by git without being asked for again."""
+    return bool(_RUN_BY_GIT.search(path))
+
+
+def is_metadata_host(host: str) -> bool:
+    """Where clouds hand out the machine's own credentials."""
+    return host.strip("[]").lower() in _METADATA_HOSTS or _as_address(host) == "169.254.169.254"
+
+
+def _as_address(host: str) -> str:
+    """As dotted numbers, if it is a number in one piece, which programs take as an address, too."""
+    try:
+        number = int(host, 0)
+    except ValueError:
+        return ""
+    return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+def is_device(path: str) -> bool:
+    return bool(_DEVICE.match(path))

@@ -1,0 +1,80 @@
+"""The actions of one reply, looked at before any of them runs."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.security import SecurityAnalysisEvent
+from agent_runtime.security.actions import NEVER_ASKED, judge_action
+from agent_runtime.security.analyzers import RULES_ALONE, AnyAnalyzer
+from agent_runtime.security.finding import Finding, worst
+from agent_runtime.security.policy import NeverConfirm, Policy
+from agent_runtime.tools.tool import AnyTool
+
+
+@dataclass(frozen=True)
+class Review:
+    """event: what was found; None if nobody wants to know. asks: whether all of them have to wait."""
+
+    event: SecurityAnalysisEvent | None
+    asks: bool
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """directory: where the agent's shell stands. approved: likenesses that need no further question."""
+
+    policy: Policy
+    analyzer: AnyAnalyzer | None
+    tools: Mapping[str, AnyTool]
+    workspace: str
+    directory: str | None = None
+    approved: Collection[str] = ()
+
+    def review(self, actions: Sequence[ActionEvent]) -> Review:
+        """Looks at each. One that has to be asked about makes all wait: they were meant together."""
+        if not actions or (self.analyzer is None and isinstance(self.policy, NeverConfirm)):
+            return Review(None, asks=False)
+        details = {action.id: self._details(action) for action in actions}
+        event = SecurityAnalysisEvent(
+            analyzer=self.analyzer.kind if self.analyzer else RULES_ALONE,
+            policy=self.policy.kind,
+            risks={action_id: one.pop("risk") for action_id, one in details.items()},
+            details=details,
+        )
+        return Review(event, asks=any(one["asks"] for one in details.values()))
+
+    def likeness(self, action: ActionEvent) -> str:
+        return judge_action(action, self.tools, self.workspace, directory=self.directory).likeness
+
+    def _details(self, action: ActionEvent) -> JsonObject:
+        if action.tool_name in NEVER_ASKED:
+            return {"risk": "LOW", "reasons": [], "rules": [], "asks": False}
+        judgement = judge_action(action, self.tools, self.workspace, directory=self.directory)
+        said = (
+            list(self.analyzer.look(action, judgement))
+            if self.analyzer and not self._only_reads(action)
+            else []
+        )
+        found = tuple(dict.fromkeys((*judgement.findings, *said)))
+        risk = worst([one.risk for one in found])
+        asks = self.policy.asks(risk) or any(self.policy.asks(one.risk) for one in found)
+        return {
+            "risk": risk,
+            "reasons": [one.reason for one in _telling(found)],
+            "rules": [one.rule for one in found],
+            "asks": asks and judgement.likeness not in self.approved,
+            "likeness": judgement.likeness,
+        }
+
+    def _only_reads(self, action: ActionEvent) -> bool:
+        """Such calls carry no word of the model on their risk."""
+        tool = self.tools.get(action.tool_name)
+        return tool is not None and tool.annotations.readOnlyHint
+
+
+def _telling(found: Sequence[Finding]) -> list[Finding]:
+    """The worst first; what is harmless needs no reason."""
+    order = ("HIGH", "UNKNOWN", "MEDIUM")
+    return sorted((one for one in found if one.risk in order), key=lambda one: order.index(one.risk))

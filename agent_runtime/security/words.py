@@ -1,0 +1,97 @@
+"""The words of a shell command: what is known of them without running anything."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_BRACES = re.compile(r"^([^{}]*)\{([^{}]*,[^{}]*)\}([^{}]*)$", re.DOTALL)
+_GLOB = re.compile(r"[*?]|\[.+\]")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a word. text: what it stands for; None if that shows only when it runs.
+
+    variable: which variable it is, if it is one.
+    """
+
+    text: str | None
+    is_quoted: bool = False
+    variable: str | None = None
+
+
+@dataclass(frozen=True)
+class Word:
+    """One argument, quotes removed. `text` has a null character where something is not known."""
+
+    text: str
+    is_known: bool = True
+    has_glob: bool = False
+
+
+Pieces = tuple[Piece, ...]
+
+
+def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
+    """The arguments that this word becomes: several, if it holds variables with blanks or braces."""
+    known = [_with_value(piece, variables) for piece in pieces]
+    braced = _braces(known)
+    if braced is not None:
+        return [word for one in braced for word in expand((Piece(one),), variables)]
+    return _split(known)
+
+
+def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
+    """What an assignment of this word assigns; None if that is not known."""
+    parts = [_with_value(piece, variables).text for piece in pieces]
+    return "".join(part for part in parts if part is not None) if None not in parts else None
+
+
+def _with_value(piece: Piece, variables: Mapping[str, str | None]) -> Piece:
+    if piece.variable is None or piece.text is not None:
+        return piece
+    value = variables.get(piece.variable)
+    return Piece(value, piece.is_quoted, piece.variable)
+
+
+def _braces(pieces: list[Piece]) -> list[str] | None:
+    """`{rm,-rf,/}` and the like, if that is all there is to the word."""
+    if any(piece.is_quoted or piece.text is None or piece.variable for piece in pieces):
+        return None
+    found = _BRACES.match("".join(piece.text or "" for piece in pieces))
+    if found is None:
+        return None
+    before, choices, after = found.groups()
+    return [f"{before}{choice}{after}" for choice in choices.split(",")]
+
+
+def _split(pieces: Iterable[Piece]) -> list[Word]:
+    """Values of variables that are not quoted fall apart at blanks; what was typed does not."""
+    words: list[Word] = []
+    text, is_known, has_glob, is_open = "", True, False, False
+    for piece in pieces:
+        fields = _fields(piece)
+        for index, field in enumerate(fields):
+            if index and is_open:
+                words.append(Word(text, is_known, has_glob))
+                text, is_known, has_glob = "", True, False
+            text += "\0" if field is None else field
+            is_known = is_known and field is not None
+            has_glob = has_glob or (not piece.is_quoted and bool(_GLOB.search(field or "")))
+            is_open = True
+        if _falls_apart(piece) and not fields and is_open and text:
+            words.append(Word(text, is_known, has_glob))
+            text, is_known, has_glob, is_open = "", True, False, False
+    if is_open:
+        words.append(Word(text, is_known, has_glob))
+    return words
+
+
+def _falls_apart(piece: Piece) -> bool:
+    return piece.variable is not None and not piece.is_quoted and piece.text is not None
+
+
+def _fields(piece: Piece) -> list[str | None]:
+    if piece.text is None or not _falls_apart(piece):
+        return [piece.text]
+    return list(piece.text.split())

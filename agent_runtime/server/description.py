@@ -1,0 +1,99 @@
+"""What the server says of itself at /openapi.json: with every operation, the problems that it may answer."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.server.errors import PROBLEM_MEDIA_TYPE
+
+_CONTENT = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_KEYED = {
+    "401": "No session key, or a wrong one",
+    "403": "Not from this origin, or not in this place",
+    "503": "The server has not been told yet for whom it works",
+}
+_OF_CONVERSATIONS = {
+    "404": "There is no such conversation, or not what is asked of it",
+    "409": "It cannot be done now, or another server works on this conversation",
+}
+_OF_THE_FACADE = {
+    "401": _KEYED["401"],
+    "404": "There is no such model or conversation",
+    "409": "The run stopped before it came to an answer",
+    "502": "The run failed",
+}
+_WITH_BODY = {"400": "The body cannot be read", "413": "The body is too large"}
+_WRITING = {"507": "The disk is full: nothing of this was saved"}
+_OF_PATHS = {
+    "400": "The path is not absolute, or is a directory",
+    "404": "There is nothing",
+    "409": "git refused",
+}
+
+
+class InputError(BaseModel):
+    loc: list[str | int]
+    msg: str
+    type: str
+
+
+class Problem(BaseModel):
+    """RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    fix: str | None = None
+    errors: list[InputError] | None = None
+
+
+class DescribedApp(FastAPI):
+    """What a route declares of itself comes before what all of its kind have in common."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    _complete(method, path, operation)
+            _put_problem_in_place_of_fastapis(document["components"]["schemas"])
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
+def _complete(method: str, path: str, operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    for status, description in _common(method, path, operation).items():
+        responses.setdefault(status, {"description": description})
+    for status, response in responses.items():
+        if int(status) >= 400:
+            response["content"] = _CONTENT
+
+
+def _common(method: str, path: str, operation: dict[str, Any]) -> dict[str, str]:
+    found = _KEYED if path.startswith("/api/") else {}
+    if method != "get":
+        found = found | _WRITING
+    if path.startswith("/v1/"):
+        found = found | _OF_THE_FACADE
+    if "{" in path:
+        found = found | {"404": "There is no such thing"}
+    if "{conversation_id}" in path:
+        found = found | _OF_CONVERSATIONS
+    if path.startswith(("/api/file", "/api/git")):
+        found = found | _OF_PATHS
+    return found | _WITH_BODY if "requestBody" in operation else found
+
+
+def _put_problem_in_place_of_fastapis(schemas: dict[str, Any]) -> None:
+    schemas.pop("HTTPValidationError", None)
+    schemas.pop("ValidationError", None)
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs")
+    schemas["Problem"] = problem

@@ -1,0 +1,19 @@
+"""Both directions of one socket."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+async def until_either_ends(*directions: Coroutine[Any, Any, None]) -> None:
+    """Runs them side by side; when one has ended, the others are. What went wrong in one is raised."""
+    tasks = [asyncio.create_task(direction) for direction in directions]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    for outcome in ended:
+        if isinstance(outcome, Exception):
+            raise outcome

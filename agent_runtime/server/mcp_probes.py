@@ -1,0 +1,114 @@
+"""Trying out an MCP server before it is saved: does it answer, what does it offer, may we come in."""
+
+import asyncio
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from agent_runtime.tools.mcp.config import McpServer
+from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
+from agent_runtime.tools.mcp.oauth import SignIn
+from agent_runtime.wire import (
+    McpOAuthStatus,
+    McpTestFailure,
+    McpTestRequest,
+    McpTestResult,
+    McpTestSuccess,
+    McpToolCall,
+    McpToolCallResult,
+)
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+MAX_SIGN_INS = 20
+SIGN_IN_SECONDS = 600.0
+
+
+async def probe(
+    request: McpTestRequest, working_dir: Path, *, sign_in: SignIn | None = None
+) -> McpTestResult:
+    """What the server offers, and what the one call answers if there is one; or why it cannot be reached."""
+    try:
+        server = McpServer.model_validate({**request.server, "timeout": request.timeout})
+    except ValidationError as error:
+        return McpTestFailure(error=str(error.errors()[0]["msg"]), error_kind="unknown")
+    # A person takes longer than a server.
+    patience = request.timeout if sign_in is None else SIGN_IN_SECONDS
+    connection = McpConnection(request.name, server, working_dir, sign_in=sign_in, connect_seconds=patience)
+    try:
+        tools = [tool.name for tool in await connection.tools()]
+        result = await _call(connection, request.tool_call, tools) if request.tool_call else None
+        return McpTestSuccess(tools=tools, tool_result=result, oauth_state=connection.oauth_state.to_wire())
+    except McpUnavailableError as error:
+        return McpTestFailure(error=str(error), error_kind="timeout" if error.is_timeout else "connection")
+    finally:
+        await connection.close()
+
+
+class SignIns:
+    """People signing in to MCP servers. The oldest is given up when there are too many."""
+
+    def __init__(self, working_dir: Path) -> None:
+        self._working_dir = working_dir
+        self._jobs: OrderedDict[str, _Job] = OrderedDict()
+
+    async def start(self, request: McpTestRequest) -> McpOAuthStatus:
+        """Returns when there is an address to go to, or when it is over without one."""
+        if len(self._jobs) >= MAX_SIGN_INS:
+            await self._jobs.popitem(last=False)[1].close()
+        job = _Job(request, self._working_dir)
+        self._jobs[job.id] = job
+        await job.wait_for_address(request.timeout)
+        return job.status()
+
+    def get(self, job_id: str) -> "_Job | None":
+        return self._jobs.get(job_id)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(job.close() for job in self._jobs.values()))
+
+
+class _Job:
+    def __init__(self, request: McpTestRequest, working_dir: Path) -> None:
+        self.id = uuid4().hex
+        self.sign_in = SignIn()
+        work = probe(request, working_dir, sign_in=self.sign_in)
+        self._task = asyncio.create_task(work, name=f"mcp sign-in {self.id}")
+
+    async def wait_for_address(self, seconds: float) -> None:
+        either: set[asyncio.Future[Any]] = {self._task, self.sign_in.authorization_url}
+        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    def status(self) -> McpOAuthStatus:
+        address = self.sign_in.authorization_url
+        url = address.result() if address.done() and not address.cancelled() else None
+        stage: Literal["pending", "authorizing"] = "authorizing" if url else "pending"
+        if not self._task.done() or self._task.cancelled():
+            return McpOAuthStatus(
+                status=stage, job_id=self.id, authorization_url=url, callback_ready=self.sign_in.is_answered
+            )
+        result = self._task.result()
+        if isinstance(result, McpTestFailure):
+            return McpOAuthStatus(
+                ok=False, status="failed", job_id=self.id, error=result.error, error_kind=result.error_kind
+            )
+        return McpOAuthStatus(status="succeeded", job_id=self.id, **result.model_dump(exclude={"ok"}))
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+
+async def _call(connection: McpConnection, wanted: McpToolCall, tools: list[str]) -> McpToolCallResult:
+    if wanted.name not in tools:
+        return McpToolCallResult(is_error=True, text=f"The server has no tool {wanted.name}.")
+    try:
+        result: CallToolResult = await connection.call(wanted.name, wanted.arguments)
+    except McpUnavailableError as error:
+        return McpToolCallResult(is_error=True, text=str(error))
+    texts = [block.text for block in result.content if block.type == "text"]
+    return McpToolCallResult(is_error=result.is_error, text="\n".join(texts))

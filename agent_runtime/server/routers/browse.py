@@ -1,0 +1,79 @@
+"""Looking around for a directory to work in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel
+
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.roots import AllowedPath, get_file_roots, os_errors_as_problems
+
+router = APIRouter(prefix="/api/file", tags=["Files"])
+
+
+class SubdirectoryEntry(BaseModel):
+    name: str
+    path: str
+
+
+class SubdirectoryPage(BaseModel):
+    items: list[SubdirectoryEntry]
+    next_page_id: str | None = None
+
+
+class Place(BaseModel):
+    label: str
+    path: str
+
+
+class HomeResponse(BaseModel):
+    """favorites: directories in the home, if the home may be reached; locations: what may be reached."""
+
+    home: str
+    favorites: list[Place] = []
+    locations: list[Place] = []
+
+
+@router.get("/search_subdirs")
+def search_subdirs(
+    path: AllowedPath,
+    page_id: str | None = None,
+    limit: Annotated[int, Query(gt=0, le=100)] = 100,
+    include_hidden: bool = False,
+) -> SubdirectoryPage:
+    """The directories in a directory, by name. `page_id` is the name that begins the page."""
+    with os_errors_as_problems():
+        if not path.is_dir():
+            raise ServerProblem(404, "not_found", "There is no such directory.")
+        found = sorted(_directories(path, include_hidden=include_hidden), key=lambda one: _order(one.name))
+    following = [one for one in found if page_id is None or _order(one.name) >= _order(page_id)]
+    items = [SubdirectoryEntry(name=one.name, path=str(one)) for one in following[:limit]]
+    return SubdirectoryPage(
+        items=items, next_page_id=following[limit].name if len(following) > limit else None
+    )
+
+
+@router.get("/home")
+def home(roots: Annotated[list[Path], Depends(get_file_roots)], include_hidden: bool = False) -> HomeResponse:
+    own = Path.home()
+    is_reachable = any(own.is_relative_to(root) for root in roots)
+    favorites = _directories(own, include_hidden=include_hidden) if is_reachable else ()
+    return HomeResponse(
+        home=str(own),
+        favorites=[Place(label=one.name, path=str(one)) for one in sorted(favorites)],
+        locations=[Place(label=str(root), path=str(root)) for root in dict.fromkeys(roots)],
+    )
+
+
+def _directories(path: Path, *, include_hidden: bool) -> Iterator[Path]:
+    """Real ones: a link may lead anywhere."""
+    for one in path.iterdir():
+        is_shown = include_hidden or not one.name.startswith(".")
+        if is_shown and not one.is_symlink() and one.is_dir():
+            yield one
+
+
+def _order(name: str) -> tuple[str, str]:
+    return name.casefold(), name

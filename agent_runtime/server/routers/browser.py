@@ -1,0 +1,16 @@
+"""The agent's browser, for people to look at."""
+
+from fastapi import APIRouter
+
+from agent_runtime.conversation.glimpse import glimpse
+from agent_runtime.server.routers.state import Conversations, KnownId
+from agent_runtime.wire import BrowserGlimpse
+
+router = APIRouter(prefix="/api/conversations/{conversation_id}/browser", tags=["conversations"])
+
+
+@router.get("")
+async def look(conversation_id: KnownId, registry: Conversations) -> BrowserGlimpse:
+    """Its tabs and a picture of the current page. A conversation at rest has none, and is left at rest."""
+    conversation = registry.awake(conversation_id)
+    return BrowserGlimpse() if conversation is None else await glimpse(conversation)

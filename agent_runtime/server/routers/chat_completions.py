@@ -1,0 +1,181 @@
+"""OpenAI's chat completions, answered by an agent. Models are profiles; a header names the conversation."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
+
+from agent_runtime.events.content import Content, ImageContent, TextContent
+from agent_runtime.events.message import Message
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.exposure import Saved
+from agent_runtime.server.facade import Answer, Asked, begin, text_of
+from agent_runtime.server.routers.state import Conversations
+
+router = APIRouter(prefix="/v1", tags=["OpenAI"])
+
+CONVERSATION_HEADER = "X-OpenHands-ServerConversation-ID"
+ConversationId = Annotated[UUID | None, Header(alias=CONVERSATION_HEADER)]
+
+
+class ImageUrl(BaseModel):
+    url: str
+
+
+class ContentPart(BaseModel):
+    """`image_url` of the Responses protocol is a text, that of chat completions an object."""
+
+    type: str
+    text: str | None = None
+    image_url: ImageUrl | str | None = None
+
+
+class ChatMessage(BaseModel):
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[ContentPart] | None = None
+
+
+class StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class ChatRequest(BaseModel):
+    """What else a client sends of OpenAI's parameters is the profile's business, and ignored."""
+
+    model: str
+    messages: list[ChatMessage]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+
+
+class ModelEntry(BaseModel):
+    id: str
+    created: int
+    object: Literal["model"] = "model"
+    owned_by: str
+
+
+class ModelList(BaseModel):
+    object: Literal["list"] = "list"
+    data: list[ModelEntry]
+
+
+@router.get("/models")
+async def models(request: Request, vault: Saved) -> ModelList:
+    since = int(time.time() - (time.monotonic() - request.app.state.started_at))
+    names = sorted(vault.saved.profiles)
+    return ModelList(data=[ModelEntry(id=name, created=since, owned_by="slipway") for name in names])
+
+
+@router.post("/chat/completions", response_model=None)
+async def complete(
+    wanted: ChatRequest,
+    request: Request,
+    registry: Conversations,
+    vault: Saved,
+    conversation_id: ConversationId = None,
+) -> Response:
+    """The agent's answer to the last message. A stream has what the model says on its way as reasoning."""
+    asked = asked_of(wanted.messages)
+    if conversation_id is None:
+        working_dir = str(request.app.state.config.workspace_path)
+        conversation_id = begin(registry, vault.saved, wanted.model, working_dir, asked).id
+    stack = ExitStack()
+    with stack:
+        conversation = stack.enter_context(registry.using(conversation_id))
+        answer = Answer(conversation, asked.last)
+        headers = {CONVERSATION_HEADER: str(conversation.id)}
+        if not wanted.stream:
+            return JSONResponse(_completion(answer, wanted.model, await answer.text()), headers=headers)
+        kept = stack.pop_all()
+    return StreamingResponse(_chunks(answer, wanted, kept), media_type="text/event-stream", headers=headers)
+
+
+def asked_of(messages: Sequence[ChatMessage]) -> Asked:
+    """422 unless the last word is the user's."""
+    said = [message for message in messages if message.role in {"user", "assistant"}]
+    if not said or said[-1].role != "user" or not contents(said[-1].content):
+        raise ServerProblem(
+            422, "validation_failed", "messages: the last one must be the user's, with content."
+        )
+    system = [contents(one.content) for one in messages if one.role in {"system", "developer"}]
+    history = [Message(role=one.role, content=contents(one.content)) for one in said[:-1]]
+    return Asked("\n\n".join(text_of(one) for one in system), history, contents(said[-1].content))
+
+
+def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
+    """Texts and images; kinds that are not known are refused with 422."""
+    if given is None or isinstance(given, str):
+        return [TextContent(text=given)] if given else []
+    return [_content(part) for part in given]
+
+
+def event(data: dict[str, Any], name: str | None = None) -> bytes:
+    """A server-sent event."""
+    return (b"event: %b\n" % name.encode() if name else b"") + b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def _content(part: ContentPart) -> Content:
+    if part.type in {"text", "input_text", "output_text"} and part.text is not None:
+        return TextContent(text=part.text)
+    if part.type in {"image_url", "input_image"} and part.image_url is not None:
+        url = part.image_url if isinstance(part.image_url, str) else part.image_url.url
+        return ImageContent(image_urls=[url])
+    raise ServerProblem(
+        422, "validation_failed", f"content: parts of type {part.type[:64]} are not understood."
+    )
+
+
+def _completion(answer: Answer, model: str, text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "refusal": None}
+    return {
+        "id": f"chatcmpl-{uuid4().hex}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+        "usage": _usage(answer),
+    }
+
+
+def _usage(answer: Answer) -> dict[str, Any]:
+    used = answer.usage
+    return {
+        "prompt_tokens": used.input_tokens,
+        "completion_tokens": used.output_tokens,
+        "total_tokens": used.input_tokens + used.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": used.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": used.reasoning_tokens},
+    }
+
+
+async def _chunks(answer: Answer, wanted: ChatRequest, kept: ExitStack) -> AsyncIterator[bytes]:
+    head = {
+        "id": f"chatcmpl-{uuid4().hex}",
+        "object": "chat.completion.chunk",
+        "created": int(time.time()),
+        "model": wanted.model,
+    }
+
+    def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
+        return event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})
+
+    with kept:
+        yield chunk({"role": "assistant", "content": ""})
+        async for thought in answer.thoughts():
+            yield chunk({"reasoning_content": thought}) if thought else b": at work\n\n"
+        try:
+            yield chunk({"content": await answer.text()})
+        except ServerProblem as problem:
+            yield event({"error": {"message": problem.detail, "type": "server_error", "code": problem.code}})
+            return
+        yield chunk({}, "stop")
+        if wanted.stream_options and wanted.stream_options.include_usage:
+            yield event({**head, "choices": [], "usage": _usage(answer)})
+        yield b"data: [DONE]\n\n"

@@ -1,0 +1,33 @@
+"""Checkpoints of the workspace: list them, compare, go back to one."""
+
+from fastapi import APIRouter
+
+from agent_runtime.conversation.rewind import rewind as go_back
+from agent_runtime.server.routers.state import Found
+from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult
+
+router = APIRouter(prefix="/api/conversations/{conversation_id}/checkpoints", tags=["conversations"])
+
+
+@router.get("")
+async def list_checkpoints(conversation: Found) -> CheckpointList:
+    """The newest 300, oldest first."""
+    return conversation.checkpoints.list()
+
+
+@router.get("/{checkpoint_id}/diff", responses={409: {"description": "The files cannot be read now"}})
+async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> CheckpointDiff:
+    """What has become of the files since: what a rewind would undo."""
+    return await conversation.checkpoints.diff(checkpoint_id)
+
+
+@router.post(
+    "/{checkpoint_id}/rewind",
+    responses={
+        409: {"description": "A run is going on, or others than the agent have edited files"},
+        500: {"description": "Not all files could be put back"},
+    },
+)
+async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
+    """Puts back files, chat or both. What is there now becomes a checkpoint first."""
+    return await go_back(conversation, checkpoint_id, wanted)

@@ -1,0 +1,61 @@
+"""What the agent asks before it acts: the answers, and when it has to ask."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import APIRouter
+
+from agent_runtime.conversation.consent import set_analyzer, set_policy
+from agent_runtime.delegation.answers import approve, go_on_above, reject
+from agent_runtime.security.kinds import UnsupportedKindError
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.state import AllChildren, Found
+from agent_runtime.wire import (
+    ConfirmationResponseRequest,
+    SetConfirmationPolicyRequest,
+    SetSecurityAnalyzerRequest,
+    Success,
+)
+
+router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+
+
+@router.post(
+    "/events/respond_to_confirmation",
+    responses={409: {"description": "Nothing waits, or other actions than those meant"}},
+)
+async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
+    """Approves the actions that wait, which run then, or rejects them all: its own or its sub-agents'."""
+    if answer.accept:
+        approve(conversation, children, remember=answer.remember, action_ids=answer.action_ids)
+    else:
+        reject(conversation, children, answer.reason, action_ids=answer.action_ids)
+        if answer.run:
+            conversation.start()
+    if conversation.is_running:
+        go_on_above(conversation, children)
+    return Success()
+
+
+@router.post("/confirmation_policy")
+async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
+    """When to ask, from the next reply on. What waits already goes on waiting."""
+    with _refused("unsupported_confirmation_policy"):
+        set_policy(conversation, request.policy)
+    return Success()
+
+
+@router.post("/security_analyzer")
+async def change_analyzer(conversation: Found, request: SetSecurityAnalyzerRequest) -> Success:
+    """Who judges how risky actions are, from the next reply on."""
+    with _refused("unsupported_security_analyzer"):
+        set_analyzer(conversation, request.security_analyzer)
+    return Success()
+
+
+@contextmanager
+def _refused(code: str) -> Iterator[None]:
+    try:
+        yield
+    except UnsupportedKindError as error:
+        raise ServerProblem(422, code, str(error)) from error

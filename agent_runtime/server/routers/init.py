@@ -1,0 +1,93 @@
+"""A server started ahead of its user: everything is up but the parts that need to know for whom."""
+
+import hmac
+import os
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from agent_runtime.server.config import Config, ConfigError, validated
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.services import InitState, Services
+
+router = APIRouter(tags=["server"])
+
+INIT_KEY_HEADER = "X-Init-API-Key"
+_SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields.items())
+
+
+class InitRequest(BaseModel):
+    """What is given replaces what the server was started with; so may its other settings.
+
+    env: for this process. Commands see of it what they may see of any environment.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    session_api_keys: list[str] | None = None
+    secret_key: SecretStr | None = None
+    previous_secret_keys: list[SecretStr] | None = None
+    conversations_path: str | None = None
+    workspace_path: str | None = None
+    webhooks: list[dict[str, Any]] | None = None
+    web_url: str | None = None
+    allow_cors_origins: list[str] | None = None
+    max_concurrent_runs: int | None = Field(default=None, ge=1)
+    env: dict[str, str] | None = None
+
+
+class InitStatus(BaseModel):
+    state: InitState
+    error: str | None = None
+
+
+def get_services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+@router.get("/api/init", responses={404: {"description": "This server does not wait to be told"}})
+async def get_init(request: Request) -> InitStatus:
+    services = _deferred(request)
+    return InitStatus(state=services.state, error=services.error)
+
+
+@router.post(
+    "/api/init",
+    responses={
+        400: {"description": "It was told already"},
+        404: {"description": "This server does not wait to be told"},
+    },
+)
+async def init(
+    wanted: InitRequest,
+    request: Request,
+    key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
+) -> InitStatus:
+    """Tells the server for whom it works. If it fails, it may be tried again."""
+    services = _deferred(request)
+    config: Config = request.app.state.config
+    if not hmac.compare_digest((key or "").encode(), (request.app.state.init_key or "").encode()):
+        raise ServerProblem(
+            401, "not_authenticated", "The init key is wrong.", f"Send it in {INIT_KEY_HEADER}."
+        )
+    if services.state != "dormant":
+        raise ServerProblem(400, "already_initialized", f"This server is {services.state}.")
+    await services.start(_config_for(wanted, config))
+    os.environ.update(wanted.env or {})
+    return InitStatus(state=services.state)
+
+
+def _config_for(wanted: InitRequest, config: Config) -> Config:
+    given = {name: value for name, value in wanted if value is not None and name in _SETTINGS}
+    try:
+        return validated({**config.model_dump(by_alias=True), **given})
+    except ConfigError as error:
+        raise ServerProblem(422, "validation_failed", str(error)) from error
+
+
+def _deferred(request: Request) -> Services:
+    if not request.app.state.config.deferred_init:
+        raise ServerProblem(404, "not_found", "This server does not wait to be told for whom it works.")
+    return get_services(request)

@@ -1,0 +1,75 @@
+"""MCP servers a client is about to add: try them out, sign in to them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.mcp_probes import SignIns, probe
+from agent_runtime.tools.mcp.oauth import CallbackError
+from agent_runtime.wire import (
+    McpOAuthCallback,
+    McpOAuthStarted,
+    McpOAuthStatus,
+    McpTestRequest,
+    McpTestResult,
+)
+
+router = APIRouter(prefix="/api/mcp", tags=["mcp"])
+
+
+async def _sign_ins(request: Request) -> SignIns:
+    sign_ins: SignIns = request.app.state.mcp_sign_ins
+    return sign_ins
+
+
+All = Annotated[SignIns, Depends(_sign_ins)]
+
+
+@router.post("/test")
+async def test(wanted: McpTestRequest, request: Request) -> McpTestResult:
+    """Reaches the server and lists its tools. A server that cannot be reached is an answer, too: 200."""
+    return await probe(wanted, request.app.state.config.workspace_path)
+
+
+@router.post("/oauth/start")
+async def start(wanted: McpTestRequest, sign_ins: All) -> McpOAuthStarted:
+    """Begins to sign in: `authorization_url` is where the person's browser goes."""
+    status = await sign_ins.start(wanted)
+    return McpOAuthStarted(
+        ok=status.ok,
+        job_id=status.job_id,
+        authorization_url=status.authorization_url,
+        error=status.error,
+        error_kind=status.error_kind,
+    )
+
+
+@router.get("/oauth/status/{job_id}", responses={404: {"description": "There is no such sign-in"}})
+async def status(job_id: str, sign_ins: All) -> McpOAuthStatus:
+    """How far it has come; `oauth_state`, once it has succeeded, goes below the server's `auth`."""
+    if (job := sign_ins.get(job_id)) is None:
+        raise _no_job()
+    return job.status()
+
+
+@router.post(
+    "/oauth/callback/{job_id}",
+    responses={
+        404: {"description": "There is no such sign-in"},
+        400: {"description": "No code in the address"},
+    },
+)
+async def callback(job_id: str, answer: McpOAuthCallback, sign_ins: All) -> McpOAuthStatus:
+    """Takes the address that the browser was sent back to."""
+    if (job := sign_ins.get(job_id)) is None:
+        raise _no_job()
+    try:
+        job.sign_in.answer(answer.callback_url)
+    except CallbackError as error:
+        raise ServerProblem(400, "sign_in_refused", str(error)) from error
+    return job.status()
+
+
+def _no_job() -> ServerProblem:
+    return ServerProblem(404, "sign_in_not_found", "There is no such sign-in.", "Start it anew.")

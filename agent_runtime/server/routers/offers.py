@@ -1,0 +1,57 @@
+"""What a project brings that would run: shown, and taken up only with consent to what was shown."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import ValidationError
+
+from agent_runtime.conversation.extend import take_up
+from agent_runtime.offers.approved import ApprovedOffers
+from agent_runtime.offers.discover import find_offers
+from agent_runtime.server.errors import ServerProblem, invalid
+from agent_runtime.server.routers.state import Found
+from agent_runtime.wire import ConsentRequest, OffersRequest, OffersResponse
+
+router = APIRouter(prefix="/api", tags=["offers"])
+
+
+async def _approved(request: Request) -> ApprovedOffers:
+    approved: ApprovedOffers = request.app.state.approved_offers
+    return approved
+
+
+Approved = Annotated[ApprovedOffers, Depends(_approved)]
+
+
+@router.post("/offers")
+async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
+    """Scripts, hooks, MCP servers and plugins of a project, in full. None of it is run."""
+    directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
+    if not directory.is_absolute():
+        raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
+    return OffersResponse(offers=await asyncio.to_thread(find_offers, directory))
+
+
+@router.get("/conversations/{conversation_id}/offers")
+async def of_conversation(conversation: Found) -> OffersResponse:
+    """What its project offers now, and which of the hashes it has taken up."""
+    offers = await asyncio.to_thread(find_offers, conversation.spec.working_dir)
+    return OffersResponse(offers=offers, consented=conversation.spec.request.consent)
+
+
+@router.post(
+    "/conversations/{conversation_id}/consent",
+    responses={
+        409: {"description": "The project does not offer this, or not any more"},
+        422: {"description": "It cannot be used"},
+    },
+)
+async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> OffersResponse:
+    """Hooks, MCP servers and plugins of these hashes join the conversation, as they are now."""
+    try:
+        await take_up(conversation, approved, given.hashes)
+    except ValidationError as error:
+        raise invalid(error, "offer") from error
+    return await of_conversation(conversation)

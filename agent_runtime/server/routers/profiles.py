@@ -1,0 +1,212 @@
+"""Named models of a user of this server alone."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from pydantic import BaseModel, Field, SecretStr, ValidationError
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.errors import LLMError
+from agent_runtime.llm.messages import Prompt
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.exposure import Exposure, Saved, is_masked, unsealed
+from agent_runtime.server.vault import Vault, merged
+
+router = APIRouter(
+    prefix="/api/profiles",
+    tags=["profiles"],
+    responses={409: {"description": "It exists already, or there is no key to encrypt it with"}},
+)
+
+MAX_PROFILES = 100
+VALIDATE_SECONDS = 15
+_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_PING = b'{"role":"user","content":"ping"}'
+
+Name = Annotated[str, Path(pattern=_PATTERN)]
+
+
+class ProfileInfo(BaseModel):
+    name: str
+    model: str | None = None
+    base_url: str | None = None
+    provider_connection_id: str | None = None
+    provider_connection_broken: bool = False
+    api_key_set: bool = False
+
+
+class ProfileList(BaseModel):
+    profiles: list[ProfileInfo]
+    active_profile: str | None = None
+
+
+class ProfileDetail(BaseModel):
+    name: str
+    config: JsonObject
+    api_key_set: bool = False
+
+
+class SaveProfileRequest(BaseModel):
+    llm: JsonObject
+    include_secrets: bool = True
+
+
+class RenameProfileRequest(BaseModel):
+    new_name: str = Field(pattern=_PATTERN)
+
+
+class ProfileChanged(BaseModel):
+    name: str
+    message: str
+
+
+class ProfileActivated(ProfileChanged):
+    llm_applied: bool = True
+
+
+class ValidateProfileRequest(BaseModel):
+    llm: JsonObject
+
+
+class ValidateProfileError(BaseModel):
+    type: str
+    message: str
+
+
+class ValidateProfileResponse(BaseModel):
+    valid: bool
+    error: ValidateProfileError | None = None
+
+
+async def _client(request: Request) -> LLMClient:
+    client: LLMClient = request.app.state.llm_client
+    return client
+
+
+@router.get("")
+async def list_profiles(vault: Saved) -> ProfileList:
+    saved = vault.saved
+    return ProfileList(
+        profiles=[
+            ProfileInfo(
+                name=name,
+                model=llm.get("model"),
+                base_url=llm.get("base_url"),
+                api_key_set=bool(llm.get("api_key")),
+            )
+            for name, llm in sorted(saved.profiles.items())
+        ],
+        active_profile=saved.active_profile,
+    )
+
+
+@router.get("/{name}")
+async def get_profile(name: Name, vault: Saved, expose: Exposure) -> ProfileDetail:
+    """Without `X-Expose-Secrets` the key is null."""
+    llm = profile_of(vault, name)
+    shown = expose(llm)
+    config = {**shown, "api_key": None} if is_masked(shown.get("api_key")) else shown
+    return ProfileDetail(name=name, config=config, api_key_set=bool(llm.get("api_key")))
+
+
+@router.post("/{name}", status_code=201)
+async def save_profile(name: Name, wanted: SaveProfileRequest, vault: Saved) -> ProfileChanged:
+    """Overwrites one of that name; a masked key in it stays what it was."""
+    profiles = vault.saved.profiles
+    if name not in profiles and len(profiles) >= MAX_PROFILES:
+        raise ServerProblem(409, "too_many_profiles", f"There are {MAX_PROFILES} profiles already.")
+    before = profiles.get(name, {})
+    kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
+    llm = merged(kept, unsealed(vault, wanted.llm), is_kept=is_masked)
+    if not wanted.include_secrets:
+        llm = {key: value for key, value in llm.items() if not _is_secret(key)}
+    checked(llm)
+    vault.change(profiles={**profiles, name: llm})
+    return ProfileChanged(name=name, message=f"Profile '{name}' saved")
+
+
+@router.delete("/{name}")
+async def delete_profile(name: Name, vault: Saved) -> ProfileChanged:
+    """One that is not there is fine."""
+    saved = vault.saved
+    others = {key: value for key, value in saved.profiles.items() if key != name}
+    vault.change(
+        profiles=others, active_profile=None if saved.active_profile == name else saved.active_profile
+    )
+    return ProfileChanged(name=name, message=f"Profile '{name}' deleted")
+
+
+@router.post("/{name}/rename")
+async def rename_profile(name: Name, wanted: RenameProfileRequest, vault: Saved) -> ProfileChanged:
+    saved = vault.saved
+    llm = profile_of(vault, name)
+    if wanted.new_name != name:
+        if wanted.new_name in saved.profiles:
+            raise ServerProblem(409, "profile_exists", f"There is a profile {wanted.new_name} already.")
+        others = {key: value for key, value in saved.profiles.items() if key != name}
+        active = wanted.new_name if saved.active_profile == name else saved.active_profile
+        vault.change(profiles={**others, wanted.new_name: llm}, active_profile=active)
+    return ProfileChanged(name=wanted.new_name, message=f"Profile '{name}' renamed to '{wanted.new_name}'")
+
+
+@router.post("/{name}/activate")
+async def activate_profile(name: Name, vault: Saved) -> ProfileActivated:
+    """Makes it the model of the settings."""
+    activate(vault, name)
+    return ProfileActivated(name=name, message=f"Profile '{name}' activated")
+
+
+@router.post("/{name}/validate")
+async def validate_profile(
+    name: Name,
+    wanted: ValidateProfileRequest,
+    vault: Saved,
+    client: Annotated[LLMClient, Depends(_client)],
+) -> ValidateProfileResponse:
+    """Asks the model for a word. A vendor that is busy says nothing against the settings."""
+    before = vault.saved.profiles.get(name, {})
+    kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
+    llm = checked(merged(kept, unsealed(vault, wanted.llm), is_kept=is_masked))
+    timeout = min(llm.timeout or VALIDATE_SECONDS, VALIDATE_SECONDS)
+    probe = llm.model_copy(
+        update={"num_retries": 0, "timeout": timeout, "stream": False, "max_output_tokens": 16}
+    )
+    try:
+        await client.complete(probe, Prompt([_PING]))
+    except LLMError as error:
+        if error.is_retryable and error.kind == "rate_limit":
+            return ValidateProfileResponse(valid=True)
+        problem = ValidateProfileError(type=error.code, message=str(error))
+        return ValidateProfileResponse(valid=False, error=problem)
+    return ValidateProfileResponse(valid=True)
+
+
+def activate(vault: Vault, name: str) -> None:
+    """404 when there is no such profile."""
+    llm = profile_of(vault, name)
+    vault.change(agent_settings={**vault.saved.agent_settings, "llm": llm}, active_profile=name)
+
+
+def checked(llm: JsonObject) -> LLM:
+    """422 for what is no model."""
+    try:
+        return LLM.model_validate(llm)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(("llm", *map(str, first["loc"])))
+        raise ServerProblem(422, "validation_failed", f"{where}: {first['msg']}") from error
+
+
+def profile_of(vault: Vault, name: str) -> dict[str, Any]:
+    """404 when there is no such profile."""
+    llm = vault.saved.profiles.get(name)
+    if llm is None:
+        raise ServerProblem(404, "profile_not_found", f"There is no profile {name}.")
+    return llm
+
+
+def _is_secret(name: str) -> bool:
+    field = LLM.model_fields.get(name)
+    return name == "extra_headers" or (field is not None and field.annotation == SecretStr | None)

@@ -1,0 +1,150 @@
+"""OpenAI's Responses, answered by an agent: `previous_response_id` goes on with its conversation."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from typing import Any, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
+
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.exposure import Saved
+from agent_runtime.server.facade import Answer, Asked, begin, parse_id
+from agent_runtime.server.routers.chat_completions import (
+    CONVERSATION_HEADER,
+    ChatMessage,
+    ContentPart,
+    asked_of,
+    event,
+)
+from agent_runtime.server.routers.state import Conversations
+
+router = APIRouter(prefix="/v1", tags=["OpenAI"])
+
+
+class InputMessage(BaseModel):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[ContentPart]
+
+
+class ResponseRequest(BaseModel):
+    """As for chat completions, other parameters are ignored."""
+
+    model: str
+    input: str | list[InputMessage]
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    store: bool = False
+    stream: bool = False
+    metadata: dict[str, str] | None = None
+
+
+@router.post("/responses", response_model=None)
+async def respond(
+    wanted: ResponseRequest, request: Request, registry: Conversations, vault: Saved
+) -> Response:
+    """The agent's answer to the last message."""
+    asked = _asked(wanted)
+    if wanted.previous_response_id is None:
+        working_dir = str(request.app.state.config.workspace_path)
+        conversation_id = begin(registry, vault.saved, wanted.model, working_dir, asked).id
+    else:
+        conversation_id = parse_id(wanted.previous_response_id.removeprefix("resp_").partition("_")[0])
+    stack = ExitStack()
+    with stack:
+        conversation = stack.enter_context(registry.using(conversation_id))
+        answer = Answer(conversation, asked.last)
+        headers = {CONVERSATION_HEADER: str(conversation.id)}
+        draft = _Draft(wanted, answer)
+        if not wanted.stream:
+            return JSONResponse(draft.completed(await answer.text()), headers=headers)
+        kept = stack.pop_all()
+    return StreamingResponse(_events(draft, answer, kept), media_type="text/event-stream", headers=headers)
+
+
+class _Draft:
+    """The response object, before and after the answer."""
+
+    def __init__(self, wanted: ResponseRequest, answer: Answer) -> None:
+        self._answer = answer
+        self.item_id = f"msg_{uuid4().hex}"
+        self._fields: dict[str, Any] = {
+            "id": f"resp_{answer.conversation.id.hex}_{uuid4().hex[:8]}",
+            "object": "response",
+            "created_at": time.time(),
+            "instructions": wanted.instructions,
+            "metadata": wanted.metadata,
+            "model": wanted.model,
+            "parallel_tool_calls": False,
+            "previous_response_id": wanted.previous_response_id,
+            "tool_choice": "none",
+            "tools": [],
+            "error": None,
+        }
+
+    def begun(self) -> dict[str, Any]:
+        return {**self._fields, "status": "in_progress", "output": [], "usage": None}
+
+    def failed(self, problem: ServerProblem) -> dict[str, Any]:
+        error = {"code": "server_error", "message": f"{problem.code}: {problem.detail}"}
+        return {**self.begun(), "status": "failed", "error": error}
+
+    def completed(self, text: str) -> dict[str, Any]:
+        used = self._answer.usage
+        usage = {
+            "input_tokens": used.input_tokens,
+            "input_tokens_details": {"cached_tokens": used.cached_tokens},
+            "output_tokens": used.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": used.reasoning_tokens},
+            "total_tokens": used.input_tokens + used.output_tokens,
+        }
+        finished = {"completed_at": time.time(), "status": "completed", "usage": usage}
+        return {**self._fields, **finished, "output": [self.message([self.part(text)], "completed")]}
+
+    def message(self, content: list[dict[str, Any]], status: str) -> dict[str, Any]:
+        head = {"id": self.item_id, "type": "message", "role": "assistant"}
+        return {**head, "content": content, "status": status}
+
+    def part(self, text: str) -> dict[str, Any]:
+        return {"type": "output_text", "text": text, "annotations": []}
+
+
+async def _events(draft: _Draft, answer: Answer, kept: ExitStack) -> AsyncIterator[bytes]:
+    number = 0
+
+    def sent(name: str, **fields: Any) -> bytes:
+        nonlocal number
+        number += 1
+        return event({"type": name, "sequence_number": number - 1, **fields}, name)
+
+    with kept:
+        yield sent("response.created", response=draft.begun())
+        async for _ in answer.thoughts():
+            yield b": at work\n\n"
+        try:
+            text = await answer.text()
+        except ServerProblem as problem:
+            yield sent("response.failed", response=draft.failed(problem))
+            return
+        item: dict[str, Any] = {"output_index": 0}
+        part: dict[str, Any] = {**item, "item_id": draft.item_id, "content_index": 0}
+        yield sent("response.output_item.added", item=draft.message([], "in_progress"), **item)
+        yield sent("response.content_part.added", part=draft.part(""), **part)
+        yield sent("response.output_text.delta", delta=text, logprobs=[], **part)
+        yield sent("response.output_text.done", text=text, logprobs=[], **part)
+        yield sent("response.content_part.done", part=draft.part(text), **part)
+        yield sent("response.output_item.done", item=draft.message([draft.part(text)], "completed"), **item)
+        yield sent("response.completed", response=draft.completed(text))
+
+
+def _asked(wanted: ResponseRequest) -> Asked:
+    if isinstance(wanted.input, str):
+        messages = [ChatMessage(role="user", content=wanted.input)]
+    else:
+        messages = [ChatMessage(role=one.role, content=one.content) for one in wanted.input]
+    if wanted.instructions:
+        messages.insert(0, ChatMessage(role="system", content=wanted.instructions))
+    return asked_of(messages)

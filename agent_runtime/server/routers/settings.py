@@ -1,0 +1,204 @@
+"""Settings and secrets of a user of this server alone."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, Field, ValidationError
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.exposure import Exposure, Saved, is_masked, require_session_key, unsealed
+from agent_runtime.server.routers.profiles import activate, checked
+from agent_runtime.server.settings_schema import SettingsSchema, agent_schema, conversation_schema
+from agent_runtime.server.vault import StoredSecret, Vault, merged
+from agent_runtime.tools.mcp.config import servers_of
+
+router = APIRouter(
+    prefix="/api/settings",
+    tags=["settings"],
+    responses={409: {"description": "It exists already, or there is no key to encrypt it with"}},
+)
+
+MAX_SECRET_CHARS = 64 * 1024
+_NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+
+SecretName = Annotated[str, Path(pattern=_NAME_PATTERN)]
+
+
+class SettingsResponse(BaseModel):
+    """is_kept: false when the server has no OH_SECRET_KEY and will have forgotten it all after a restart."""
+
+    agent_settings: JsonObject
+    conversation_settings: JsonObject
+    llm_api_key_is_set: bool
+    active_profile: str | None = None
+    active_agent_profile_id: str | None = None
+    active_meta_profile: str | None = None
+    misc_settings: JsonObject = {}
+    is_kept: bool
+
+
+class SettingsUpdateRequest(BaseModel):
+    """Merged deeply; a null within takes an entry away."""
+
+    agent_settings_diff: JsonObject | None = None
+    conversation_settings_diff: JsonObject | None = None
+    misc_settings_diff: JsonObject | None = None
+    active_profile: str | None = None
+
+
+class SecretItem(BaseModel):
+    name: str
+    description: str | None = None
+
+
+class SecretList(BaseModel):
+    secrets: list[SecretItem]
+
+
+class SecretCreateRequest(BaseModel):
+    name: str = Field(pattern=_NAME_PATTERN)
+    value: str = Field(min_length=1, max_length=MAX_SECRET_CHARS)
+    description: str | None = None
+
+
+@router.get("/agent-schema")
+async def get_agent_schema() -> SettingsSchema:
+    return agent_schema()
+
+
+@router.get("/conversation-schema")
+async def get_conversation_schema() -> SettingsSchema:
+    return conversation_schema()
+
+
+@router.get("")
+async def get_settings(vault: Saved, expose: Exposure) -> SettingsResponse:
+    """Secrets are asterisks unless `X-Expose-Secrets` says `encrypted` or `plaintext`."""
+    return _shown(vault, expose)
+
+
+@router.patch("", responses={404: {"description": "There is no such profile to activate"}})
+async def update_settings(wanted: SettingsUpdateRequest, vault: Saved, expose: Exposure) -> SettingsResponse:
+    if wanted.active_profile is not None and "llm" not in (wanted.agent_settings_diff or {}):
+        activate(vault, wanted.active_profile)
+    elif wanted.active_profile is not None:
+        vault.change(active_profile=wanted.active_profile)
+    given = {
+        "agent_settings": wanted.agent_settings_diff,
+        "conversation_settings": wanted.conversation_settings_diff,
+        "misc_settings": wanted.misc_settings_diff,
+    }
+    changed = {
+        name: merged(getattr(vault.saved, name), unsealed(vault, diff), is_kept=is_masked)
+        for name, diff in given.items()
+        if diff is not None
+    }
+    _check_agent(changed.get("agent_settings", {}))
+    vault.change(**changed)
+    return _shown(vault, expose)
+
+
+@router.post("/mcp/{settings_key}", status_code=201)
+async def add_mcp_server(
+    settings_key: str, server: JsonObject, vault: Saved, expose: Exposure
+) -> SettingsResponse:
+    if settings_key in _mcp_config(vault):
+        raise ServerProblem(409, "mcp_server_exists", f"There is an MCP server {settings_key[:128]} already.")
+    return _set_mcp_server(vault, expose, settings_key, server)
+
+
+@router.patch("/mcp/{settings_key}")
+async def change_mcp_server(
+    settings_key: str, changes: JsonObject, vault: Saved, expose: Exposure
+) -> SettingsResponse:
+    before = _mcp_server(vault, settings_key)
+    after = merged(before, unsealed(vault, changes), is_kept=is_masked)
+    return _set_mcp_server(vault, expose, settings_key, after)
+
+
+@router.delete("/mcp/{settings_key}")
+async def remove_mcp_server(settings_key: str, vault: Saved, expose: Exposure) -> SettingsResponse:
+    _mcp_server(vault, settings_key)
+    return _set_mcp_server(vault, expose, settings_key, None)
+
+
+@router.get("/secrets")
+async def list_secrets(vault: Saved) -> SecretList:
+    """Their names; no value."""
+    stored = sorted(vault.saved.secrets.items())
+    return SecretList(secrets=[SecretItem(name=name, description=one.description) for name, one in stored])
+
+
+@router.put("/secrets")
+async def save_secret(wanted: SecretCreateRequest, vault: Saved) -> SecretItem:
+    """Creates it or replaces it."""
+    secret = StoredSecret(value=vault.unseal(wanted.value), description=wanted.description)
+    vault.change(secrets={**vault.saved.secrets, wanted.name: secret})
+    return SecretItem(name=wanted.name, description=wanted.description)
+
+
+@router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
+async def get_secret(name: SecretName, vault: Saved) -> PlainTextResponse:
+    """The value, for a LookupSecret."""
+    return PlainTextResponse(_secret(vault, name).value, headers={"Cache-Control": "no-store"})
+
+
+@router.delete("/secrets/{name}")
+async def delete_secret(name: SecretName, vault: Saved) -> dict[str, bool]:
+    _secret(vault, name)
+    vault.change(secrets={key: one for key, one in vault.saved.secrets.items() if key != name})
+    return {"deleted": True}
+
+
+def _shown(vault: Vault, expose: Exposure) -> SettingsResponse:
+    saved = vault.saved
+    agent: dict[str, Any] = {"agent_kind": "openhands", "mcp_config": {}, **saved.agent_settings}
+    return SettingsResponse(
+        agent_settings=expose(agent),
+        conversation_settings=expose(saved.conversation_settings),
+        llm_api_key_is_set=bool((agent.get("llm") or {}).get("api_key")),
+        active_profile=saved.active_profile,
+        misc_settings=saved.misc_settings,
+        is_kept=vault.is_kept,
+    )
+
+
+def _set_mcp_server(vault: Vault, expose: Exposure, name: str, server: JsonObject | None) -> SettingsResponse:
+    servers = {key: one for key, one in _mcp_config(vault).items() if key != name}
+    if server is not None:
+        servers[name] = unsealed(vault, server)
+    agent = {**vault.saved.agent_settings, "mcp_config": servers}
+    _check_agent(agent)
+    vault.change(agent_settings=agent)
+    return _shown(vault, expose)
+
+
+def _mcp_config(vault: Vault) -> JsonObject:
+    config: JsonObject = vault.saved.agent_settings.get("mcp_config") or {}
+    return config
+
+
+def _mcp_server(vault: Vault, name: str) -> JsonObject:
+    server = _mcp_config(vault).get(name)
+    if not isinstance(server, dict):
+        raise ServerProblem(404, "mcp_server_not_found", f"There is no MCP server {name[:128]}.")
+    return server
+
+
+def _check_agent(settings: JsonObject) -> None:
+    if settings.get("llm"):
+        checked(settings["llm"])
+    try:
+        servers_of(settings.get("mcp_config") or {})
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise ServerProblem(422, "validation_failed", f"mcp_config: {first['msg']}") from error
+
+
+def _secret(vault: Vault, name: str) -> StoredSecret:
+    secret = vault.saved.secrets.get(name)
+    if secret is None:
+        raise ServerProblem(404, "secret_not_found", f"There is no secret {name}.")
+    return secret

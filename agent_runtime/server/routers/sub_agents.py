@@ -1,0 +1,39 @@
+"""Which agents there are to hand work to."""
+
+import asyncio
+from pathlib import Path
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from agent_runtime.context.sub_agents import LeftOut, SubAgent, find_sub_agents
+from agent_runtime.server.errors import ServerProblem
+
+router = APIRouter(prefix="/api", tags=["sub-agents"])
+
+
+class SubAgentsRequest(BaseModel):
+    load_user: bool = True
+    load_project: bool = True
+    load_builtin: bool = True
+    project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
+
+
+class SubAgentsResponse(BaseModel):
+    """report: files that were not taken, or not in whole, and why."""
+
+    agents: list[SubAgent]
+    report: list[LeftOut] = []
+
+
+@router.post("/sub-agents")
+async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
+    """Those of the project, of the user, and ours. Of several with one name the first counts."""
+    project = Path(wanted.project_dir) if wanted.project_dir and wanted.load_project else None
+    if project is not None and not project.is_absolute():
+        raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
+    home = Path.home() if wanted.load_user else None
+    agents, left_out = await asyncio.to_thread(
+        find_sub_agents, project, home, with_built_in=wanted.load_builtin
+    )
+    return SubAgentsResponse(agents=agents, report=left_out)

@@ -1,0 +1,24 @@
+"""A conversation goes on with a saved model."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from agent_runtime.conversation.switch import switch_llm
+from agent_runtime.server.exposure import Saved
+from agent_runtime.server.routers.profiles import checked, profile_of
+from agent_runtime.server.routers.state import Found
+from agent_runtime.wire import Success
+
+router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+
+
+class SwitchProfileRequest(BaseModel):
+    profile_name: str
+
+
+@router.post("/switch_profile")
+async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, vault: Saved) -> Success:
+    """The agent's next call goes to that model, also in a run that is going on."""
+    llm = checked(profile_of(vault, wanted.profile_name))
+    switch_llm(conversation, llm.model_copy(update={"usage_id": conversation.agent.llm.usage_id}))
+    return Success()

@@ -1,0 +1,74 @@
+"""Conversations as files, out and in."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter, Form, Request, UploadFile
+from fastapi.responses import StreamingResponse
+
+from agent_runtime.conversation.trajectory.atif import atif_chunks
+from agent_runtime.conversation.trajectory.receive import NotATrajectoryError, Wishes
+from agent_runtime.conversation.trajectory.zipped import zip_chunks
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.state import Conversations
+from agent_runtime.wire import ConversationInfo
+
+router = APIRouter(prefix="/api", tags=["trajectories"])
+
+
+@router.get("/file/download-trajectory/{conversation_id}", response_class=StreamingResponse)
+async def download(
+    conversation_id: UUID,
+    registry: Conversations,
+    format: Literal["zip", "atif"] = "zip",  # noqa: A002
+) -> StreamingResponse:
+    """`zip`: a JSON file per event and the conversation's own; `atif`: one document of that format."""
+    directory = registry.check(conversation_id)
+    if format == "zip":
+        chunks, media_type, name = zip_chunks(directory), "application/zip", f"{conversation_id.hex}.zip"
+    else:
+        chunks, media_type, name = (
+            atif_chunks(directory),
+            "application/json",
+            f"{conversation_id.hex}.atif.json",
+        )
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(chunks, media_type=media_type, headers=headers)
+
+
+@router.post(
+    "/conversations/import", status_code=201, responses={422: {"description": "It is no trajectory"}}
+)
+async def import_conversation(
+    request: Request,
+    registry: Conversations,
+    file: UploadFile,
+    conversation_id: Annotated[UUID | None, Form()] = None,
+    agent: Annotated[str | None, Form(description="JSON; keys do not travel in files")] = None,
+    working_dir: Annotated[str | None, Form(min_length=1, max_length=4096)] = None,
+    title: Annotated[str | None, Form(max_length=200)] = None,
+) -> ConversationInfo:
+    """A new conversation from what `download-trajectory` gave, here or elsewhere. It can be gone on with."""
+    wishes = Wishes(
+        conversation_id=conversation_id or uuid4(),
+        agent=_object(agent),
+        working_dir=working_dir or str(request.app.state.config.workspace_path),
+        title=title,
+    )
+    try:
+        return (await registry.receive(file.file, wishes)).info()
+    except NotATrajectoryError as error:
+        raise ServerProblem(422, "not_a_trajectory", str(error)) from error
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ServerProblem(422, "validation_failed", f"agent: this is no JSON: {error}.") from error
+    if not isinstance(body, dict):
+        raise ServerProblem(422, "validation_failed", "agent: a JSON object is expected.")
+    return body

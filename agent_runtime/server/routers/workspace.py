@@ -1,0 +1,125 @@
+"""The files of a conversation's working directory as a web site, for people who look at what was built.
+
+Whatever lies there was written by a model: pages run in a browser's sandbox, with an origin of their own.
+"""
+
+import hashlib
+import hmac
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Cookie, Depends, Header, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import BaseModel
+
+from agent_runtime.server.auth import is_accepted, require_key
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.roots import os_errors_as_problems
+from agent_runtime.server.routers.state import Found, KnownId
+from agent_runtime.wire import API_KEY_HEADER
+from agent_runtime.workspace.local import PathNotAllowedError, confine
+
+router = APIRouter(prefix="/api", tags=["workspace"])
+
+COOKIE = "oh_workspace_session_key"
+_HEADERS = {
+    "Content-Security-Policy": "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-cache",
+}
+
+
+class RuntimeInfo(BaseModel):
+    runtime_status: str = "available"
+    can_resume: bool = True
+    runtime_error: None = None
+
+
+async def _require_key_or_cookie(
+    request: Request,
+    key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
+    cookie: Annotated[str | None, Cookie(alias=COOKIE)] = None,
+) -> None:
+    keys = request.app.state.config.session_keys
+    if cookie is None or not is_accepted(cookie, [_cookie_for(one) for one in keys]):
+        await require_key(request, key)
+
+
+@router.post("/auth/workspace-session", status_code=204, dependencies=[Depends(require_key)])
+async def begin_session(
+    request: Request, response: Response, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
+) -> None:
+    """Sets a cookie that opens the workspaces of conversations and nothing else."""
+    _set_cookie(request, response, _cookie_for(key or ""))
+
+
+@router.delete("/auth/workspace-session", status_code=204, dependencies=[Depends(require_key)])
+async def end_session(request: Request, response: Response) -> None:
+    _set_cookie(request, response, "", max_age=0)
+
+
+@router.get("/conversations/{conversation_id}/runtime", dependencies=[Depends(require_key)])
+async def runtime(_: KnownId) -> RuntimeInfo:
+    """Conversations run in this process: what answers here is there."""
+    return RuntimeInfo()
+
+
+@router.post("/conversations/{conversation_id}/runtime/reprovision", dependencies=[Depends(require_key)])
+async def reprovision(_: KnownId) -> RuntimeInfo:
+    """There is nothing to bring up."""
+    return RuntimeInfo()
+
+
+_SITE = APIRouter(dependencies=[Depends(_require_key_or_cookie)])
+
+
+@_SITE.head("/conversations/{conversation_id}/workspace", include_in_schema=False)
+@_SITE.get("/conversations/{conversation_id}/workspace")
+async def index(conversation: Found) -> FileResponse:
+    return _file(conversation.spec.working_dir, "")
+
+
+@_SITE.head("/conversations/{conversation_id}/workspace/{file_path:path}", include_in_schema=False)
+@_SITE.get("/conversations/{conversation_id}/workspace/{file_path:path}")
+async def file(conversation: Found, file_path: str) -> FileResponse:
+    """A file, or the `index.html` of a directory."""
+    return _file(conversation.spec.working_dir, file_path)
+
+
+router.include_router(_SITE)
+
+
+def _file(root: Path, relative: str) -> FileResponse:
+    path = _inside(root, relative)
+    if path.is_dir():
+        path = _inside(root, str(Path(relative) / "index.html"))
+    with os_errors_as_problems():
+        if not path.is_file():
+            raise ServerProblem(404, "not_found", "There is no such file in this workspace.")
+        path.open("rb").close()
+    return FileResponse(path, headers=_HEADERS)
+
+
+def _inside(root: Path, relative: str) -> Path:
+    try:
+        return confine(str(root / relative.lstrip("/")), [root])
+    except PathNotAllowedError as error:
+        raise ServerProblem(404, "not_found", "There is no such file in this workspace.") from error
+
+
+def _cookie_for(key: str) -> str:
+    """Shows that its holder knew the key, and does not tell it."""
+    return hmac.new(key.encode(), b"workspace session", hashlib.sha256).hexdigest()
+
+
+def _set_cookie(request: Request, response: Response, value: str, *, max_age: int | None = None) -> None:
+    response.set_cookie(
+        COOKIE,
+        value,
+        max_age=max_age,
+        path=f"{request.scope.get('root_path', '')}/api/conversations",
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )

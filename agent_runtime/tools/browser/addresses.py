@@ -1,0 +1,67 @@
+"""Which addresses a browser may open: the web, and files of the workspace."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from agent_runtime.workspace.local import PathNotAllowedError, confine
+
+MAX_ADDRESS_CHARS = 100_000
+_WEB = {"http", "https"}
+_HARMLESS = {"data"}
+"""Pages with an origin of their own, that reach nothing."""
+
+
+class AddressError(Exception):
+    """An address that is none, or may not be opened. The text is for the model."""
+
+
+def admit(given: str, roots: Sequence[Path]) -> str:
+    """The address as a browser takes it; one without a scheme is of the web. AddressError."""
+    address = given.strip()
+    if len(address) > MAX_ADDRESS_CHARS:
+        raise AddressError("The address is too long.")
+    if address == "about:blank":
+        return address
+    if "://" not in address and not address.lower().startswith(("data:", "javascript:", "view-source:")):
+        address = f"{'http' if _is_local(address) else 'https'}://{address}"
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname
+    except ValueError as error:
+        raise AddressError(f"{given!r} is no address: {error}.") from error
+    scheme = parts.scheme.lower()
+    if scheme == "file":
+        _admit_file(address, roots)
+    elif scheme in _WEB and not host:
+        raise AddressError(f"{given!r} is no address: it names no host.")
+    elif scheme not in _WEB | _HARMLESS:
+        raise AddressError(
+            f"Addresses that begin with `{scheme}:` cannot be opened here. Open pages of the web "
+            "(http, https), or files of the workspace (file)."
+        )
+    return address
+
+
+def is_admitted_file(address: str, roots: Sequence[Path]) -> bool:
+    """Whether a page may read it: pages below the workspace may lead anywhere."""
+    try:
+        _admit_file(address, roots)
+    except AddressError:
+        return False
+    return True
+
+
+def _admit_file(address: str, roots: Sequence[Path]) -> None:
+    parts = urlsplit(address)
+    if parts.netloc not in {"", "localhost"}:
+        raise AddressError(f"{address[:500]} cannot be opened: it names another machine.")
+    try:
+        confine(unquote(parts.path), roots)
+    except PathNotAllowedError as error:
+        raise AddressError(f"{address[:500]} cannot be opened: {error}") from error
+
+
+def _is_local(address: str) -> bool:
+    host = address.split("/", 1)[0].rsplit(":", 1)[0]
+    return host in {"localhost", "[::1]"} or host.startswith("127.") or host.endswith(".localhost")

@@ -1,0 +1,153 @@
+"""The Chromium of this machine, started so that nobody but its own conversation can speak to it.
+
+It is driven over a socket it inherits, not over a port: what else runs here, the agent's own commands
+included, could connect to a port, and whoever can do that owns every page and cookie in the browser.
+"""
+
+import asyncio
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import socket
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from agent_runtime.workspace.environment import bash_path, command_environment
+from agent_runtime.workspace.processes import signal_group
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+WIDTH, HEIGHT = 1280, 800
+"""Of a page, in pixels."""
+EXIT_SECONDS = 10.0
+_STDERR_LINES = 20
+_FIRST_FREE_DESCRIPTOR = 10
+_NO_SANDBOX = "--no-sandbox"
+_ARGUMENTS = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-gpu",
+    # Containers have a /dev/shm of 64 MB, which one large page fills.
+    "--disable-dev-shm-usage",
+    # What it would otherwise fetch and send on its own, from its vendor's servers.
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--no-pings",
+    "--disable-features=Translate,MediaRouter,OptimizationHints,BackForwardCache,HttpsUpgrades",
+    "--password-store=basic",
+    "--mute-audio",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--disk-cache-size=104857600",
+    f"--window-size={WIDTH},{HEIGHT}",
+)
+
+logger = logging.getLogger(__name__)
+
+
+class ChromiumError(Exception):
+    """It is not here, or does not start. The text says what to do about it."""
+
+
+def find_chromium() -> Path | None:
+    """The first on PATH. A moment's look at the disk."""
+    found = (shutil.which(name) for name in NAMES)
+    return next((Path(path) for path in found if path), None)
+
+
+class Chromium:
+    """A running one: the leader of its own process group, and our end of its socket."""
+
+    def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
+        self._process = process
+        self.socket = ours
+        self._said: deque[bytes] = deque(maxlen=_STDERR_LINES)
+        self._listening = asyncio.create_task(self._listen())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def last_words(self) -> str:
+        """What it wrote to standard error at last, once it has ended."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_SECONDS):
+                await asyncio.shield(self._listening)
+        return b"".join(self._said).decode(errors="replace").strip()
+
+    async def wait(self) -> int:
+        return await self._process.wait()
+
+    async def end(self) -> None:
+        """Ends it with everything it started. Safe to call twice."""
+        signal_group(self.pid, signal.SIGKILL)
+        self.socket.close()
+        await self._process.wait()
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        while line := await self._process.stderr.read(8192):
+            self._said.append(line[-2000:])
+
+
+async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:
+    """profile: its own directory, which nobody else can look into. sandboxed: with Chromium's own sandbox
+    around each page.
+    """
+    ours, theirs = socket.socketpair()
+    # Where bash puts it below must not be one of the two it is moved to.
+    inherited = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD, _FIRST_FREE_DESCRIPTOR)
+    theirs.close()
+    arguments = [*_ARGUMENTS, f"--user-data-dir={profile}", *([] if sandboxed else [_NO_SANDBOX])]
+    try:
+        process = await asyncio.create_subprocess_exec(
+            bash_path(),
+            "-c",
+            f'exec "$0" "$@" 3<&{inherited} 4>&{inherited} {inherited}<&-',
+            str(executable),
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=profile,
+            env=command_environment(_at_home_in(profile)),
+            pass_fds=(inherited,),
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        os.close(inherited)
+    return Chromium(process, ours)
+
+
+def may_be_sandboxed() -> bool:
+    """Whether it is worth trying: Chromium refuses its own sandbox to root."""
+    return os.geteuid() != 0
+
+
+def _at_home_in(profile: Path) -> dict[str, str]:
+    """Whatever it keeps goes with its profile."""
+    return {
+        "HOME": str(profile),
+        "XDG_CONFIG_HOME": str(profile / "config"),
+        "XDG_CACHE_HOME": str(profile / "cache"),
+        # An X server of the machine must not show it, and a session bus not answer for it.
+        "DISPLAY": "",
+        "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+    }

@@ -1,0 +1,37 @@
+"""The text of a page, as Markdown and in pieces that a model can take in."""
+
+from agent_runtime.tools.browser.connection import CommandError
+from agent_runtime.tools.browser.tab import PageError, Tab
+
+PIECE_CHARS = 20_000
+_LIMITS = {"chars": 1_000_000, "nodes": 200_000}
+
+
+async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
+    """PageError."""
+    text, is_cut = await _whole(tab, keeps_links=keeps_links)
+    if start and start >= len(text):
+        raise PageError(f"The text of the page ends at character {len(text)}; begin earlier.")
+    piece, end = text[start : start + PIECE_CHARS], start + PIECE_CHARS
+    if end < len(text):
+        note = f"Characters {start} to {end} of {len(text)}: go on with start_from_char={end}."
+    elif is_cut:
+        note = "The page goes on, but it is too large to be read as a whole."
+    else:
+        note = f"This is the end of the page's {len(text)} characters." if start else ""
+    return "\n\n".join(part for part in (piece or "(The page has no text.)", note and f"[{note}]") if part)
+
+
+async def _whole(tab: Tab, *, keeps_links: bool) -> tuple[str, bool]:
+    texts: list[str] = []
+    is_cut = False
+    for frame in await tab.frames():
+        try:
+            found = await tab.run(frame, "content", {**_LIMITS, "links": keeps_links})
+        except CommandError:
+            continue  # it is gone, or another page by now
+        if found["text"] and frame.owner_session is not None:
+            texts.append(f"[In a frame of the page, {frame.url[:200]}]")
+        texts.append(found["text"])
+        is_cut = is_cut or found["is_cut"]
+    return "\n\n".join(text for text in texts if text), is_cut

@@ -1,0 +1,204 @@
+"""One page: its frames, whether it is loading, and scripts run in it out of its own scripts' sight."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agent_runtime.tools.browser.connection import (
+    CALL_SECONDS,
+    CommandError,
+    Connection,
+    Json,
+    NoAnswerError,
+)
+
+MAX_FRAMES = 30
+MAX_SCRIPT_SECONDS = 10.0
+_WORLD = "slipway"
+_LOADABLE = ("http:", "https:", "file:", "data:", "about:")
+
+
+class PageError(Exception):
+    """What was asked cannot be done with the page as it is. The text is for the model."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A document. owner_session: where its iframe stands; None for the page itself."""
+
+    id: str
+    session: str
+    url: str
+    owner_session: str | None
+
+
+@cache
+def script(name: str) -> str:
+    """The text of a script in `scripts/`."""
+    return (Path(__file__).parent / "scripts" / f"{name}.js").read_text(encoding="utf-8")
+
+
+class Tab:
+    """id: four letters or more, by which the model names it."""
+
+    def __init__(self, connection: Connection, tab_id: str, target_id: str, session: str) -> None:
+        self._connection = connection
+        self.id = tab_id
+        self.target_id = target_id
+        self.session = session
+        self.has_crashed = False
+        self.is_empty = False
+        """Whether its pages are to be empty whatever their addresses, and their servers not asked."""
+        self.dialogs = 0
+        """How many it has opened since the last call."""
+        self._parents: dict[str, str] = {}
+        self._loaded = asyncio.Event()
+        self._loaded.set()
+
+    @property
+    def sessions(self) -> Sequence[str]:
+        """The page's own, and those of frames that live in another process."""
+        return (self.session, *self._parents)
+
+    @property
+    def is_loading(self) -> bool:
+        return not self._loaded.is_set()
+
+    def hear(self, session: str, event: str, params: Json) -> None:
+        """Takes note of what one of its sessions tells."""
+        match event:
+            case "Target.attachedToTarget":
+                self._parents[params["sessionId"]] = session
+            case "Target.detachedFromTarget":
+                self._parents.pop(params["sessionId"], None)
+            case "Inspector.targetCrashed" if session == self.session:
+                self.has_crashed = True
+                self._loaded.set()
+            case _ if session == self.session and params.get("frameId") == self.target_id:
+                self._follow_loading(event, params)
+
+    def _follow_loading(self, event: str, params: Json) -> None:
+        if event == "Page.frameStartedLoading":
+            self._loaded.clear()
+        elif event == "Page.frameRequestedNavigation":
+            if params.get("disposition") == "currentTab" and params["url"].startswith(_LOADABLE):
+                self._loaded.clear()
+        elif event in {"Page.frameStoppedLoading", "Page.navigatedWithinDocument"}:
+            self._loaded.set()
+
+    def stop_waiting(self) -> None:
+        """What was expected to load turned out to be none of its pages."""
+        self._loaded.set()
+
+    async def wait_until_loaded(self, seconds: float) -> bool:
+        """Whether it was within so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._loaded.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def call(
+        self, method: str, params: Json | None = None, *, session: str | None = None, seconds: float = 0
+    ) -> Json:
+        """PageError if the page has crashed or is too busy to answer. CommandError, BrowserGoneError."""
+        if self.has_crashed:
+            raise PageError("This page has crashed. Open it anew with browser_navigate.")
+        try:
+            return await self._connection.call(
+                method, params, session=session or self.session, seconds=seconds or CALL_SECONDS
+            )
+        except NoAnswerError as error:
+            if self.has_crashed:
+                raise PageError("This page has crashed. Open it anew with browser_navigate.") from error
+            raise PageError(
+                "The page does not answer: its scripts keep it busy. Wait and try again, open another page "
+                "with browser_navigate, or close it with browser_close_tab."
+            ) from error
+
+    async def frames(self) -> list[Frame]:
+        """All documents of the page, its own first."""
+        found = list(_frames(await self.call("Page.getFrameTree"), self.session, None))
+        for session, parent in list(self._parents.items()):
+            try:
+                found += _frames(await self.call("Page.getFrameTree", session=session), session, parent)
+            except CommandError:
+                continue  # it is gone meanwhile
+        return found[:MAX_FRAMES]
+
+    async def run(self, frame: Frame, name: str, argument: Any) -> Any:
+        """What a script returns, given the argument as JSON. CommandError if the frame is gone."""
+        expression = f"({script(name)})({orjson.dumps(argument).decode()})"
+        return (await self._evaluate(frame, expression, by_value=True)).get("value")
+
+    async def element(self, frame: Frame, index: int) -> str | None:
+        """A handle on one of the elements that `elements.js` has left in the frame's present document."""
+        try:
+            found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
+        except CommandError:
+            return None
+        return found.get("objectId")
+
+    async def on(self, frame: Frame, handle: str, name: str, *arguments: Any) -> Json:
+        """What a script returns that is run on an element."""
+        params = {
+            "functionDeclaration": script(name),
+            "objectId": handle,
+            "arguments": [{"value": value} for value in arguments],
+            "returnByValue": True,
+        }
+        found = await self.call("Runtime.callFunctionOn", params, session=frame.session)
+        value = _result(found).get("value")
+        return value if isinstance(value, dict) else {}
+
+    async def offset(self, frame: Frame) -> tuple[float, float]:
+        """Where the frame's document begins in what is seen of the page, in pixels."""
+        if frame.owner_session is None:
+            return 0.0, 0.0
+        owner = await self.call("DOM.getFrameOwner", {"frameId": frame.id}, session=frame.owner_session)
+        node = {"backendNodeId": owner["backendNodeId"]}
+        box = await self.call("DOM.getBoxModel", node, session=frame.owner_session)
+        x, y = box["model"]["content"][:2]
+        outer_x, outer_y = await self._process_offset(frame.owner_session)
+        return x + outer_x, y + outer_y
+
+    async def _process_offset(self, session: str) -> tuple[float, float]:
+        """Of the outermost frame that a session is about; the others are measured from it."""
+        if session == self.session:
+            return 0.0, 0.0
+        tree = await self.call("Page.getFrameTree", session=session)
+        return await self.offset(next(_frames(tree, session, self._parents[session])))
+
+    async def _evaluate(self, frame: Frame, expression: str, *, by_value: bool) -> Json:
+        world = await self.call(
+            "Page.createIsolatedWorld", {"frameId": frame.id, "worldName": _WORLD}, session=frame.session
+        )
+        params = {
+            "expression": expression,
+            "contextId": world["executionContextId"],
+            "returnByValue": by_value,
+            "timeout": MAX_SCRIPT_SECONDS * 1000,
+        }
+        return _result(await self.call("Runtime.evaluate", params, session=frame.session))
+
+
+def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[Frame]:
+    """The outermost frame of a session and those within that live in the same process."""
+    waiting = [(answer["frameTree"], owner_session)]
+    while waiting:
+        tree, owner = waiting.pop(0)
+        yield Frame(tree["frame"]["id"], session, tree["frame"]["url"], owner)
+        waiting += [(child, session) for child in tree.get("childFrames", ())]
+
+
+def _result(answer: Json) -> Json:
+    if "exceptionDetails" in answer:
+        raise CommandError(str(answer["exceptionDetails"].get("text", "a script failed")))
+    found: Json = answer["result"]
+    return found

@@ -1,0 +1,50 @@
+"""Tools of our own that travel as tools of an MCP server.
+
+Clients of the protocol refuse events with kinds of actions and observations that they do not know; in this
+form any name and any arguments are known to them.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.mcp.tool import MCPToolAction, MCPToolObservation
+from agent_runtime.tools.tool import Tool, parameters_of
+
+CARRIED = "MCPToolDefinition"
+
+
+class Arguments(BaseModel):
+    """What the model sends. Field descriptions are what it reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+
+
+class CarriedTool(Tool[MCPToolAction], Generic[ArgumentsT]):
+    """Subclasses set `kind = CARRIED`, and `arguments_type`."""
+
+    kind = CARRIED
+    action_type = MCPToolAction
+    observation_type = MCPToolObservation
+    arguments_type: type[ArgumentsT]
+
+    def parameters(self) -> dict[str, JsonValue]:
+        return parameters_of(self.arguments_type)
+
+    def parameter_names(self) -> Collection[str]:
+        return self.arguments_type.model_fields
+
+    def parse(self, arguments: Mapping[str, JsonValue]) -> MCPToolAction:
+        given = self.arguments_type.model_validate(arguments)
+        return MCPToolAction(data=given.model_dump(mode="json", exclude_none=True))
+
+    def arguments(self, action: MCPToolAction) -> ArgumentsT:
+        return self.arguments_type.model_validate(action.data)
+
+    def answer(self, text: str, *, is_error: bool = False) -> MCPToolObservation:
+        return MCPToolObservation(content=[TextContent(text=text)], is_error=is_error, tool_name=self.name)

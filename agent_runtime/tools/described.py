@@ -1,0 +1,52 @@
+"""A tool whose parameters somebody else has described, as a JSON Schema: a server, a client."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import orjson
+from pydantic import JsonValue
+
+from agent_runtime.tools.tool import ActionT, Tool, ToolArgumentError
+
+_KEYWORDS = ("properties", "required", "$defs", "definitions")
+MAX_RULE_CHARS = 500
+
+
+class DescribedTool(Tool[ActionT]):
+    """`input_schema` is what the model sees and what its arguments are held against."""
+
+    input_schema: Mapping[str, Any]
+
+    def parameters(self) -> dict[str, JsonValue]:
+        return {
+            "properties": {},
+            **{key: self.input_schema[key] for key in _KEYWORDS if key in self.input_schema},
+        }
+
+    def parameter_names(self) -> Collection[str]:
+        names: Collection[str] = self.input_schema.get("properties", {})
+        return names
+
+    def check(self, arguments: Mapping[str, JsonValue]) -> None:
+        """ToolArgumentError for arguments that do not fit the schema, or a schema that is none."""
+        # Loaded with the first such tool: most conversations have none.
+        import jsonschema
+
+        validator = jsonschema.validators.validator_for(self.input_schema)
+        try:
+            problem = next(validator(self.input_schema).iter_errors(dict(arguments)), None)
+        except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, TypeError) as error:
+            raise ToolArgumentError(
+                f"`{self.name}` cannot be called: its arguments are described wrongly."
+            ) from error
+        if problem is not None:
+            raise ToolArgumentError(self._explain(problem))
+
+    def _explain(self, problem: Any) -> str:
+        """What was wanted and where; never what was given."""
+        where = ".".join(str(part) for part in problem.absolute_path)
+        rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()
+        return (
+            f"The arguments of `{self.name}` are not valid: {f'`{where}`' if where else 'they'} must satisfy "
+            f"{rule[:MAX_RULE_CHARS]}. Its parameters are: {', '.join(self.parameter_names()) or 'none'}."
+        )

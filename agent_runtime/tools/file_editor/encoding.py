@@ -1,0 +1,45 @@
+"""Which encoding a text file has that is not UTF-8: a guess, and never one that would lose a byte."""
+
+# What files of people are in who do not use UTF-8; the fewer there are, the better the guess.
+_CANDIDATES = (
+    "shift_jis",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "euc_kr",
+    "cp1251",
+    "koi8_r",
+    "cp1252",
+    "latin_1",
+)
+_WESTERN = {"cp1252", "latin_1"}
+# A word or two tell an alphabet from another; a single accent does not.
+_TELLING_BYTES = 4
+_SAMPLE_BYTES = 256 * 1024
+_ANY = "latin-1"
+"""Any bytes are latin-1, and come back unchanged."""
+
+
+def guess_encoding(data: bytes) -> str:
+    """An encoding in which `data` is text, and which gives these very bytes back."""
+    telling = sum(byte > 0x7F for byte in data[:_SAMPLE_BYTES])
+    guess = _ANY if telling < _TELLING_BYTES else _detect(data[:_SAMPLE_BYTES])
+    if guess in _WESTERN:
+        # The same letters, but for the quotes and the euro that only one of them has.
+        guess = "cp1252" if any(0x80 <= byte < 0xA0 for byte in data) else _ANY
+    return guess if _comes_back(data, guess) else _ANY
+
+
+def _detect(sample: bytes) -> str:
+    # Loaded with the first such file: most projects have none.
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample, cp_isolation=list(_CANDIDATES)).best()
+    return _ANY if best is None else best.encoding
+
+
+def _comes_back(data: bytes, encoding: str) -> bool:
+    try:
+        return data.decode(encoding).encode(encoding) == data
+    except UnicodeError:
+        return False

@@ -1,0 +1,197 @@
+"""One IPython kernel: a process of its own, spoken to over sockets in a directory that only we can enter."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from agent_runtime.workspace.private_dir import make_private_dir
+from agent_runtime.workspace.processes import exists, signal_session
+
+if TYPE_CHECKING:
+    from jupyter_client.asynchronous.client import AsyncKernelClient
+
+START_SECONDS = 90.0
+"""Imports of a cold disk; a warm one takes a second."""
+INTERRUPT_SECONDS = 5.0
+"""So long a cell may take to end after an interrupt before its kernel is killed."""
+SETTING_SECONDS = 10.0
+_LAST_WORDS_BYTES = 2_000
+# No port is open to other users and programs of the machine, and the kernel keeps no history of its own.
+_OPTIONS = ("--HistoryManager.enabled=False", "--InteractiveShell.colors=NoColor")
+
+Listener = Callable[[str, Mapping[str, Any]], None]
+"""Told of each message that a cell publishes: its type and its content."""
+
+
+class KernelError(Exception):
+    """The kernel did not start, or ended. The text says how."""
+
+
+class Kernel:
+    """Runs one cell at a time. Made by `start`; ended by `close`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, words: IO[bytes], directory: Path) -> None:
+        self._process = process
+        self._words = words
+        self._directory = directory
+        self._ended = asyncio.create_task(process.wait(), name=f"kernel {process.pid}")
+        self._client: AsyncKernelClient | None = None
+
+    @classmethod
+    async def start(cls, python: str, working_dir: Path, environment: Mapping[str, str]) -> "Kernel":
+        """KernelError if it does not come up."""
+        directory = await asyncio.to_thread(make_private_dir, "kernel")
+        words = await asyncio.to_thread(tempfile.TemporaryFile)
+        connection = await asyncio.to_thread(_write_connection, directory)
+        process = await asyncio.create_subprocess_exec(
+            python,
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            str(connection),
+            *_OPTIONS,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            cwd=working_dir,
+            env={**environment, **_own_variables(directory)},
+            start_new_session=True,
+        )
+        kernel = cls(process, words, directory)
+        try:
+            await kernel._connect(connection)
+        except BaseException:
+            await kernel.close()
+            raise
+        return kernel
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._ended.done() and exists(self._process.pid)
+
+    async def execute(self, code: str, listener: Listener, *, is_silent: bool = False) -> None:
+        """Returns when the cell has ended, in an error or not: what it says goes to the listener.
+
+        KernelError if the kernel ends before the cell does. Cancelling it leaves the cell running.
+        """
+        client = self._connected()
+        request = client.execute(
+            code, silent=is_silent, store_history=not is_silent, allow_stdin=False, stop_on_error=False
+        )
+        await self._unless_it_ends(_follow(client, request, listener))
+
+    async def set_variables(self, variables: Mapping[str, str]) -> None:
+        """Adds to the environment of cells. KernelError, TimeoutError."""
+        values = json.dumps(dict(variables))
+        await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
+
+    async def unset_variables(self, names: Mapping[str, str]) -> None:
+        """KernelError, TimeoutError."""
+        await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
+
+    def interrupt(self) -> None:
+        """As Ctrl-C: the cell and the programs it runs."""
+        signal_session(self._process.pid, signal.SIGINT)
+
+    async def close(self) -> None:
+        """Ends the kernel and all that its cells have started. Safe to call twice."""
+        if self._client is not None:
+            self._client.stop_channels()
+            self._client.context.destroy(linger=0)
+            self._client = None
+        await asyncio.to_thread(signal_session, self._process.pid, signal.SIGKILL)
+        await asyncio.wait([self._ended])
+        self._words.close()
+        await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
+
+    async def _connect(self, connection: Path) -> None:
+        # Loaded with the first kernel: most conversations have none.
+        from jupyter_client.asynchronous.client import AsyncKernelClient
+
+        client = self._client = AsyncKernelClient(connection_file=str(connection))
+        client.load_connection_file()
+        client.start_channels(stdin=False, hb=False)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._unless_it_ends(_greet(client))
+        except TimeoutError as error:
+            raise KernelError(f"The kernel was not ready within {START_SECONDS:g} seconds.") from error
+
+    async def _do(self, code: str) -> None:
+        async with asyncio.timeout(SETTING_SECONDS):
+            await self.execute(code, _ignore, is_silent=True)
+
+    async def _unless_it_ends(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait({task, self._ended}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        if not task.cancelled():
+            return task.result()
+        raise KernelError(await asyncio.to_thread(self._how_it_ended))
+
+    def _how_it_ended(self) -> str:
+        self._words.seek(0, 2)
+        self._words.seek(max(0, self._words.tell() - _LAST_WORDS_BYTES))
+        said = self._words.read().decode(errors="replace").strip()
+        code = self._ended.result()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return f"The kernel {how}.{f' It said last:{chr(10)}{said}' if said else ''}"
+
+    def _connected(self) -> "AsyncKernelClient":
+        assert self._client is not None, "nothing is asked of a kernel that was closed"
+        return self._client
+
+
+def _ignore(kind: str, content: Mapping[str, Any]) -> None:
+    del kind, content
+
+
+async def _greet(client: "AsyncKernelClient") -> None:
+    """Returns when both channels work: a subscription takes effect some time after it was made."""
+    while True:
+        request = client.kernel_info()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await _until_idle(client, request)
+                return
+
+
+async def _until_idle(client: "AsyncKernelClient", request: str) -> None:
+    await _follow(client, request, _ignore)
+
+
+async def _follow(client: "AsyncKernelClient", request: str, listener: Listener) -> None:
+    """What a request makes the kernel publish, until it says that it is done."""
+    while True:
+        message = await client.iopub_channel.get_msg()
+        if message["parent_header"].get("msg_id") != request:
+            continue
+        kind, content = message["msg_type"], message["content"]
+        if kind == "status" and content["execution_state"] == "idle":
+            return
+        listener(kind, content)
+
+
+def _own_variables(directory: Path) -> dict[str, str]:
+    """By the second, a kernel ends that has lost the server it belongs to."""
+    return {"IPYTHONDIR": str(directory / "profile"), "JPY_PARENT_PID": str(os.getpid())}
+
+
+def _write_connection(directory: Path) -> Path:
+    from jupyter_client.connect import write_connection_file
+
+    path, _ = write_connection_file(
+        str(directory / "connection.json"), transport="ipc", ip=str(directory / "socket")
+    )
+    return Path(path)

@@ -1,0 +1,182 @@
+"""Which tools of MCP servers were approved, and how what a server offers now differs from that.
+
+A server is approved as it is first seen: somebody has chosen it. From then on a tool of it that says or takes
+anything else than what was approved is not called until somebody has looked at the difference.
+"""
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.events.base import JsonObject
+
+if TYPE_CHECKING:
+    from mcp.types import Tool as RemoteTool
+
+
+class ToolDefinition(BaseModel):
+    """All that a server says of a tool and that somebody may rely on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    title: str | None = None
+    description: str = ""
+    input_schema: JsonObject = {}
+    annotations: JsonObject = {}
+
+    @classmethod
+    def of(cls, remote: "RemoteTool") -> "ToolDefinition":
+        hints = remote.annotations.model_dump(exclude_none=True, by_alias=True) if remote.annotations else {}
+        return cls(
+            name=remote.name,
+            title=remote.title,
+            description=remote.description or "",
+            input_schema=dict(remote.input_schema),
+            annotations=hints,
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+    def readable(self) -> str:
+        """As lines that a difference can be made of."""
+        return "\n".join(
+            [
+                f"name: {self.name}",
+                *([f"title: {self.title}"] if self.title else []),
+                "description:",
+                *(f"  {line}" for line in self.description.splitlines()),
+                "parameters:",
+                *(f"  {line}" for line in _indented(self.input_schema)),
+                "hints:",
+                *(f"  {line}" for line in _indented(self.annotations)),
+            ]
+        )
+
+
+ChangeKind = Literal["changed", "renamed", "removed", "new"]
+
+
+class ToolChange(BaseModel):
+    """What is not as it was approved. tool: its approved name, or that of a new one.
+
+    fingerprint: of this very change; an answer to it is meant for no other. difference: old and new as a
+    unified difference. is_refused: somebody has looked at it, and it stays refused.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tool: str
+    change: ChangeKind
+    offered: ToolDefinition | None
+    fingerprint: str
+    difference: str
+    is_refused: bool = False
+
+
+Definitions = Mapping[str, ToolDefinition]
+"""The tools of one server, by name."""
+
+
+class Approvals(BaseModel):
+    """By the name of the server. changes: those that nobody has approved, as last seen; by tool."""
+
+    approved: dict[str, dict[str, ToolDefinition]] = {}
+    changes: dict[str, dict[str, ToolChange]] = {}
+
+    def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
+        """Takes in what a server offers now; whether that is news.
+
+        asks: somebody wants to be asked about new tools, too.
+        """
+        known = (self.approved.get(server), self.changes.get(server))
+        now = {definition.name: definition for definition in offered}
+        approved = self.approved.setdefault(server, now)
+        changes = compare(approved, now)
+        if not asks:
+            new = [change.tool for change in changes.values() if change.change == "new"]
+            self.approved[server] = {**approved, **{name: now[name] for name in new}}
+            changes = {name: change for name, change in changes.items() if name not in new}
+        self.changes[server] = self._with_answers(server, changes)
+        return known != (self.approved[server], self.changes[server])
+
+    def change_of(self, server: str, tool: str) -> ToolChange | None:
+        return self.changes.get(server, {}).get(tool)
+
+    def approve(self, server: str, change: ToolChange) -> None:
+        """What it offers instead is what was approved from now on."""
+        kept = {name: one for name, one in self.approved[server].items() if name != change.tool}
+        if change.offered is not None:
+            kept[change.offered.name] = change.offered
+        self.approved[server] = kept
+        del self.changes[server][change.tool]
+
+    def refuse(self, server: str, change: ToolChange) -> None:
+        self.changes[server][change.tool] = change.model_copy(update={"is_refused": True})
+
+    def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
+        """Who has looked at a change once is not asked about the same again."""
+        before = self.changes.get(server, {})
+        refused = {one.fingerprint for one in before.values() if one.is_refused}
+        return {
+            name: change.model_copy(update={"is_refused": change.fingerprint in refused})
+            for name, change in changes.items()
+        }
+
+
+def compare(approved: Definitions, offered: Definitions) -> dict[str, ToolChange]:
+    """By tool. One that is gone while an equal one has come under another name was renamed."""
+    gone = {name: one for name, one in approved.items() if name not in offered}
+    come = {name: one for name, one in offered.items() if name not in approved}
+    found: list[ToolChange] = []
+    for name, old in approved.items():
+        new = offered.get(name)
+        if new is not None and new != old:
+            found.append(_change("changed", old, new))
+    for old in gone.values():
+        new = next((one for one in come.values() if _is_same_but_name(old, one)), None)
+        if new is not None:
+            del come[new.name]
+        found.append(_change("renamed" if new else "removed", old, new))
+    found += (_change("new", None, new) for new in come.values())
+    return {change.tool: change for change in found}
+
+
+def _is_same_but_name(old: ToolDefinition, new: ToolDefinition) -> bool:
+    return bool(old.description and old.description == new.description) or (
+        bool(old.input_schema.get("properties")) and old.input_schema == new.input_schema
+    )
+
+
+def _change(kind: ChangeKind, old: ToolDefinition | None, new: ToolDefinition | None) -> ToolChange:
+    known = old or new
+    assert known is not None, "there is no change from nothing to nothing"
+    pair = f"{old.fingerprint if old else ''}>{new.fingerprint if new else ''}"
+    return ToolChange(
+        tool=known.name,
+        change=kind,
+        offered=new,
+        fingerprint=hashlib.sha256(pair.encode()).hexdigest(),
+        difference=_difference(old, new),
+    )
+
+
+def _difference(old: ToolDefinition | None, new: ToolDefinition | None) -> str:
+    lines = difflib.unified_diff(
+        old.readable().split("\n") if old else [],
+        new.readable().split("\n") if new else [],
+        "approved",
+        "offered now",
+        lineterm="",
+    )
+    return "\n".join(lines)
+
+
+def _indented(value: JsonObject) -> list[str]:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode().split("\n")

@@ -1,0 +1,292 @@
+"""One MCP server: reached when first needed, kept while it lives, reached anew when it has gone away."""
+
+import asyncio
+import contextlib
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from agent_runtime.tools.mcp.config import McpServer
+from agent_runtime.tools.mcp.oauth import OAUTH2, OAuthState, SignIn, oauth
+from agent_runtime.workspace.approved_files import objection
+from agent_runtime.workspace.environment import command_environment
+
+if TYPE_CHECKING:
+    # The library is loaded by the first conversation that has a server: it takes most of a second.
+    import httpx2
+    from mcp import Client
+    from mcp.client.session import IncomingMessage, MessageHandlerFnT
+    from mcp.types import CallToolResult
+    from mcp.types import Tool as RemoteTool
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 30.0
+"""Room for a command that is downloaded first, as by npx."""
+RETRY_SECONDS = 5.0
+"""For a server that has kept the agent waiting before."""
+MAX_TOOL_PAGES = 50
+MAX_CAUSE_CHARS = 500
+_LAST_WORDS_BYTES = 2_000
+_FIRST_REFUSAL = 400
+
+
+class McpUnavailableError(Exception):
+    """The server cannot be reached, or went away. The text says why, with its last words if it has any."""
+
+    def __init__(self, why: str, *, is_timeout: bool = False) -> None:
+        super().__init__(why)
+        self.is_timeout = is_timeout
+
+
+class McpConnection:
+    """Everything of one server. `on_change` is told when the server says that its tools are others now.
+
+    The library's scopes belong to the task that opened them: one task owns the connection from its
+    beginning to its end, and the rest talk to the client it has opened.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        server: McpServer,
+        working_dir: Path,
+        *,
+        on_change: Callable[[], None] | None = None,
+        sign_in: SignIn | None = None,
+        connect_seconds: float = CONNECT_SECONDS,
+    ) -> None:
+        """sign_in: asks a person to sign in if the server wants it; without one that is a failure."""
+        self.name = name
+        self.server = server
+        self._working_dir = working_dir
+        self._on_change = on_change
+        self._sign_in = sign_in
+        self.oauth_state = OAuthState((server.auth or {}).get("state"))
+        self._patience_seconds = connect_seconds
+        self._client: Client | None = None
+        self._owners: set[asyncio.Task[None]] = set()
+        self._opening = asyncio.Lock()
+        self._refusal = ""
+        self._wants_end = asyncio.Event()
+
+    async def tools(self) -> "list[RemoteTool]":
+        """What the server offers now. McpUnavailableError."""
+        try:
+            client = await self._open()
+            async with asyncio.timeout(self._patience_seconds):
+                with self._failures():
+                    return await _all_tools(client)
+        except TimeoutError as error:
+            raise self._no_answer() from error
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
+        """What the tool answers. McpUnavailableError, also when it takes longer than it may."""
+        client = await self._open()
+        try:
+            async with asyncio.timeout(self.server.timeout):
+                with self._failures():
+                    return await client.call_tool(tool, dict(arguments))
+        except TimeoutError as error:
+            raise McpUnavailableError(
+                f"`{tool}` did not end within {self.server.timeout:g} seconds; it may have run in part.",
+                is_timeout=True,
+            ) from error
+
+    async def close(self) -> None:
+        """Ends the connection and, with it, the command. Safe to call twice."""
+        self._wants_end.set()
+        if self._owners:
+            await asyncio.wait(self._owners)
+
+    async def _open(self) -> "Client":
+        async with self._opening:
+            if self._client is not None:
+                return self._client
+            if self.server.has_lost_secrets:
+                raise McpUnavailableError(
+                    f"The secrets of the MCP server {self.name} are not kept over a restart: the client that "
+                    "gave them has to send them again, with the agent."
+                )
+            if (changed := await asyncio.to_thread(objection, self.server.approved_files)) is not None:
+                raise McpUnavailableError(changed)
+            # One that broke may still be ending: it has an event of its own.
+            self._wants_end = asyncio.Event()
+            opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+            with tempfile.TemporaryFile() as words:
+                owner = asyncio.create_task(self._own(opened, words), name=f"mcp {self.name}")
+                self._owners.add(owner)
+                owner.add_done_callback(self._forget)
+                return await self._opened(opened, owner, words)
+
+    async def _opened(
+        self, opened: "asyncio.Future[Client]", owner: asyncio.Task[None], words: IO[bytes]
+    ) -> "Client":
+        try:
+            either: set[asyncio.Future[Any]] = {opened, owner}
+            await asyncio.wait(either, timeout=self._patience_seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not opened.done():
+                owner.cancel()
+                await asyncio.wait([owner])
+        if opened.done():
+            return opened.result()
+        cause = None if owner.cancelled() else owner.exception()
+        if cause is None:
+            raise self._no_answer()
+        why = f"{_short(_first(cause))}{self._refusal}{_last_words(words)}"
+        where = self.server.command or self.server.url
+        raise McpUnavailableError(
+            f"The MCP server {self.name} (`{where}`) cannot be reached: {why}"
+        ) from cause
+
+    def _no_answer(self) -> McpUnavailableError:
+        waited, self._patience_seconds = self._patience_seconds, min(self._patience_seconds, RETRY_SECONDS)
+        return McpUnavailableError(
+            f"The MCP server {self.name} did not answer within {waited:g} seconds.", is_timeout=True
+        )
+
+    async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
+        """Holds the connection open until it is to end, or ends."""
+        wants_end = self._wants_end
+        async with self._connected(words) as client:
+            self._client = client
+            opened.set_result(client)
+            listening = asyncio.create_task(self._listen(client), name=f"mcp changes {self.name}")
+            try:
+                await wants_end.wait()
+            finally:
+                listening.cancel()
+                await asyncio.wait([listening])
+                # Unless another has been opened meanwhile.
+                if self._client is client:
+                    self._client = None
+
+    async def _listen(self, client: "Client") -> None:
+        """Servers of the newer protocol tell of changes only those who have asked to be told."""
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+        from mcp.shared.exceptions import MCPError
+
+        # Who does not tell of them is found out when a tool is called.
+        with contextlib.suppress(ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._tell_of_change()
+
+    def _tell_of_change(self) -> None:
+        if self._on_change is not None:
+            self._on_change()
+
+    def _forget(self, owner: asyncio.Task[None]) -> None:
+        self._owners.discard(owner)
+        if not owner.cancelled() and (error := owner.exception()) is not None:
+            logger.info(
+                "an MCP connection broke", extra={"server": self.name, "cause": _short(_first(error))}
+            )
+
+    @asynccontextmanager
+    async def _connected(self, words: IO[bytes]) -> "AsyncIterator[Client]":
+        from mcp import Client
+        from mcp.types import Implementation
+
+        async with AsyncExitStack() as stack:
+            yield await stack.enter_async_context(
+                Client(
+                    await self._transport(stack, words),
+                    message_handler=self._on_message(),
+                    client_info=Implementation(name="slipway", version="1"),
+                )
+            )
+
+    async def _transport(self, stack: AsyncExitStack, words: IO[bytes]) -> Any:
+        server = self.server
+        if server.command is not None:
+            from mcp.client.stdio import StdioServerParameters, stdio_client
+
+            command = StdioServerParameters(
+                command=server.command,
+                args=server.args,
+                env=command_environment(server.env),
+                cwd=server.cwd or self._working_dir,
+            )
+            return stdio_client(command, errlog=words)  # type: ignore[arg-type]  # it needs no more than a descriptor
+        assert server.url is not None, "checked by McpServer"
+        if server.transport == "sse":
+            from mcp.client.sse import sse_client
+
+            return sse_client(server.url, headers=server.all_headers, auth=self._http_auth(server.url))
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        http = await stack.enter_async_context(
+            create_mcp_http_client(headers=server.all_headers, auth=self._http_auth(server.url))
+        )
+        http.event_hooks = {"response": [self._note_refusal]}
+        return streamable_http_client(server.url, http_client=http)
+
+    def _http_auth(self, url: str) -> "httpx2.Auth | None":
+        auth = self.server.auth or {}
+        if self._sign_in is None and auth.get("strategy") != OAUTH2:
+            return None
+        return oauth(url, auth, self.oauth_state, self._sign_in)
+
+    async def _note_refusal(self, response: "httpx2.Response") -> None:
+        # The library says no more than that there was one.
+        if response.status_code >= _FIRST_REFUSAL:
+            self._refusal = f" (HTTP {response.status_code} {response.reason_phrase})"
+
+    def _on_message(self) -> "MessageHandlerFnT":
+        from mcp.types import ToolListChangedNotification
+
+        async def handle(message: "IncomingMessage") -> None:
+            if isinstance(message, ToolListChangedNotification):
+                self._tell_of_change()
+
+        return handle
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """A connection that broke is given up, so that the next call opens another."""
+        from mcp.shared.exceptions import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        try:
+            yield
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                self._wants_end.set()
+                self._client = None
+            raise McpUnavailableError(f"The MCP server {self.name} refused: {error.message}") from error
+
+
+async def _all_tools(client: "Client") -> "list[RemoteTool]":
+    found: list[RemoteTool] = []
+    cursor: str | None = None
+    for _ in range(MAX_TOOL_PAGES):
+        page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return found
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first cause in groups of groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _short(error: BaseException) -> str:
+    return (str(error) or type(error).__name__)[:MAX_CAUSE_CHARS]
+
+
+def _last_words(words: IO[bytes]) -> str:
+    words.seek(0, 2)
+    words.seek(max(0, words.tell() - _LAST_WORDS_BYTES))
+    said = words.read().decode(errors="replace").strip()
+    return f"\nIt said last:\n{said}" if said else ""

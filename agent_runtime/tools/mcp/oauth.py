@@ -1,0 +1,143 @@
+"""Signing in to an MCP server by OAuth 2.1, the person's browser being somewhere else.
+
+The library does the protocol (discovery, registration, PKCE, refresh); this carries its questions out and the
+answers in. The state of a sign-in travels as the protocol's `oauth_state`: tokens, client, expiry.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.client.auth import AuthorizationCodeResult
+    from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+OAUTH2 = "oauth2"
+REDIRECT_URI = "http://localhost:33418/callback"
+CLIENT_NAME = "Slipway"
+
+
+class SignInNeededError(Exception):
+    """The server wants a person to sign in, and nobody is there to do it."""
+
+
+class CallbackError(Exception):
+    """What came back from the browser is no answer to this sign-in. The text says why."""
+
+
+class OAuthState:
+    """The library's token storage, in memory; its `to_wire` outlives it at the client's."""
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._tokens: dict[str, Any] | None = (given or {}).get("tokens")
+        self._client: dict[str, Any] | None = (given or {}).get("client_info")
+        self.expires_at: float | None = (given or {}).get("token_expires_at")
+
+    def to_wire(self) -> dict[str, Any] | None:
+        if self._tokens is None:
+            return None
+        return {
+            "tokens": self._tokens,
+            "client_info": self._client,
+            "token_expires_at": self.expires_at,
+        }
+
+    async def get_tokens(self) -> "OAuthToken | None":
+        from mcp.shared.auth import OAuthToken
+
+        if self._tokens is None:
+            return None
+        tokens = OAuthToken.model_validate(self._tokens)
+        if self.expires_at is not None:
+            tokens.expires_in = int(self.expires_at - time.time())
+        return tokens
+
+    async def set_tokens(self, tokens: "OAuthToken") -> None:
+        self._tokens = tokens.model_dump(mode="json", exclude_none=True)
+        self.expires_at = None if tokens.expires_in is None else time.time() + tokens.expires_in
+
+    async def get_client_info(self) -> "OAuthClientInformationFull | None":
+        from mcp.shared.auth import OAuthClientInformationFull
+
+        return None if self._client is None else OAuthClientInformationFull.model_validate(self._client)
+
+    async def set_client_info(self, client_info: "OAuthClientInformationFull") -> None:
+        self._client = client_info.model_dump(mode="json", exclude_none=True)
+
+
+class SignIn:
+    """One person signing in: `authorization_url` is where the browser goes, `answer` takes what it brings."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.authorization_url: asyncio.Future[str] = loop.create_future()
+        self._answer: asyncio.Future[str] = loop.create_future()
+
+    @property
+    def is_answered(self) -> bool:
+        return self._answer.done()
+
+    def answer(self, callback_url: str) -> None:
+        """Takes the address the browser was sent back to. CallbackError; a second answer is ignored."""
+        query = parse_qs(urlsplit(callback_url).query)
+        if "error" in query:
+            raise CallbackError(query.get("error_description", query["error"])[0][:500])
+        if "code" not in query:
+            raise CallbackError("The address has no `code`: copy it whole.")
+        if not self._answer.done():
+            self._answer.set_result(callback_url)
+
+    async def redirect(self, url: str) -> None:
+        self.authorization_url.set_result(url)
+
+    async def callback(self) -> "AuthorizationCodeResult":
+        from mcp.client.auth import AuthorizationCodeResult
+
+        query = parse_qs(urlsplit(await self._answer).query)
+        first = {name: values[0] for name, values in query.items()}
+        return AuthorizationCodeResult(code=first["code"], state=first.get("state"), iss=first.get("iss"))
+
+
+def oauth(
+    url: str, auth: Mapping[str, Any], state: OAuthState, sign_in: SignIn | None = None
+) -> "httpx2.Auth":
+    """Adds the access token to requests and renews it. auth: as in the protocol, with `authentication`.
+
+    Without a `sign_in` a server that wants one is answered with SignInNeededError.
+    """
+    from mcp.client.auth import OAuthClientProvider
+    from mcp.shared.auth import OAuthClientMetadata
+
+    wanted = auth.get("authentication") or {}
+    scopes = wanted.get("scopes")
+    metadata = {
+        "client_name": wanted.get("client_name") or CLIENT_NAME,
+        "redirect_uris": [REDIRECT_URI],
+        "scope": " ".join(scopes) if isinstance(scopes, list) else scopes,
+        "token_endpoint_auth_method": wanted.get("client_auth_method"),
+        **(wanted.get("additional_client_metadata") or {}),
+    }
+    provider = OAuthClientProvider(
+        server_url=url,
+        client_metadata=OAuthClientMetadata.model_validate(
+            {name: value for name, value in metadata.items() if value is not None}
+        ),
+        storage=state,
+        redirect_handler=sign_in.redirect if sign_in else _refuse,
+        callback_handler=sign_in.callback if sign_in else _nobody,
+        client_metadata_url=wanted.get("client_metadata_url"),
+    )
+    # Or else a token that has expired is taken for a good one, and refused, instead of being renewed.
+    provider.context.token_expiry_time = state.expires_at
+    return provider
+
+
+async def _refuse(_: str) -> None:
+    raise SignInNeededError("It wants somebody to sign in: do that where the server was added.")
+
+
+async def _nobody() -> "AuthorizationCodeResult":
+    raise SignInNeededError

@@ -1,0 +1,143 @@
+"""Notes that outlive a conversation: one file each in `.agents/memory` of the directory it works in."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.workspace.front_matter import UnusableFileError, is_utf8, read_text, split, text_of
+from agent_runtime.workspace.local import replacing
+
+MEMORY_DIRECTORY = ".agents/memory"
+MAX_NOTES = 200
+MAX_TEXT_BYTES = 8 * 1024
+MAX_TITLE_CHARS = 120
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+class NoteError(Exception):
+    """A note cannot be kept or removed like this. The text is for the model."""
+
+
+class Note(BaseModel):
+    """name: of its file, without the ending. created: ISO 8601. source: the conversation that wrote it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    title: str
+    text: str
+    created: str | None = None
+    source: str | None = None
+
+
+def _unheard(_path: Path, _why: str) -> None:
+    return
+
+
+def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard) -> list[Note]:
+    """All notes by name, up to MAX_NOTES. report: told of each file that is none, and why. Blocking."""
+    found: list[Note] = []
+    paths = _files(working_dir)
+    for path in paths[:MAX_NOTES]:
+        try:
+            found.append(_read(path, working_dir))
+        except UnusableFileError as error:
+            report(path, str(error))
+    for path in paths[MAX_NOTES:]:
+        report(path, f"there are more than {MAX_NOTES} notes")
+    return found
+
+
+def find_note(working_dir: Path, name: str) -> Note | None:
+    """Blocking. NoteError when there is a file of that name which is no note."""
+    path = _path(working_dir, name)
+    if not path.exists():
+        return None
+    try:
+        return _read(path, working_dir)
+    except UnusableFileError as error:
+        raise NoteError(f"The note {name} cannot be used: {error}.") from error
+
+
+def write_note(working_dir: Path, note: Note) -> None:
+    """Makes or replaces it in one step. NoteError, OSError. Blocking."""
+    path = _path(working_dir, note.name)
+    with replacing(path) as file:
+        file.write(_render(note).encode())
+
+
+def delete_note(working_dir: Path, name: str) -> bool:
+    """Whether there was one. NoteError, OSError. Blocking."""
+    path = _path(working_dir, name)
+    existed = path.exists()
+    path.unlink(missing_ok=True)
+    return existed
+
+
+def checked_title(title: str) -> str:
+    """On one line. NoteError."""
+    line = " ".join(title.split())
+    if not line or len(line) > MAX_TITLE_CHARS:
+        raise NoteError(f"A note needs a `title` of at most {MAX_TITLE_CHARS} characters.")
+    return line
+
+
+def checked_text(text: str) -> str:
+    """NoteError."""
+    size = len(text.encode(errors="replace"))
+    if not text.strip() or size > MAX_TEXT_BYTES:
+        raise NoteError(f"A note needs a `text` of at most {MAX_TEXT_BYTES} bytes; this one has {size}.")
+    return text.strip()
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _path(working_dir: Path, name: str) -> Path:
+    if not NAME.fullmatch(name):
+        raise NoteError("The `name` of a note has small letters, digits and hyphens only, at most 64.")
+    directory = working_dir / MEMORY_DIRECTORY
+    path = directory / f"{name}.md"
+    # A repository may hold links: a note must not become a way to write somewhere else.
+    if path.is_symlink() or not directory.resolve().is_relative_to(working_dir.resolve()):
+        raise NoteError(f"{path} is a link, and notes are not written through links.")
+    return path
+
+
+def _files(working_dir: Path) -> list[Path]:
+    directory = working_dir / MEMORY_DIRECTORY
+    try:
+        names = [path for path in directory.iterdir() if path.suffix == ".md" and is_utf8(path.name)]
+    except OSError:  # there is none, as in most projects
+        return []
+    return sorted(names)
+
+
+def _read(path: Path, root: Path) -> Note:
+    if not NAME.fullmatch(path.stem):
+        raise UnusableFileError("its name is not one of small letters, digits and hyphens")
+    fields, text = split(read_text(path, root))
+    try:
+        title = checked_title(text_of(fields.get("title"), "title") or path.stem)
+        body = checked_text(text)
+    except NoteError as error:
+        raise UnusableFileError(str(error)) from error
+    source = text_of(fields.get("source"), "source")
+    return Note(name=path.stem, title=title, text=body, created=_moment(fields.get("created")), source=source)
+
+
+def _moment(value: object) -> str | None:
+    # YAML makes moments of texts that look like one.
+    return value.isoformat() if isinstance(value, date) else text_of(value, "created")
+
+
+def _render(note: Note) -> str:
+    fields = {"title": note.title, "created": note.created, "source": note.source}
+    # JSON texts are YAML texts, whatever characters they hold.
+    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value is not None]
+    return "\n".join(["---", *lines, "---", "", note.text, ""])

@@ -1,0 +1,44 @@
+"""Several shells of one conversation, told apart by names that the model gives them."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.terminal import models
+from agent_runtime.tools.terminal.models import TerminalObservation
+
+MAIN = "main"
+
+
+class TerminalAction(models.TerminalAction):
+    """Of the same name as the plain one: for clients it is the same action."""
+
+    off_wire: ClassVar = frozenset({"session"})
+
+    session: str = Field(
+        default=MAIN,
+        pattern=r"^[A-Za-z0-9_.-]{1,32}$",
+        description="Which shell: a name of your choice of letters, digits, `_`, `.` and `-`. One that is "
+        f"new starts a shell. Default: `{MAIN}`.",
+    )
+
+
+def session_of(action: models.TerminalAction) -> str:
+    return action.session if isinstance(action, TerminalAction) else MAIN
+
+
+def too_many(action: models.TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
+    """The answer to a call for one more shell. running: the command of each, None for one that waits."""
+    listed = "; ".join(f"{name} ({command or 'free'})" for name, command in running.items())
+    text = (
+        f"This was not run: there are {len(running)} sessions already, which is as many as there may be: "
+        f"{listed}. Use one of them, or end one with reset=true and an empty command."
+    )
+    return TerminalObservation(
+        content=[TextContent(text=text)],
+        is_error=True,
+        command=action.command,
+        exit_code=models.STILL_RUNNING,
+    )

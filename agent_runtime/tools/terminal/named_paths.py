@@ -1,0 +1,33 @@
+"""Which files and directories a command is about, as far as its text tells."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+MAX_WORDS = 100
+_MAX_WORD_CHARS = 4096
+
+
+def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]:
+    """Where the command ended, and what its words mean there or in the shell's first directory.
+
+    Nothing is looked up, and variables are not known: a word that is no path is taken for one, too.
+    """
+    words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
+    places = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]
+    named = [directory / place for directory in dict.fromkeys((ended_in, started_in)) for place in places]
+    return list(dict.fromkeys([ended_in, *(Path(os.path.normpath(path)) for path in named)]))
+
+
+def _words(command: str) -> Iterator[str]:
+    lexer = shlex.shlex(command.replace("\0", ""), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        for word in lexer:
+            # As in --file=src/a.py and OUT=build/x; the whole word may be a name as well.
+            yield from dict.fromkeys((word, word.rpartition("=")[2]))
+    except ValueError:  # a quote that is not closed: what came before it is known
+        return

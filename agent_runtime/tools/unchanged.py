@@ -1,0 +1,25 @@
+"""Whether a file surely is what it was."""
+
+import os
+import stat
+from pathlib import Path
+
+# File systems stamp changes by a clock that ticks every few milliseconds.
+MARGIN_SECONDS = 0.1
+
+
+def is_unchanged(path: Path, since: float, root: Path) -> bool:
+    """True only if neither the regular file nor a directory on the way to it was touched since that moment.
+
+    By the time of the last change of the inode, which no program can set back. Directories count because one
+    may have been put in the place of another. Nothing is said of files outside `root`, or behind links.
+    """
+    try:
+        top = Path(os.path.realpath(root))
+        real = top / path.relative_to(root)
+        if Path(os.path.realpath(path)) != real or not stat.S_ISREG(os.lstat(real).st_mode):
+            return False
+        way = [real, *(parent for parent in real.parents if parent.is_relative_to(top))]
+        return all(os.lstat(place).st_ctime < since - MARGIN_SECONDS for place in way)
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,169 @@
+"""Conversations: what starts one, how it stands."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializationInfo,
+    field_serializer,
+    field_validator,
+)
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.content import Content, TextContent
+from agent_runtime.events.message import Message
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.wire.offers import OfferHash
+from agent_runtime.wire.plugins import PluginSource
+
+MAX_MESSAGE_BYTES = 1024 * 1024
+
+
+# JSON can write them, UTF-8 cannot.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class LocalWorkspace(BaseModel):
+    """Where the agent works: a directory of the machine the agent server runs on."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    working_dir: str = Field(min_length=1, max_length=4096)
+    kind: Literal["LocalWorkspace"] = "LocalWorkspace"
+
+
+class SendMessageRequest(BaseModel):
+    """A message for the agent. `id` makes it idempotent: a repeated id is accepted and changes nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str | None = Field(default=None, min_length=1, max_length=128, pattern=r"^[!-~]+$")
+    role: Literal["user", "system", "assistant", "tool"] = "user"
+    content: list[Content] = []
+    run: bool = False
+
+    @field_validator("content", mode="after")
+    @classmethod
+    def _is_storable(cls, content: list[Content]) -> list[Content]:
+        for part in content:
+            if isinstance(part, TextContent) and _SURROGATE.search(part.text):
+                raise ValueError("text must not hold lone surrogates")
+        return content
+
+    @classmethod
+    def of(cls, text: str, *, id: str | None = None, run: bool = False) -> "SendMessageRequest":  # noqa: A002
+        return cls(id=id, content=[TextContent(text=text)], run=run)
+
+    @property
+    def size_bytes(self) -> int:
+        """How much text it carries, in UTF-8."""
+        return sum(len(part.text.encode()) for part in self.content if isinstance(part, TextContent))
+
+    def to_message(self) -> Message:
+        return Message(role=self.role, content=self.content)
+
+
+class StuckDetectionThresholds(BaseModel):
+    """After how many repetitions an agent goes in circles: first it is told, then it asks or stops."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    action_observation: int = Field(default=4, ge=2, le=50, description="The same call with the same result")
+    action_error: int = Field(default=3, ge=2, le=50, description="The same call, failing")
+    monologue: int = Field(default=3, ge=2, le=50, description="Messages of the agent in a row")
+    alternating_pattern: int = Field(default=6, ge=4, le=50, description="Calls in the pattern A, B, A, B …")
+
+
+class StartConversationRequest(BaseModel):
+    """What brings a conversation into being. `agent` is the agent's specification as data.
+
+    ask_when_stuck: there is a user whom an agent that goes in circles can ask, before it is stopped.
+    consent: what of the project's own hooks, MCP servers and plugins may run, by the hashes of the offers.
+    mcp_approved: tools of MCP servers that were approved in other conversations, by server and name, as
+    `agent_state.mcp_approved` of their logs tells them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    agent: JsonObject
+    workspace: LocalWorkspace
+    conversation_id: UUID | None = None
+    parent_conversation_id: UUID | None = None
+    initial_message: SendMessageRequest | None = None
+    max_iterations: int = Field(default=500, ge=1, le=100_000)
+    stuck_detection: bool = True
+    stuck_detection_thresholds: StuckDetectionThresholds | None = None
+    ask_when_stuck: bool = False
+    confirmation_policy: JsonObject = {"kind": "NeverConfirm"}
+    security_analyzer: JsonObject | None = None
+    secrets: dict[str, Any] = {}
+    tool_module_qualnames: dict[str, str] = {}
+    client_tools: list[Any] = []
+    mcp_approved: dict[str, JsonObject] = {}
+    plugins: list[PluginSource] | None = Field(default=None, max_length=50)
+    hook_config: JsonObject | None = None
+    consent: list[OfferHash] = Field(default=[], max_length=200)
+    tags: dict[str, str] = {}
+    title: str | None = Field(default=None, max_length=200)
+    autotitle: bool = True
+
+
+class ConversationInfo(BaseModel):
+    """A conversation as it stands. Keys in it are masked."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: UUID
+    agent: JsonObject
+    workspace: LocalWorkspace
+    persistence_dir: str
+    max_iterations: int
+    stuck_detection: bool
+    execution_status: ExecutionStatus
+    confirmation_policy: JsonObject
+    security_analyzer: JsonObject | None = None
+    activated_knowledge_skills: list[str] = []
+    invoked_skills: list[str] = []
+    blocked_actions: dict[str, str] = {}
+    blocked_messages: dict[str, str] = {}
+    last_user_message_id: str | None = None
+    leaf_event_id: str | None = None
+    stats: JsonObject
+    secret_registry: JsonObject = {"secret_sources": {}}
+    agent_state: JsonObject = {}
+    hook_config: JsonObject | None = None
+    title: str | None = None
+    metrics: JsonObject | None = None
+    tags: dict[str, str] = {}
+    current_model_id: str | None = None
+    client_tools: list[Any] = []
+    tool_module_qualnames: dict[str, str] = {}
+    forked_from_conversation_id: UUID | None = None
+    forked_from_event_id: str | None = None
+    parent_conversation_id: UUID | None = None
+    sub_conversation_ids: list[UUID] = []
+    created_at: datetime
+    updated_at: datetime
+
+    @field_serializer("created_at", "updated_at")
+    def _utc(self, value: datetime, _: SerializationInfo) -> str:
+        return value.isoformat().replace("+00:00", "Z")
+
+
+class ConversationPage(BaseModel):
+    items: list[ConversationInfo]
+    next_page_id: str | None = None
+
+
+Dollars = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
+
+
+class FinalResponse(BaseModel):
+    """The last thing the agent told the user; empty if it has not spoken."""
+
+    response: str

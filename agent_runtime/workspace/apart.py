@@ -1,0 +1,144 @@
+"""Work in a work tree of its own that comes back into another directory of the repository.
+
+It stands on no branch: what has come of it is kept in refs below `refs/slipway/`, which no list of branches
+shows. The user's branches, index and commits stay as they are; what comes back is there as if it had been
+edited in place, beside what was edited there meanwhile.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_runtime.workspace.git import GitError, run_git, top_level
+
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "Slipway",
+    "GIT_AUTHOR_EMAIL": "slipway@localhost",
+    "GIT_COMMITTER_NAME": "Slipway",
+    "GIT_COMMITTER_EMAIL": "slipway@localhost",
+}
+
+
+@dataclass(frozen=True)
+class Return:
+    """files: what was changed in the directory, relative to the repository. conflicts: what both sides have
+    changed; then nothing was touched. ref: the commit that holds the work. base: what it began with.
+    """
+
+    files: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    ref: str
+    base: str
+
+
+async def begin(directory: Path, place: Path, name: str) -> Path:
+    """Checks the present commit out in `place`; where `directory` lies in there. GitError.
+
+    One that was there before stands as it was left.
+    """
+    top = await top_level(directory)
+    prefix = os.fsdecode(await run_git(directory, "rev-parse", "--show-prefix")).strip("\n/")
+    if not await asyncio.to_thread(place.exists):
+        known = await _resolved(top, _base_ref(name))
+        start = known or await _resolved(top, "HEAD")
+        if start is None:
+            raise GitError("The repository has no commit yet.")
+        await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
+        await run_git(top, "worktree", "prune")
+        await run_git(top, "worktree", "add", "--quiet", "--detach", "--", str(place), start)
+        await run_git(top, "update-ref", _base_ref(name), start)
+    return place / prefix
+
+
+async def bring_back(directory: Path, place: Path, name: str) -> Return:
+    """Merges what was done in `place` into `directory`, with all that is not committed there.
+
+    The work tree goes; its work is kept. GitError, and then nothing has changed in `directory`.
+    """
+    top = await top_level(directory)
+    base = (await run_git(top, "rev-parse", "--verify", _base_ref(name))).decode().strip()
+    work = await _commit_all(place)
+    ref = f"refs/slipway/tasks/{name}"
+    await run_git(top, "update-ref", ref, work)
+    await run_git(top, "worktree", "remove", "--force", "--", str(place))
+    files, conflicts = await _merge(top, base, work)
+    if not conflicts:
+        await run_git(top, "update-ref", _base_ref(name), work)
+    return Return(files, conflicts, ref, base)
+
+
+async def forget(directory: Path, place: Path, name: str) -> None:
+    """Lets go of the refs, and of the work tree with all that is in it. GitError."""
+    if await asyncio.to_thread(place.exists):
+        await run_git(directory, "worktree", "remove", "--force", "--force", "--", str(place))
+    for ref in (f"refs/slipway/tasks/{name}", _base_ref(name)):
+        await run_git(directory, "update-ref", "-d", ref)
+
+
+def _base_ref(name: str) -> str:
+    """What has come back already, or where it began."""
+    return f"refs/slipway/returned/{name}"
+
+
+async def _commit_all(place: Path) -> str:
+    await run_git(place, "add", "--all")
+    tree = await run_git(place, "write-tree")
+    return await _commit_tree(place, tree, "HEAD")
+
+
+async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files changed, or those in conflict."""
+    ours = await _tree_as_it_is(top)
+    # Of made-up commits, so that the base is exactly that one, whatever was rebased in between.
+    mine = await _commit_tree(top, ours, base)
+    theirs = await _commit_tree(top, await run_git(top, "rev-parse", f"{work}^{{tree}}"), base)
+    output = await run_git(
+        top, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", mine, theirs, answers=(0, 1)
+    )
+    merged, *conflicts = os.fsdecode(output).removesuffix("\0").split("\0")
+    if conflicts:
+        return (), tuple(conflicts)
+    tree = ours.decode().strip()
+    names = await run_git(top, "diff-tree", "-r", "--no-renames", "--name-only", "-z", tree, merged)
+    patch = await run_git(
+        top, "diff-tree", "-r", "-p", "--no-renames", "--binary", "--full-index",
+        "--src-prefix=a/", "--dst-prefix=b/", tree, merged,
+    )  # fmt: skip
+    if patch:
+        # All or nothing: a file that has changed since it was looked at makes git refuse the whole.
+        await run_git(top, "apply", "--whitespace=nowarn", "-", stdin=patch)
+    return tuple(os.fsdecode(names).split("\0")[:-1]), ()
+
+
+async def _tree_as_it_is(top: Path) -> bytes:
+    """Everything that lies there and is not ignored, as a tree, with an index of our own."""
+    directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
+    try:
+        own = {"GIT_INDEX_FILE": str(directory / "index")}
+        await run_git(top, "read-tree", "HEAD", own=own)
+        await run_git(top, "add", "--all", own=own)
+        return await run_git(top, "write-tree", own=own)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+async def _commit_tree(directory: Path, tree: bytes, parent: str) -> str:
+    made = await run_git(
+        directory,
+        "commit-tree",
+        tree.decode().strip(),
+        "-p",
+        parent,
+        "-m",
+        "Work of a sub-agent",
+        own=_IDENTITY,
+    )
+    return made.decode().strip()
+
+
+async def _resolved(top: Path, ref: str) -> str | None:
+    found = await run_git(top, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", answers=(0, 1))
+    return found.decode().strip() or None

@@ -1,0 +1,20 @@
+"""Files that may be run as long as they are what a person has looked at."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+ApprovedFiles = Mapping[str, str]
+"""The SHA-256 of each file's content, by its absolute path."""
+
+
+def objection(approved: ApprovedFiles) -> str | None:
+    """Why they may not be run, if one of them is not what was approved. Blocking; call it right before."""
+    for path, sha256 in approved.items():
+        try:
+            content = Path(path).read_bytes()
+        except OSError:
+            return f"{path} was approved and cannot be read any more, so nothing of this was run."
+        if hashlib.sha256(content).hexdigest() != sha256:
+            return f"{path} has changed since it was approved, so nothing of this was run."
+    return None

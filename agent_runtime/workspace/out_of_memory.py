@@ -1,0 +1,22 @@
+"""Whether the kernel ended a process of this sandbox because its memory was used up."""
+
+import re
+from pathlib import Path
+
+# cgroup v2, and v1 as engines show it inside a container.
+_COUNTERS = (
+    Path("/sys/fs/cgroup/memory.events"),
+    Path("/sys/fs/cgroup/memory/memory.oom_control"),
+)
+
+
+def kills() -> int:
+    """How many processes it ended so far; 0 where nothing counts them."""
+    for path in _COUNTERS:
+        try:
+            found = re.search(r"^oom_kill (\d+)$", path.read_text(), re.MULTILINE)
+        except OSError:
+            continue  # another version, or a machine that does not show it
+        if found:
+            return int(found[1])
+    return 0

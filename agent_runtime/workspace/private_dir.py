@@ -1,0 +1,28 @@
+"""Where a program keeps what is its conversation's alone: a directory that nobody else can look into."""
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from agent_runtime.workspace.processes import exists
+
+_NAME = re.compile(r"slipway-(?:shell|browser|kernel)-(\d+)-")
+
+
+def make_private_dir(whose: Literal["shell", "browser", "kernel"]) -> Path:
+    """A new one, mode 0700, whose name tells which process made it."""
+    return Path(tempfile.mkdtemp(prefix=f"slipway-{whose}-{os.getpid()}-"))
+
+
+def remove_leftovers() -> None:
+    """Those of processes that were killed, if they were ours. Blocking."""
+    with os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            owner = _NAME.match(entry.name)
+            if owner is None or exists(int(owner[1])):
+                continue
+            if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                shutil.rmtree(entry.path, ignore_errors=True)

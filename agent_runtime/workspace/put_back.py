@@ -1,0 +1,108 @@
+"""Making the files of a directory what they were, one at a time and each at once."""
+
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from agent_runtime.workspace.git import Change, ChangeStatus
+
+TEMPORARY_PREFIX = ".slipway-rewind-"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Paths: what goes, what is written, and what of that is not there now."""
+
+    removes: frozenset[str]
+    writes: tuple[str, ...]
+    added: frozenset[str]
+
+    @classmethod
+    def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "Plan":
+        """changes: from what is there to what is to be there. leave: paths that stay as they are."""
+        wanted = [change for change in changes if change.path not in leave]
+        removes = (change.path for change in wanted if change.status is ChangeStatus.DELETED)
+        writes = (change.path for change in wanted if change.status is not ChangeStatus.DELETED)
+        added = (change.path for change in wanted if change.status is ChangeStatus.ADDED)
+        return cls(frozenset(removes), tuple(writes), frozenset(added))
+
+
+def blocked(directory: Path, plan: Plan) -> list[str]:
+    """What cannot be written, as something that the plan does not know of is in its place."""
+    return [path for path in plan.writes if _is_blocked(directory, path, plan)]
+
+
+def apply(directory: Path, plan: Plan, staging: Path) -> None:
+    """Removes and writes. staging: where the files to be written are, under the same paths."""
+    for path in plan.removes:
+        if not is_beyond_link(directory, path):
+            _remove(directory, path)
+    for path in plan.writes:
+        _put(staging / path, directory / path)
+
+
+def is_beyond_link(directory: Path, path: str) -> bool:
+    """Whether the path leads through a symbolic link, that is somewhere else."""
+    return any((directory / parent).is_symlink() for parent in Path(path).parents[:-1])
+
+
+def _is_blocked(directory: Path, path: str, plan: Plan) -> bool:
+    for parent in reversed(Path(path).parents[:-1]):
+        place = directory / parent
+        if not os.path.lexists(place):
+            return False
+        if place.is_symlink() or not place.is_dir():
+            return str(parent) not in plan.removes
+    place = directory / path
+    if place.is_symlink() or not place.is_dir():
+        return path in plan.added and os.path.lexists(place)
+    return any(str(inside.relative_to(directory)) not in plan.removes for inside in _files_in(place))
+
+
+def _files_in(directory: Path) -> Iterable[Path]:
+    for folder, directories, files in os.walk(directory):
+        yield from (Path(folder, name) for name in files)
+        yield from (Path(folder, name) for name in directories if Path(folder, name).is_symlink())
+
+
+def _remove(directory: Path, path: str) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        (directory / path).unlink()
+    for parent in Path(path).parents[:-1]:
+        try:
+            (directory / parent).rmdir()
+        except OSError:
+            return  # something is left in it
+
+
+def _put(staged: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    is_link = staged.is_symlink()
+    if place.is_dir() and not place.is_symlink():
+        _remove_empty(place)
+    elif not is_link and not place.is_symlink() and place.exists():
+        _keep_permissions(place, staged)
+    # Beside it, since the staged one may lie on another disk.
+    draft = place.with_name(f"{TEMPORARY_PREFIX}{uuid4().hex}")
+    try:
+        shutil.copy(staged, draft, follow_symlinks=False)
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _remove_empty(directory: Path) -> None:
+    for folder, _, _ in os.walk(directory, topdown=False):
+        Path(folder).rmdir()
+
+
+def _keep_permissions(place: Path, staged: Path) -> None:
+    """A file's own permissions, but for who may execute it."""
+    old, new = place.stat().st_mode, staged.stat().st_mode
+    executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0
+    staged.chmod((stat.S_IMODE(old) & ~0o111) | executable)

@@ -1,0 +1,330 @@
+"""Snapshots of a directory in a git repository of their own, which lies elsewhere.
+
+The directory need not be a repository. If it is one, its index, branches, configuration and hooks are
+neither used nor touched. Files are kept byte for byte: no attribute, filter or line ending of anybody counts.
+
+In a snapshot: regular files with their executable bit, symbolic links as links, repositories within as
+plain files. Not in it: what `.gitignore` files leave out, everything named `.git`, empty directories, and
+what is `skipped`, since it is too big or cannot be read.
+"""
+
+import asyncio
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+from uuid import uuid4
+
+from agent_runtime.workspace.git import Change, GitError, parse_name_status, run_git
+from agent_runtime.workspace.put_back import TEMPORARY_PREFIX, Plan, apply, blocked, is_beyond_link
+
+MAX_FILE_BYTES = 10 * 1024**2
+MAX_NEW_FILES = 50_000
+MAX_NEW_BYTES = 1024**3
+"""What one snapshot may add: a home directory is no project."""
+
+# Files may vanish between being listed and being read, while something works there.
+_ATTEMPTS = 3
+
+# Nobody else's settings are read (see run_git): these are all there are.
+_CONFIG = """\
+[core]
+\trepositoryFormatVersion = 0
+\tbare = false
+\tfileMode = true
+\tsymlinks = true
+\tignoreCase = false
+\tprecomposeUnicode = false
+\tprotectHFS = false
+\tprotectNTFS = false
+\tautocrlf = false
+\tsafecrlf = false
+\tcompression = 1
+\texcludesFile = /dev/null
+\tattributesFile = /dev/null
+[gc]
+\tauto = 0
+"""
+# These come before those of any `.gitattributes`: nothing is converted, no program is run.
+_ATTRIBUTES = "* !text !crlf !eol !ident !filter !working-tree-encoding !diff !merge !export-subst\n"
+_EXCLUDED = (f"{TEMPORARY_PREFIX}*", "node_modules/", ".venv/", "__pycache__/", "*.pyc")
+
+
+class WorkspaceTooLargeError(GitError):
+    """There is more in the directory than snapshots are made for."""
+
+    code: ClassVar[str] = "workspace_too_large"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`tree` names the content. `skipped`: files that are not in it, by path."""
+
+    tree: str
+    skipped: tuple[str, ...] = ()
+
+
+class Shadow:
+    """One directory's snapshots. One call at a time; a call that is cut off leaves everything usable."""
+
+    def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
+        """place: where the repository is, or will be. excluded: absolute; not looked at if inside."""
+        self.place = place
+        self.work_tree = work_tree
+        self._index = place / "index"
+        self._excluded = [path for path in excluded if path.is_relative_to(work_tree) and path != work_tree]
+        self._tree: str | None = None
+
+    async def snapshot(self) -> Snapshot:
+        """What is there now. Written down, but for good only once `hold` is called.
+
+        GitError: there is no git, no directory, or something in it that git cannot take.
+        WorkspaceTooLargeError.
+        """
+        await asyncio.to_thread(self._prepare)
+        for attempt in range(_ATTEMPTS):
+            try:
+                return await self._snapshot()
+            except WorkspaceTooLargeError:
+                raise
+            except GitError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    async def hold(self, *trees: str) -> None:
+        """These are not tidied away."""
+        await asyncio.to_thread(self._hold, trees)
+
+    async def tidy(self, keep: Collection[str]) -> None:
+        """Forgets all snapshots but these, and packs what is left."""
+        await asyncio.to_thread(self._release_all_but, frozenset(keep))
+        await self._git("repack", "-a", "-d", "-q")
+        await self._git("prune", "--expire=now")
+
+    async def changes(self, before: str, after: str) -> list[Change]:
+        """By path. A file that was moved is one that was deleted and one that was added."""
+        if before == after:
+            return []
+        output = await self._git("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after)
+        return sorted(parse_name_status(output), key=lambda change: change.path)
+
+    async def patch(self, before: str, after: str) -> bytes:
+        """The difference as a unified diff; of binary files only that they differ."""
+        options = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--full-index")
+        prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
+        return await self._git("diff", *options, *prefixes, before, after)
+
+    async def blocked(self, present: str, target: str, leave: Collection[str]) -> list[str]:
+        """What of `target` cannot be put back, as something that is in no snapshot is in its place.
+
+        present: a snapshot of now. leave: paths that are to stay as they are.
+        """
+        plan = Plan.of(await self.changes(present, target), leave)
+        return await asyncio.to_thread(blocked, self.work_tree, plan)
+
+    async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
+        """The tree that `restore` leads to: `target`, with the paths in `leave` as they are in `present`."""
+        if not leave:
+            return target
+        kept = await self._entries(present, leave)
+        gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, os.fsencode(path)) for path in leave)
+        index = self.place / f"index-{uuid4().hex}"
+        await self._git("read-tree", target, index=index)
+        await self._git("update-index", "-z", "--index-info", index=index, stdin=gone + kept)
+        tree = (await self._git("write-tree", index=index)).decode().strip()
+        await asyncio.to_thread(index.unlink)
+        return tree
+
+    async def restore(self, present: str, target: str, leave: Collection[str]) -> None:
+        """Makes the directory what it was at `target`, but for the paths in `leave`.
+
+        Each file is either the old or the new one at any moment; a second call completes a first that was
+        cut off. Directories that become empty go.
+        """
+        plan = Plan.of(await self.changes(present, target), leave)
+        staging = self.place / f"staging-{uuid4().hex}"
+        try:
+            await self._stage(target, plan.writes, staging)
+            await asyncio.to_thread(apply, self.work_tree, plan, staging)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
+
+    # The repository
+
+    async def _git(
+        self, *arguments: str, index: Path | None = None, work_tree: Path | None = None, stdin: bytes = b""
+    ) -> bytes:
+        where = work_tree or self.work_tree
+        own = {
+            "GIT_DIR": str(self.place),
+            "GIT_WORK_TREE": str(where),
+            "GIT_INDEX_FILE": str(index or self._index),
+            "GIT_ATTR_NOSYSTEM": "1",
+        }
+        return await run_git(where, *arguments, own=own, stdin=stdin)
+
+    def _prepare(self) -> None:
+        """A repository made by hand: asking git takes longer than a snapshot. Clears what was cut off."""
+        if not (self.place / "HEAD").exists():
+            for name in ("objects", "refs/snapshots", "info"):
+                (self.place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self.place / "config").write_text(_CONFIG)
+            (self.place / "info/attributes").write_text(_ATTRIBUTES)
+            (self.place / "HEAD").write_text("ref: refs/heads/none\n")
+        own = [_pattern(path.relative_to(self.work_tree)) for path in self._excluded]
+        (self.place / "info/exclude").write_text("\n".join((*_EXCLUDED, *own, "")))
+        for left in (*self.place.glob("index-*"), *self.place.glob("*.lock")):
+            left.unlink(missing_ok=True)
+        for left in self.place.glob("staging-*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _hold(self, trees: Iterable[str]) -> None:
+        for tree in trees:
+            ref = self.place / "refs/snapshots" / tree
+            if not ref.exists():
+                draft = self.place / f"ref-{tree}"
+                draft.write_text(f"{tree}\n")
+                draft.replace(ref)
+
+    def _release_all_but(self, keep: Collection[str]) -> None:
+        for ref in (self.place / "refs/snapshots").iterdir():
+            if ref.name not in keep:
+                ref.unlink()
+
+    async def _entries(self, tree: str, paths: Collection[str]) -> bytes:
+        """Those of them that are in the tree, as `update-index --index-info` takes them."""
+        wanted = {os.fsencode(path) for path in paths}
+        listed = (await self._git("ls-tree", "-r", "-z", tree)).split(b"\0")
+        return b"".join(line + b"\0" for line in listed if line.partition(b"\t")[2] in wanted)
+
+    # Looking
+
+    async def _snapshot(self) -> Snapshot:
+        names = await self._differing()
+        found = await asyncio.to_thread(self._sort, names)
+        if found.gone or found.changed or self._tree is None:
+            self._tree = await self._record(found)
+        return Snapshot(self._tree, tuple(sorted(found.skipped)))
+
+    async def _differing(self) -> "_Differing":
+        local = self.work_tree / ".git/info/exclude"
+        more = (f"--exclude-from={local}",) if local.is_file() else ()
+        options = ("-z", "-t", "--modified", "--others", "--exclude-standard", *more)
+        listed = dict.fromkeys((await self._git("ls-files", *options)).split(b"\0"))
+        known = [line[2:] for line in listed if line and not line.startswith(b"?")]
+        others = [line[2:] for line in listed if line.startswith(b"?")]
+        return _Differing(known, await self._with_repositories_within(others))
+
+    async def _with_repositories_within(self, names: Iterable[bytes]) -> list[bytes]:
+        found = []
+        for name in names:
+            if not name.endswith(b"/"):
+                found.append(name)
+                continue
+            # Git names only the directory of a repository inside.
+            inner = await self._git(
+                "ls-files", "-z", "--others", "--exclude-standard",
+                index=self.place / "index-none", work_tree=self.work_tree / os.fsdecode(name),
+            )  # fmt: skip
+            listed = [name + one for one in inner.split(b"\0") if one]
+            found += await self._with_repositories_within(listed)
+        return found
+
+    def _sort(self, names: "_Differing") -> "_Found":
+        found = _Found([], [], [])
+        total = 0
+        for name in (*names.known, *names.others):
+            path = os.fsdecode(name)
+            size = self._size(path)
+            is_kept = size is not None and 0 <= size <= MAX_FILE_BYTES
+            if size is not None and is_kept and not _is_refused_by_git(self.work_tree, path):
+                found.changed.append(name)
+                total += size
+            elif size is not None:
+                found.skipped.append(path)
+        taken = set(found.changed)
+        found.gone.extend(name for name in names.known if name not in taken)
+        if len(found.changed) > MAX_NEW_FILES or total > MAX_NEW_BYTES:
+            raise WorkspaceTooLargeError(
+                f"{len(found.changed):,} files with {total:,} bytes are too many for a checkpoint."
+            )
+        return found
+
+    def _size(self, path: str) -> int | None:
+        """In bytes; None where there is no such file, -1 for one that cannot be read."""
+        try:
+            if is_beyond_link(self.work_tree, path):
+                return None
+            status = (self.work_tree / path).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError:
+            return -1
+        if stat.S_ISLNK(status.st_mode):
+            return status.st_size
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return status.st_size if os.access(self.work_tree / path, os.R_OK) else -1
+
+    async def _record(self, found: "_Found") -> str:
+        """The tree. Works on a copy of the index, so that nothing half done is ever the index."""
+        draft = self.place / f"index-{uuid4().hex}"
+        if self._index.exists():
+            await asyncio.to_thread(shutil.copy2, self._index, draft)
+        if found.gone:
+            await self._update_index(draft, "--force-remove", found.gone)
+        if found.changed:
+            await self._update_index(draft, "--add", found.changed)
+        tree = (await self._git("write-tree", index=draft)).decode().strip()
+        if draft.exists():
+            draft.replace(self._index)
+        return tree
+
+    async def _update_index(self, index: Path, how: str, names: Sequence[bytes]) -> None:
+        stdin = b"\0".join(names) + b"\0"
+        await self._git("update-index", "-z", how, "--replace", "--stdin", index=index, stdin=stdin)
+
+    # Putting back
+
+    async def _stage(self, target: str, writes: Collection[str], staging: Path) -> None:
+        await asyncio.to_thread(staging.mkdir, mode=0o700)
+        if not writes:
+            return
+        index = self.place / f"index-{uuid4().hex}"
+        await self._git("read-tree", target, index=index)
+        stdin = b"\0".join(map(os.fsencode, writes)) + b"\0"
+        await self._git("checkout-index", f"--prefix={staging}/", "-z", "--stdin", index=index, stdin=stdin)
+        await asyncio.to_thread(index.unlink)
+
+
+@dataclass(frozen=True)
+class _Differing:
+    """Names of what is not as in the index: those that are in it, and those that are not."""
+
+    known: Sequence[bytes]
+    others: Sequence[bytes]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Names that are to leave the index, to be read into it, and paths that cannot be."""
+
+    gone: list[bytes]
+    changed: list[bytes]
+    skipped: list[str]
+
+
+def _pattern(path: Path) -> str:
+    """That path alone, as a line of an exclude file."""
+    quoted = "".join(f"\\{character}" if character in "\\*?[ !#" else character for character in str(path))
+    return f"/{quoted}"
+
+
+def _is_refused_by_git(work_tree: Path, path: str) -> bool:
+    """Names that no git repository may hold."""
+    parts = [part.lower() for part in path.split("/")]
+    return ".git" in parts or (parts[-1] == ".gitmodules" and (work_tree / path).is_symlink())

@@ -1,0 +1,48 @@
+"""Further work trees of a repository, for those who work beside each other."""
+
+import os
+from pathlib import Path
+
+from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, top_level
+
+
+async def add(directory: Path, place: Path, branch: str) -> Path | None:
+    """Checks out the present commit as a new branch in `place`; where `directory` lies in there.
+
+    None when it lies in no repository, or in one without a commit. What is not committed stays behind.
+    """
+    try:
+        top = await top_level(directory)
+        await run_git(top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    except GitError:
+        return None
+    place.parent.mkdir(parents=True, exist_ok=True)
+    await run_git(top, "worktree", "add", "--quiet", "-b", branch, "--", str(place), "HEAD")
+    prefix = await run_git(directory, "rev-parse", "--show-prefix")
+    return place / os.fsdecode(prefix).strip("\n/")
+
+
+async def remove(place: Path) -> bool:
+    """Removes the work tree, and its branch if all of it is merged. False if it stays, with what is in it."""
+    try:
+        repository = await _repository(place)
+        branch = (await run_git(place, "rev-parse", "--abbrev-ref", "HEAD")).decode().strip()
+        await run_git(repository, "worktree", "remove", "--", str(place))
+    except NotARepositoryError:
+        return True
+    except GitError:
+        return False  # there is work in it that nobody has committed
+    await _delete_merged(repository, branch)
+    return True
+
+
+async def _repository(place: Path) -> Path:
+    found = await run_git(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(found.decode().removesuffix("\n"))
+
+
+async def _delete_merged(repository: Path, branch: str) -> None:
+    try:
+        await run_git(repository, "branch", "--quiet", "--delete", "--", branch)
+    except GitError:
+        return  # it has commits of its own

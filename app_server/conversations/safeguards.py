@@ -1,0 +1,25 @@
+"""How a mode that people choose becomes what the agent server is told. Pure."""
+
+from typing import Any
+
+from app_server.settings.confirmation import ConfirmationMode
+
+_POLICIES: dict[ConfirmationMode, dict[str, Any]] = {
+    ConfirmationMode.ALWAYS: {"kind": "AlwaysConfirm"},
+    ConfirmationMode.RISKY: {"kind": "ConfirmRisky", "threshold": "HIGH", "confirm_unknown": True},
+    ConfirmationMode.NEVER: {"kind": "NeverConfirm"},
+}
+# The model's opinion counts where it has one; where it has none, the rules for commands and files decide.
+_ANALYZER = {
+    "kind": "EnsembleSecurityAnalyzer",
+    "analyzers": [{"kind": "PolicyRailSecurityAnalyzer"}, {"kind": "LLMSecurityAnalyzer"}],
+}
+
+
+def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
+    return _POLICIES[mode]
+
+
+def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
+    """None: nobody has to judge what is never asked about."""
+    return None if mode is ConfirmationMode.NEVER else _ANALYZER

@@ -1,0 +1,34 @@
+"""Another of the user's models for a conversation, in the midst of its work."""
+
+from uuid import UUID
+
+from app_server.conversations import agent_request, service
+from app_server.conversations.schemas import AppConversation
+from app_server.conversations.view import Viewer
+from app_server.database import Database, now
+from app_server.settings.profiles import get_profile
+
+
+async def switch_profile(
+    database: Database, viewer: Viewer, user_id: UUID, conversation_id: UUID, profile_name: str
+) -> AppConversation:
+    """The conversation as it is then: its agent's next call goes to that model.
+
+    Raises NotFound (also `llm_profile_not_found`), Conflict `sandbox_not_running`, BadGateway.
+    """
+    async with database.read() as session:
+        await service.require(session, user_id, conversation_id)
+        profile = await get_profile(session, user_id, profile_name)
+    sandbox = viewer.sandboxes.running(conversation_id)
+    llm = agent_request.brokered_llm(
+        model=profile.model, llm_profile=profile.name, inner_url=sandbox.inner_url
+    )
+    await sandbox.client.switch_llm(conversation_id, llm)
+    async with database.session() as session:
+        conversation = await service.require(session, user_id, conversation_id)
+        conversation.llm_profile, conversation.llm_model = profile.name, profile.model
+        conversation.updated_at = now()
+        await session.flush()
+        shown = await viewer.find(session, conversation_id, user_id=user_id)
+    assert shown is not None
+    return shown

@@ -1,0 +1,26 @@
+"""Tools of MCP servers as a user has approved them."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, now
+
+MAX_REPOSITORY_CHARACTERS = 500
+MAX_SERVER_CHARACTERS = 200
+
+
+class McpApproval(Base):
+    """`repository` is an Address.identity, or empty; `tools` is JSON: the definitions by name."""
+
+    __tablename__ = "mcp_approvals"
+    __table_args__ = (UniqueConstraint("user_id", "repository", "server"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    repository: Mapped[str] = mapped_column(String(MAX_REPOSITORY_CHARACTERS))
+    server: Mapped[str] = mapped_column(String(MAX_SERVER_CHARACTERS))
+    tools: Mapped[str] = mapped_column(Text)
+    updated_at: Mapped[datetime] = mapped_column(default=now)

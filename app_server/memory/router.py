@@ -1,0 +1,38 @@
+"""The current user's notes. Agents write them; people read, mend and delete them."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from app_server.database import ReadSession, Session
+from app_server.memory import service
+from app_server.memory.models import MemoryNote
+from app_server.memory.schemas import MemoryNoteInfo, MemoryNoteSummary, UpdateMemoryNote
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/memory", tags=["Memory"])
+
+
+@router.get("", response_model=list[MemoryNoteSummary])
+async def list_memory_notes(user: CurrentUser, session: ReadSession) -> Sequence[MemoryNote]:
+    """All notes, by repository and name."""
+    return await service.list_notes(session, user.id)
+
+
+@router.get("/{note_id}", response_model=MemoryNoteInfo)
+async def get_memory_note(user: CurrentUser, session: ReadSession, note_id: UUID) -> MemoryNote:
+    return await service.get_note(session, user.id, note_id)
+
+
+@router.patch("/{note_id}", response_model=MemoryNoteInfo)
+async def update_memory_note(
+    user: CurrentUser, session: Session, note_id: UUID, body: UpdateMemoryNote
+) -> MemoryNote:
+    return await service.update_note(session, user.id, note_id, body)
+
+
+@router.delete("/{note_id}", status_code=204)
+async def delete_memory_note(user: CurrentUser, session: Session, note_id: UUID) -> None:
+    """Later conversations do not know it any more; one that is going on may still have read it."""
+    await service.delete_note(session, user.id, note_id)

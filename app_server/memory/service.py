@@ -1,0 +1,108 @@
+"""Notes by user and repository. The last one who writes a note wins; no other note is touched by that."""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid4
+
+from sqlalchemy import ColumnElement, Select, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.database import now
+from app_server.errors import NotFound
+from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote
+from app_server.memory.schemas import UpdateMemoryNote
+from app_server.memory.written import Written
+
+MAX_NOTES_GIVEN = 200
+"""How many notes a sandbox gets: its agent server reads no more."""
+MAX_NOTES_KEPT = 400
+"""Per repository. An agent is refused at 200; several at once, or a sandbox that lies, may get further."""
+
+
+async def list_notes(session: AsyncSession, user_id: UUID) -> Sequence[MemoryNote]:
+    """By repository and name."""
+    query = _of_user(user_id).order_by(MemoryNote.repository, MemoryNote.name)
+    return (await session.scalars(query)).all()
+
+
+async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[MemoryNote]:
+    """Those that a conversation is given: the newest first, as many as it can read."""
+    query = _of_user(user_id).where(MemoryNote.repository == repository)
+    newest = query.order_by(MemoryNote.updated_at.desc(), MemoryNote.name).limit(MAX_NOTES_GIVEN)
+    return (await session.scalars(newest)).all()
+
+
+async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> MemoryNote:
+    """Raises NotFound, also for somebody else's."""
+    note = await session.scalar(_of_user(user_id).where(MemoryNote.id == note_id))
+    if note is None:
+        raise NotFound("No such note.")
+    return note
+
+
+async def update_note(
+    session: AsyncSession, user_id: UUID, note_id: UUID, change: UpdateMemoryNote
+) -> MemoryNote:
+    """Raises NotFound."""
+    note = await get_note(session, user_id, note_id)
+    note.title, note.text = change.title or note.title, change.text or note.text
+    note.updated_at = now()
+    await session.flush()
+    return note
+
+
+async def delete_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> None:
+    """Raises NotFound. Conversations that start from now on do not know it."""
+    await session.delete(await get_note(session, user_id, note_id))
+
+
+async def take_over(
+    session: AsyncSession, user_id: UUID, repository: str, conversation_id: UUID, written: Written
+) -> None:
+    """Keeps what an agent has noted, as far as there is room."""
+    if len(repository) > MAX_REPOSITORY_CHARACTERS:
+        return
+    if written.command == "delete":
+        await session.execute(delete(MemoryNote).where(*_key(user_id, repository, written.name)))
+        return
+    known = await session.scalar(select(MemoryNote).where(*_key(user_id, repository, written.name)))
+    text = written.text or (known.text if known else None)
+    if text is None or (known is None and await _is_full(session, user_id, repository)):
+        return
+    title = written.title or (known.title if known else written.name)
+    await _upsert(
+        session,
+        user_id=user_id,
+        repository=repository,
+        name=written.name,
+        title=title,
+        text=text,
+        conversation_id=conversation_id,
+    )
+
+
+async def _upsert(session: AsyncSession, **values: object) -> None:
+    # Two conversations may write the same note at the same moment.
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    moment = now()
+    row = insert(MemoryNote).values(id=uuid4(), created_at=moment, updated_at=moment, **values)
+    changed = {name: row.excluded[name] for name in ("title", "text", "conversation_id", "updated_at")}
+    await session.execute(
+        row.on_conflict_do_update(index_elements=["user_id", "repository", "name"], set_=changed)
+    )
+
+
+async def _is_full(session: AsyncSession, user_id: UUID, repository: str) -> bool:
+    query = select(func.count()).select_from(MemoryNote)
+    kept = await session.scalar(
+        query.where(MemoryNote.user_id == user_id, MemoryNote.repository == repository)
+    )
+    return (kept or 0) >= MAX_NOTES_KEPT
+
+
+def _of_user(user_id: UUID) -> Select[MemoryNote]:
+    return select(MemoryNote).where(MemoryNote.user_id == user_id)
+
+
+def _key(user_id: UUID, repository: str, name: str) -> tuple[ColumnElement[bool], ...]:
+    return (MemoryNote.user_id == user_id, MemoryNote.repository == repository, MemoryNote.name == name)

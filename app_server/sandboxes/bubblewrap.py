@@ -1,0 +1,182 @@
+"""Walls around a process sandbox, by bubblewrap: mounts, processes, IPC and host name of its own.
+
+Behind them stand the machine's programs, read-only, and the sandbox's own folder; nothing of the user's home,
+of other sandboxes, or of the app server's database. The network is the machine's, since the agent server and
+the inner listener meet on loopback; and nothing bounds the memory.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROBE_TIMEOUT_SECONDS = 20
+TMP_BYTES = 1024**3
+SHM_BYTES = 512 * 1024**2
+
+_ISOLATION = (
+    *("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--new-session"),
+    *("--cap-drop", "ALL", "--hostname", "sandbox"),
+)
+# A user namespace that allows no further ones keeps commands from what the kernel offers only in these. Root
+# does without where a machine (often a container) grants none.
+_USER_NAMESPACE = ("--unshare-user", "--disable-userns")
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+# A list of what may be seen: /etc holds keys and passwords too.
+_ETC = (
+    *("alternatives", "bash.bashrc", "ca-certificates", "chromium", "chromium.d", "debian_version", "fonts"),
+    *("gai.conf", "gitconfig", "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d"),
+    *("locale.alias", "localtime", "magic", "mime.types", "nsswitch.conf", "os-release", "pki/tls/certs"),
+    *("pki/ca-trust", "profile", "profile.d", "protocols", "resolv.conf", "services", "ssl/certs"),
+    *("ssl/openssl.cnf", "terminfo", "timezone"),
+)
+# bubblewrap takes these from nobody who is root outside: uid 0 owns them, even without any capability.
+_READ_ONLY_PROC = ("bus", "fs", "irq", "sys", "sysrq-trigger")
+_MASKED_PROC = ("kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats")
+_CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+# The session key comes through the standard input: in an environment everybody inside could read it.
+_TAKE_KEY = 'IFS= read -r OH_SESSION_API_KEYS_0; export OH_SESSION_API_KEYS_0; exec "$@" </dev/null'
+
+
+class Unusable(Exception):
+    """Why bubblewrap cannot be used here, in a sentence; `fix` says what helps."""
+
+    def __init__(self, cause: str, fix: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.fix = fix
+
+
+@dataclass(frozen=True)
+class Bubblewrap:
+    """One that works here. `isolation`: the options that separate, as far as this machine grants them."""
+
+    program: str
+    isolation: tuple[str, ...]
+
+    def wrap(
+        self,
+        command: Sequence[str],
+        *,
+        writable: Sequence[Path],
+        readable: Sequence[Path],
+        directory: Path,
+        accounts: Path | None = None,
+    ) -> list[str]:
+        """`command` behind walls, where `writable` and `readable` stand at the places they have outside.
+
+        `accounts`: a directory with the `passwd` and `group` to be seen inside.
+        """
+        return [
+            self.program,
+            *self.isolation,
+            *_system(),
+            *_etc(accounts),
+            *_proc(),
+            *("--dev", "/dev", "--size", str(SHM_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm"),  # noqa: S108
+            *("--remount-ro", "/dev"),
+            *("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/var"),  # noqa: S108
+            *("--symlink", "/tmp", "/var/tmp"),  # noqa: S108 (all of these are the sandbox's own)
+            *_binds("--ro-bind", readable),
+            *_binds("--bind", writable),
+            *("--remount-ro", "/", "--chdir", str(directory)),
+            "--",
+            *command,
+        ]
+
+    def wrap_server(self, command: Sequence[str], **places: object) -> list[str]:
+        """As `wrap`, for an agent server that gets its session key through the standard input."""
+        return self.wrap(["/bin/sh", "-c", _TAKE_KEY, "sh", *command], **places)  # type: ignore[arg-type]
+
+
+def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
+    """The bubblewrap of this machine, once it was seen to work. Raises Unusable. Blocks for milliseconds."""
+    program = shutil.which("bwrap", path=environment.get("PATH"))
+    if program is None:
+        raise Unusable("bubblewrap is not installed.", fix="Install it: apt-get install bubblewrap")
+    said = ""
+    for further in (_USER_NAMESPACE, ()):
+        candidate = Bubblewrap(program, (*further, *_ISOLATION))
+        said = _try(candidate) or ""
+        if not said:
+            return candidate
+    raise Unusable(
+        f"bubblewrap does not work here: {said}",
+        fix="Have bubblewrap 0.8 or newer, allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+        "user.max_user_namespaces above 0, on Ubuntu an AppArmor profile for bwrap), and see that "
+        "`bwrap --ro-bind / / --unshare-user --unshare-pid --proc /proc true` succeeds.",
+    )
+
+
+def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
+    """What an agent server needs of this machine beside its system.
+
+    Our package, its interpreter, its libraries, and the certificates that `environment` names.
+    """
+    interpreter = Path(sys.executable).resolve().parents[1]
+    wanted = [source / "agent_runtime", Path(sys.prefix), Path(sys.base_prefix), interpreter]
+    wanted += [Path(environment[name]) for name in _CERTIFICATE_VARIABLES if environment.get(name)]
+    return list(dict.fromkeys(place for place in wanted if place.exists() and not _is_of_the_system(place)))
+
+
+def write_accounts(folder: Path, home: Path) -> None:
+    """The `passwd` and `group` of a sandbox: nobody but its user and root."""
+    uid, gid = os.getuid(), os.getgid()
+    lines = [f"agent:x:{uid}:{gid}::{home}:/bin/bash", *([] if uid == 0 else ["root:x:0:0::/:/bin/false"])]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "passwd").write_text("".join(f"{line}\n" for line in lines))
+    (folder / "group").write_text(f"agent:x:{gid}:\n" + ("" if gid == 0 else "root:x:0:\n"))
+
+
+def _try(bubblewrap: Bubblewrap) -> str | None:
+    """What it complained of; None if it works."""
+    command = bubblewrap.wrap(["true"], writable=[], readable=[], directory=Path("/"))
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=PROBE_TIMEOUT_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"
+
+
+def _system() -> Iterator[str]:
+    for path in map(Path, _SYSTEM):
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.exists():
+            yield from ("--ro-bind", str(path), str(path))
+
+
+def _etc(accounts: Path | None) -> Iterator[str]:
+    for path in (Path("/etc", name) for name in _ETC):
+        if path.exists():
+            yield from ("--ro-bind", str(path), str(path))
+    for name in ("passwd", "group") if accounts else ():
+        yield from ("--ro-bind", str(Path(accounts or "", name)), f"/etc/{name}")
+
+
+def _proc() -> Iterator[str]:
+    yield from ("--proc", "/proc")
+    for path in (Path("/proc", name) for name in _READ_ONLY_PROC):
+        if path.exists():
+            yield from ("--ro-bind", str(path), str(path))
+    for path in (Path("/proc", name) for name in _MASKED_PROC):
+        if path.exists():
+            yield from ("--ro-bind", "/dev/null", str(path))
+
+
+def _binds(option: str, places: Sequence[Path]) -> Iterator[str]:
+    for place in places:
+        yield from (option, str(place), str(place))
+
+
+def _is_of_the_system(place: Path) -> bool:
+    return any(place.is_relative_to(root) for root in _SYSTEM) or (
+        place.is_relative_to("/etc") and any(place.is_relative_to(Path("/etc", name)) for name in _ETC)
+    )

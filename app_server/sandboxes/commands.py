@@ -1,0 +1,195 @@
+"""`slipway images …` and `slipway sandboxes …`."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from app_server.config import Config, load_config
+from app_server.errors import AppError, ConfigurationError, StartFailure
+
+if TYPE_CHECKING:
+    from app_server.sandboxes.findings import Finding
+
+images = typer.Typer(help="The images that Docker sandboxes start from.", no_args_is_help=True)
+sandboxes = typer.Typer(help="The sandboxes of this home.", no_args_is_help=True)
+
+Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
+SandboxId = Annotated[str, typer.Argument(help="The sandbox's id, or how it begins.")]
+
+Result = TypeVar("Result")
+
+
+@images.command("build")
+def build_image() -> None:
+    """Build the image of this version, if it is not there yet."""
+    # Imported here, as below, so that the other commands and --help answer at once.
+    from app_server.sandboxes.docker import DockerBackend
+
+    async def build() -> str | None:
+        backend = DockerBackend(configuration())
+        try:
+            await backend.open()
+            await backend.prepare(typer.echo)
+            return backend.image
+        finally:
+            await backend.close()
+
+    typer.echo(f"The sandbox image is ready: {_answered(build())}")
+
+
+@images.command("list")
+def list_images() -> None:
+    """Show the sandbox images on this machine and what they are still good for."""
+    from app_server.sandboxes.image_store import stored_images
+
+    for image in _of_engine(stored_images):
+        use = "current" if image.is_current else "in use" if image.is_used else "left over"
+        typer.echo(f"{image.name}  {image.created_at[:19]}  {_megabytes(image.bytes):>8}  {use}")
+
+
+@images.command("prune")
+def prune_images() -> None:
+    """Remove the images of earlier versions that no container needs any more."""
+    from app_server.sandboxes.image_store import prune_images as prune
+
+    removed = _of_engine(prune)
+    for image in removed:
+        typer.echo(f"Removed {image.name}")
+    typer.echo(f"{len(removed)} of earlier versions removed.")
+
+
+@sandboxes.command("ls")
+def list_sandboxes(home: Home = None) -> None:
+    """Show every sandbox, its state and whether its machine runs."""
+    from app_server.sandboxes.inventory import Entry, Inventory
+
+    async def entries(inventory: Inventory) -> list[Entry]:
+        return await inventory.entries()
+
+    for entry in _of_home(home, entries):
+        state = "up" if entry.runs else "down"
+        moment = entry.created_at.isoformat(timespec="seconds")
+        typer.echo(f"{entry.id.hex}  {entry.status:<8}  {state:<4}  {moment}  {entry.spec_id}")
+
+
+@sandboxes.command("logs")
+def show_log(sandbox_id: SandboxId, home: Home = None) -> None:
+    """Show the last lines of a sandbox's agent server, also after it ended."""
+    from app_server.sandboxes.backend import LastWords
+    from app_server.sandboxes.inventory import Inventory
+
+    async def last_words(inventory: Inventory) -> LastWords:
+        return await inventory.last_words(sandbox_id)
+
+    typer.echo(_of_home(home, last_words).output)
+
+
+@sandboxes.command("stop")
+def stop_sandbox(sandbox_id: SandboxId, home: Home = None) -> None:
+    """Put a sandbox to sleep: its files are kept, its commands end, its next message wakes it."""
+    from uuid import UUID
+
+    from app_server.sandboxes.inventory import Inventory
+
+    async def stop(inventory: Inventory) -> UUID:
+        return await inventory.stop(sandbox_id)
+
+    typer.echo(f"Stopped {_of_home(home, stop).hex}.")
+
+
+def run_doctor(home: Home = None, as_json: Json = False) -> None:
+    """Look for what keeps sandboxes from working here, or from being safe, and say what helps.
+
+    The exit code is 1 when something does not work; warnings leave it 0.
+    """
+    import json
+    from dataclasses import asdict
+
+    from app_server.sandboxes.doctor import examine
+
+    async def show() -> list["Finding"]:
+        found = []
+        async for finding in examine(configuration(home=home)):
+            found.append(finding)
+            if as_json:
+                typer.echo(json.dumps(asdict(finding)))
+            else:
+                _show(finding)
+        return found
+
+    has_error = any(finding.state == "error" for finding in asyncio.run(show()))
+    raise typer.Exit(1 if has_error else 0)
+
+
+def configuration(**options: object) -> Config:
+    """Ends the program with a sentence when a setting is wrong."""
+    try:
+        return load_config(**options)
+    except ConfigurationError as error:
+        leave(str(error))
+
+
+def leave(sentence: str) -> NoReturn:
+    typer.secho(sentence, fg=typer.colors.RED, err=True)
+    raise typer.Exit(2)
+
+
+def require_database(config: Config) -> None:
+    """Ends the program when no server was ever started in this home."""
+    if config.database_file and not config.database_file.exists():
+        leave(NO_SERVER_YET)
+
+
+NO_SERVER_YET = "No server of this version has been started in this home yet. Start one: slipway serve"
+
+
+def _answered(work: Coroutine[Any, Any, Result]) -> Result:
+    try:
+        return asyncio.run(work)
+    except StartFailure as failure:
+        leave(f"{failure.cause}\n{failure.output}\nFix: {failure.fix}")
+    except AppError as error:
+        leave(f"{error.detail}\nFix: {error.fix}")
+
+
+def _of_engine(ask_store: Callable[..., Result]) -> Result:
+    from app_server.sandboxes.engine import ask, connect
+    from app_server.sandboxes.images import image_name
+
+    try:
+        with closing(connect()) as client:
+            return ask(ask_store, client, image_name(configuration().sandbox_image))
+    except StartFailure as failure:
+        leave(f"{failure.cause}\nFix: {failure.fix}")
+
+
+def _of_home(home: Path | None, work: Callable[..., Coroutine[Any, Any, Result]]) -> Result:
+    from app_server.sandboxes.inventory import open_inventory
+
+    config = configuration(home=home)
+    require_database(config)
+
+    async def answer() -> Result:
+        async with open_inventory(config) as inventory:
+            return await work(inventory)
+
+    return _answered(answer())
+
+
+def _show(finding: "Finding") -> None:
+    typer.secho(f"{finding.state:<8}", fg=_COLOURS[finding.state], nl=False)
+    typer.echo(f" {finding.name:<14} {finding.cause}")
+    if finding.fix:
+        typer.echo(f"{'':<24}Fix: {finding.fix}")
+
+
+_COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "error": typer.colors.RED}
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB"

@@ -1,0 +1,124 @@
+"""What keeps sandboxes from working on this machine, or from being as safe as they could be; and what helps.
+
+`slipway doctor` shows it. A check never raises for what it is there to find.
+"""
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+import httpx
+
+from app_server.config import Config
+from app_server.errors import StartFailure
+from app_server.sandboxes.agent_client import AgentClient
+from app_server.sandboxes.backend import Backend
+from app_server.sandboxes.bubblewrap import Unusable, find_bubblewrap
+from app_server.sandboxes.docker import DockerBackend
+from app_server.sandboxes.engine import ask, connect
+from app_server.sandboxes.engine_checks import check_engine, check_image, check_network
+from app_server.sandboxes.findings import Finding, check_disk, failed, warned, well
+from app_server.sandboxes.process import ProcessBackend
+from app_server.users.tokens import new_token
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+PROBE_SECONDS = 8.0
+POLL_SECONDS = 0.05
+
+
+async def examine(config: Config) -> AsyncIterator[Finding]:
+    """One finding after the other, in a few seconds together; most of them go into the probe sandbox."""
+    yield await asyncio.to_thread(check_disk, "disk", config.home)
+    yield _check_git()
+    client: DockerClient | None = None
+    if config.sandbox != "process":
+        try:
+            client = await asyncio.to_thread(connect)
+        except StartFailure as failure:
+            report = failed if config.sandbox == "docker" else warned
+            yield report("engine", failure.cause, failure.fix)
+    yield await asyncio.to_thread(_check_walls, config, uses_processes=client is None)
+    if client is None:
+        if config.sandbox != "docker":
+            yield await _check_probe(ProcessBackend(config))
+        return
+    with closing(client):
+        has_image = False
+        for name, check in (("engine", check_engine), ("image", check_image), ("network", check_network)):
+            for finding in await asyncio.to_thread(_ask, name, check, client, config):
+                has_image = has_image or (finding.name == "image" and finding.state == "ok")
+                yield finding
+    if has_image:
+        yield await _check_probe(DockerBackend(config))
+
+
+def _ask(
+    name: str,
+    check: Callable[["DockerClient", Config], list[Finding]],
+    client: "DockerClient",
+    config: Config,
+) -> list[Finding]:
+    try:
+        return ask(check, client, config)
+    except StartFailure as failure:
+        return [failed(name, failure.cause, failure.fix)]
+
+
+def _check_git() -> Finding:
+    if shutil.which("git"):
+        return well("git", "git is there.")
+    return failed("git", "git is not installed: no repository can be cloned.", "apt-get install git")
+
+
+def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
+    try:
+        find_bubblewrap()
+    except Unusable as error:
+        if not uses_processes or config.process_isolation == "none":
+            return well("bubblewrap", f"{error.cause} It is not needed here.")
+        report = failed if config.process_isolation == "bubblewrap" else warned
+        return report("bubblewrap", f"{error.cause} Agents run without walls around them.", error.fix)
+    if uses_processes and config.process_isolation == "none":
+        return warned(
+            "bubblewrap",
+            "It works, but SLIPWAY_PROCESS_ISOLATION=none: agents can read and change your files.",
+            "Unset SLIPWAY_PROCESS_ISOLATION.",
+        )
+    return well("bubblewrap", "It works: a process sandbox sees no files but its workspace.")
+
+
+async def _check_probe(backend: Backend) -> Finding:
+    """Starts a sandbox as a conversation does, and removes it again."""
+    sandbox_id, began = uuid4(), time.monotonic()
+    try:
+        await backend.open()
+        await backend.prepare(lambda _line: None)
+        try:
+            await _start_probe(backend, sandbox_id)
+        finally:
+            await backend.delete(sandbox_id)
+    except StartFailure as failure:
+        return failed("probe sandbox", f"{failure.cause} {failure.output}".strip(), failure.fix)
+    except OSError as error:
+        return failed("probe sandbox", str(error), "See that SLIPWAY_HOME is a directory of yours with room.")
+    finally:
+        await backend.close()
+    return well("probe sandbox", f"One was up, answered and was removed in {time.monotonic() - began:.1f} s.")
+
+
+async def _start_probe(backend: Backend, sandbox_id: UUID) -> None:
+    key = new_token()
+    machine = await backend.start(sandbox_id, key, lambda _line: None)
+    async with httpx.AsyncClient(trust_env=False) as http:
+        client, deadline = AgentClient(http, machine.url, key), time.monotonic() + PROBE_SECONDS
+        while not await client.is_healthy():
+            if time.monotonic() > deadline or await backend.find_dead([sandbox_id]):
+                words = await backend.last_words(sandbox_id)
+                raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+            await asyncio.sleep(POLL_SECONDS)

@@ -1,0 +1,114 @@
+"""What `slipway doctor` asks the Docker engine. All of it blocks, and raises what the engine raises."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app_server.config import Config
+from app_server.errors import StartFailure
+from app_server.sandboxes.findings import GIBIBYTE, Finding, check_disk, failed, warned, well
+from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, is_admitted, withdraw
+from app_server.sandboxes.hardening import hardened, require_runtime
+from app_server.sandboxes.image_store import stored_images
+from app_server.sandboxes.images import image_name
+from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
+from app_server.sandboxes.reach import is_host_reachable
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# What the engine says of itself, and what a sandbox lacks when it says no.
+_LIMITS = {"MemoryLimit": "memory", "SwapLimit": "swap", "PidsLimit": "processes", "CpuCfsQuota": "CPUs"}
+
+
+def check_engine(client: "DockerClient", config: Config) -> list[Finding]:
+    info = client.info()
+    findings = [well("engine", f"Docker {info['ServerVersion']} answers.")]
+    findings += _check_runtime(client, config)
+    findings.append(_check_limits(info, config))
+    if not any("seccomp" in option for option in info.get("SecurityOptions") or []):
+        findings.append(
+            warned(
+                "seccomp",
+                "The engine filters no system calls.",
+                "Run an engine and a kernel with seccomp; most distributions have both.",
+            )
+        )
+    root = Path(info.get("DockerRootDir", "/var/lib/docker"))
+    return [*findings, check_disk("engine disk", root)] if os.access(root, os.R_OK) else findings
+
+
+def check_image(client: "DockerClient", config: Config) -> list[Finding]:
+    from docker.errors import ImageNotFound  # 0.3 s, see engine.py
+
+    wanted = image_name(config.sandbox_image)
+    left_over = [image for image in stored_images(client, wanted) if image.is_left_over]
+    try:
+        client.images.get(wanted)
+    except ImageNotFound:
+        fix = f"docker pull {wanted}" if config.sandbox_image else "slipway images build"
+        report = failed if config.sandbox_image else warned
+        return [report("image", f"{wanted} is not there; the first start has to wait for it.", fix)]
+    more = f" {len(left_over)} of earlier versions can go: slipway images prune." if left_over else ""
+    return [well("image", f"{wanted} is there.{more}")]
+
+
+def check_network(client: "DockerClient", config: Config) -> list[Finding]:
+    gateway, image = ensure_network(client), image_name(config.sandbox_image)
+    if not client.images.list(name=image):
+        return []
+    options = {**hardened(config), "network": NETWORK}
+    with _as_a_server_would(gateway, config.inner_port) as refusal:
+        is_open = is_host_reachable(client, image, options, gateway)
+    if is_open:
+        cause = "Sandboxes reach services that this machine offers on all of its addresses."
+        return [warned("network", f"{cause} {refusal}".strip(), advice(BRIDGE, gateway, config.inner_port))]
+    return [well("network", "Sandboxes reach neither this machine's services nor any other network.")]
+
+
+@contextmanager
+def _as_a_server_would(gateway: str, port: int) -> Iterator[str]:
+    """Filters what a server would, and leaves one that runs alone. Yields why it cannot be done, if so."""
+    try:
+        is_served = is_admitted(gateway, port)
+        admit_only(BRIDGE, gateway, port)
+    except NotFiltered as error:
+        yield str(error)
+        return
+    try:
+        yield ""
+    finally:
+        if not is_served:
+            withdraw(gateway, port)
+
+
+def _check_runtime(client: "DockerClient", config: Config) -> list[Finding]:
+    try:
+        require_runtime(client, config.sandbox_runtime)
+    except StartFailure as failure:
+        return [failed("runtime", failure.cause, failure.fix)]
+    return [well("runtime", f"{config.sandbox_runtime} is there.")] if config.sandbox_runtime else []
+
+
+def _check_limits(info: Mapping[str, Any], config: Config) -> Finding:
+    if config.sandbox_cpus > info["NCPU"]:
+        return failed(
+            "limits",
+            f"A sandbox may have {config.sandbox_cpus:g} CPUs, but there are {info['NCPU']}.",
+            f"SLIPWAY_SANDBOX_CPUS={info['NCPU']}",
+        )
+    if config.sandbox_memory_bytes > info["MemTotal"]:
+        return warned(
+            "limits",
+            f"A sandbox may have {config.sandbox_memory_bytes / GIBIBYTE:.1f} GiB, more than there is.",
+            f"SLIPWAY_SANDBOX_MEMORY_BYTES={info['MemTotal'] // 2}",
+        )
+    if lacking := [what for flag, what in _LIMITS.items() if not info.get(flag)]:
+        return warned(
+            "limits",
+            f"The engine cannot limit {', '.join(lacking)}.",
+            "Boot the kernel with cgroup_enable=memory swapaccount=1, or use cgroup v2.",
+        )
+    return well("limits", "Memory, processes and CPUs of a sandbox are limited.")

@@ -1,0 +1,77 @@
+"""Packet filter rules that keep containers on the sandboxes' bridge from the services of this host.
+
+An internal network has no way out, yet whatever the host offers on all of its addresses answers on the
+bridge's address too. Only the host's own filter closes that, and only root may change it.
+"""
+
+import shutil
+import subprocess
+
+CHAIN = "SLIPWAY"
+TIMEOUT_SECONDS = 20
+_WAIT = ("-w", "10")
+_ANSWERS = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT")
+
+
+class NotFiltered(Exception):
+    """The rules cannot be set, in a sentence."""
+
+
+def admit_only(bridge: str, gateway: str, port: int) -> None:
+    """From `bridge` this host answers on one port alone, beside those that other app servers admitted.
+
+    May be repeated. Blocking, some milliseconds. Raises NotFiltered.
+    """
+    if _run("-n", "-L", CHAIN).returncode != 0:
+        # Two servers may start at once: whoever comes second finds the chain made.
+        _run("-N", CHAIN)
+    _ensure("-A", CHAIN, *_ANSWERS)
+    _ensure("-A", CHAIN, "-j", "DROP")
+    _ensure("-I", CHAIN, *_admission(gateway, port))
+    _ensure("-I", "INPUT", "-i", bridge, "-j", CHAIN)
+
+
+def is_admitted(gateway: str, port: int) -> bool:
+    """Whether a server had this port admitted and did not end since. Raises NotFiltered."""
+    return _run("-C", CHAIN, *_admission(gateway, port)).returncode == 0
+
+
+def withdraw(gateway: str, port: int) -> None:
+    """Takes the admission of `port` back; nothing happens where there is none. Raises NotFiltered."""
+    _run("-D", CHAIN, *_admission(gateway, port))
+
+
+def advice(bridge: str, gateway: str, port: int) -> str:
+    """What an administrator does where we may not."""
+    return (
+        f"Start Slipway as root, or let root run: iptables -I INPUT -i {bridge} -m conntrack --ctstate NEW "
+        f"-j DROP && iptables -I INPUT -i {bridge} -d {gateway} -p tcp --dport {port} -j ACCEPT"
+    )
+
+
+def _admission(gateway: str, port: int) -> tuple[str, ...]:
+    return ("-d", gateway, "-p", "tcp", "--dport", str(port), "-j", "ACCEPT")
+
+
+def _ensure(how: str, chain: str, *rule: str) -> None:
+    if _run("-C", chain, *rule).returncode == 0:
+        return
+    done = _run(how, chain, *rule)
+    if done.returncode != 0:
+        raise NotFiltered(f"iptables refused: {done.stderr.strip()}")
+
+
+def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    program = shutil.which("iptables") or shutil.which("iptables", path="/usr/sbin:/sbin")
+    if program is None:
+        raise NotFiltered("iptables is not installed.")
+    try:
+        return subprocess.run(
+            [program, *_WAIT, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotFiltered(f"iptables could not be run: {error}") from error

@@ -1,0 +1,83 @@
+"""The sandboxes of a home and how their machines stand, for a terminal: with a running server or without."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select
+
+from app_server.config import Config
+from app_server.database import Database
+from app_server.errors import NotFound
+from app_server.sandboxes.backend import Backend, LastWords
+from app_server.sandboxes.choice import choose_backend
+from app_server.sandboxes.models import Sandbox, SandboxStatus
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`runs`: whether its machine does now. It and `status` may disagree for as long as a revival takes."""
+
+    id: UUID
+    status: SandboxStatus
+    spec_id: str
+    runs: bool
+    created_at: datetime
+
+
+class Inventory:
+    def __init__(self, database: Database, backend: Backend) -> None:
+        self._database = database
+        self._backend = backend
+
+    async def entries(self) -> list[Entry]:
+        """Newest first. Raises StartFailure when the engine does not answer."""
+        async with self._database.read() as session:
+            rows = list(
+                (await session.execute(select(Sandbox).order_by(Sandbox.created_at.desc()))).scalars()
+            )
+        dead = await self._backend.find_dead([row.id for row in rows])
+        return [
+            Entry(row.id, SandboxStatus(row.status), row.spec_id, row.id not in dead, row.created_at)
+            for row in rows
+        ]
+
+    async def last_words(self, prefix: str) -> LastWords:
+        """Raises NotFound, StartFailure."""
+        return await self._backend.last_words(await self._find(prefix))
+
+    async def stop(self, prefix: str) -> UUID:
+        """Puts it to sleep; a running server notices. Raises NotFound, StartFailure."""
+        sandbox_id = await self._find(prefix)
+        # The row first: a server that finds the machine dead would else bring it up again.
+        async with self._database.session() as session:
+            (await session.get_one(Sandbox, sandbox_id)).status = SandboxStatus.PAUSED
+        await self._backend.stop(sandbox_id)
+        return sandbox_id
+
+    async def _find(self, prefix: str) -> UUID:
+        wanted = prefix.replace("-", "").lower()
+        async with self._database.read() as session:
+            ids = list((await session.execute(select(Sandbox.id))).scalars())
+        found = [each for each in ids if wanted and each.hex.startswith(wanted)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{len(found) or 'No'} sandboxes begin with {prefix!r}.", fix="See: slipway sandboxes ls"
+            )
+        return found[0]
+
+
+@asynccontextmanager
+async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
+    """Of this home. Raises StartFailure when its engine does not answer."""
+    database = Database(config.resolved_database_url)
+    try:
+        backend, _ = await choose_backend(config)
+        try:
+            yield Inventory(database, backend)
+        finally:
+            await backend.close()
+    finally:
+        await database.close()

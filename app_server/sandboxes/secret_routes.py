@@ -1,0 +1,35 @@
+"""Where a sandbox looks up its owner's secrets: one at a time, when a command names it."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+
+from app_server.database import Database
+from app_server.encryption import Cipher
+from app_server.errors import NotFound
+from app_server.sandboxes.auth import CurrentSandbox
+from app_server.sandboxes.models import SandboxStatus
+from app_server.secrets.schemas import SecretNameInPath
+from app_server.secrets.service import get_secret
+
+inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
+
+
+def secret_url(inner_url: str, sandbox_id: UUID, name: str) -> str:
+    """The address that opens with the sandbox's own key, and for no other sandbox."""
+    return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{sandbox_id.hex}/settings/secrets/{name}"
+
+
+@inner_router.get("/{sandbox_id}/settings/secrets/{name}", response_class=PlainTextResponse)
+async def look_up(
+    sandbox: CurrentSandbox, sandbox_id: UUID, name: SecretNameInPath, request: Request
+) -> PlainTextResponse:
+    """The value of the secret, as text."""
+    if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
+        raise NotFound("There is no secret of this name.", code="secret_not_found")
+    database: Database = request.state.database
+    cipher: Cipher = request.state.cipher
+    async with database.read() as session:
+        secret = await get_secret(session, sandbox.user_id, name)
+    return PlainTextResponse(cipher.decrypt(secret.value_encrypted), headers={"Cache-Control": "no-store"})

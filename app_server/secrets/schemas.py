@@ -1,0 +1,48 @@
+"""Secrets on the wire. Values go in and never come out."""
+
+import re
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+
+MIN_VALUE_CHARACTERS = 4
+"""Shorter ones could not be hidden in what agents write."""
+MAX_VALUE_CHARACTERS = 16_000
+
+_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+# With these a value would change how commands are found or run.
+_TAKEN = re.compile(r"PATH|HOME|SHELL|USER|PWD|IFS|ENV|BASH_ENV|PROMPT_COMMAND|PS[0-4]|LD_\w+|__SLIPWAY_\w*")
+
+
+def _is_free(name: str) -> str:
+    if _TAKEN.fullmatch(name.upper()):
+        raise ValueError("this name means something to every program; choose another one")
+    return name
+
+
+SecretName = Annotated[str, StringConstraints(pattern=_NAME_PATTERN), AfterValidator(_is_free)]
+SecretNameInPath = Annotated[str, Path(pattern=_NAME_PATTERN)]
+SecretValue = Annotated[SecretStr, Field(min_length=MIN_VALUE_CHARACTERS, max_length=MAX_VALUE_CHARACTERS)]
+Description = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000)]
+
+
+class SaveSecret(BaseModel):
+    name: SecretName
+    value: SecretValue
+    description: Description | None = None
+
+
+class ChangeSecret(BaseModel):
+    """`value` left out: it stays."""
+
+    name: SecretName
+    description: Description | None = None
+    value: SecretValue | None = None
+
+
+class SecretInfo(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    description: str | None

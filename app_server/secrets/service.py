@@ -1,0 +1,74 @@
+"""A user's secrets. Every query is limited to the user's own."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.encryption import Cipher
+from app_server.errors import Conflict, NotFound
+from app_server.secrets.models import Secret
+from app_server.secrets.schemas import ChangeSecret, SaveSecret
+
+MAX_SECRETS = 100
+
+
+async def list_secrets(session: AsyncSession, user_id: UUID) -> Sequence[Secret]:
+    """All of them, by name."""
+    return (
+        await session.scalars(select(Secret).where(Secret.user_id == user_id).order_by(Secret.name))
+    ).all()
+
+
+async def get_secret(session: AsyncSession, user_id: UUID, name: str) -> Secret:
+    """Raises NotFound `secret_not_found`."""
+    secret = await _find(session, user_id, name)
+    if secret is None:
+        raise NotFound("There is no secret of this name.", code="secret_not_found")
+    return secret
+
+
+async def save_secret(session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveSecret) -> Secret:
+    """Adds it, or replaces the one of the same name. Raises Conflict `too_many_secrets`."""
+    secret = await _find(session, user_id, given.name)
+    if secret is None:
+        if len(await list_secrets(session, user_id)) >= MAX_SECRETS:
+            raise Conflict(f"There can be at most {MAX_SECRETS} secrets.", code="too_many_secrets")
+        secret = Secret(user_id=user_id, name=given.name)
+        session.add(secret)
+    secret.description = given.description
+    secret.value_encrypted = cipher.encrypt(given.value.get_secret_value())
+    await _flush(session)
+    return secret
+
+
+async def change_secret(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: ChangeSecret
+) -> Secret:
+    """Raises NotFound, and Conflict `secret_exists` when the new name is taken."""
+    secret = await get_secret(session, user_id, name)
+    secret.name, secret.description = changes.name, changes.description
+    if changes.value is not None:
+        secret.value_encrypted = cipher.encrypt(changes.value.get_secret_value())
+    await _flush(session)
+    return secret
+
+
+async def delete_secret(session: AsyncSession, user_id: UUID, name: str) -> None:
+    await session.delete(await get_secret(session, user_id, name))
+
+
+async def _find(session: AsyncSession, user_id: UUID, name: str) -> Secret | None:
+    found: Secret | None = await session.scalar(
+        select(Secret).where(Secret.user_id == user_id, Secret.name == name)
+    )
+    return found
+
+
+async def _flush(session: AsyncSession) -> None:
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict("There is a secret of this name already.", code="secret_exists") from error

@@ -1,0 +1,63 @@
+"""Whether agents ask their user before they act, unless a task says otherwise."""
+
+from enum import StrEnum
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.database import ReadSession, Session
+from app_server.settings.models import UserSettings
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
+
+
+class ConfirmationMode(StrEnum):
+    """Before every step, before risky steps, or never."""
+
+    ALWAYS = "always"
+    RISKY = "risky"
+    NEVER = "never"
+
+
+class SetConfirmation(BaseModel):
+    """`mode`: null for what suits the sandbox."""
+
+    mode: ConfirmationMode | None
+
+
+class ConfirmationSettings(SetConfirmation):
+    """`default_mode`: what null stands for here. A sandbox that isolates lets the agent run freely."""
+
+    default_mode: ConfirmationMode
+
+
+def default_mode(*, is_isolated: bool) -> ConfirmationMode:
+    return ConfirmationMode.NEVER if is_isolated else ConfirmationMode.RISKY
+
+
+async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode | None:
+    settings = await session.get(UserSettings, user_id)
+    return ConfirmationMode(settings.confirmation_mode) if settings and settings.confirmation_mode else None
+
+
+@router.get("")
+async def get_confirmation(user: CurrentUser, session: ReadSession, request: Request) -> ConfirmationSettings:
+    return _shown(request, await chosen_mode(session, user.id))
+
+
+@router.put("")
+async def set_confirmation(
+    user: CurrentUser, session: Session, body: SetConfirmation, request: Request
+) -> ConfirmationSettings:
+    """Holds for tasks that are started from now on."""
+    await session.merge(UserSettings(user_id=user.id, confirmation_mode=body.mode))
+    await session.flush()
+    return _shown(request, body.mode)
+
+
+def _shown(request: Request, mode: ConfirmationMode | None) -> ConfirmationSettings:
+    is_isolated = request.state.sandboxes.describe().is_isolated
+    return ConfirmationSettings(mode=mode, default_mode=default_mode(is_isolated=is_isolated))

@@ -1,0 +1,91 @@
+"""Skills that lie on this server, on their way to an agent server: it alone reads what is in them.
+
+A user's own lie in `home`/skills/USER_ID; those of the organisation, and public ones, in SLIPWAY_SKILLS_PATH.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from app_server.config import Config
+
+Origin = Literal["user", "organisation", "public"]
+
+MAX_FILE_BYTES = 64 * 1024
+MAX_TOTAL_BYTES = 1024 * 1024
+MAX_FILES = 300
+
+
+class SkillFile(BaseModel):
+    """`text`, or the `problem` why there is none. `path` is what people are shown."""
+
+    model_config = ConfigDict(frozen=True)
+
+    origin: Origin
+    path: str
+    text: str | None = None
+    problem: str | None = None
+
+
+class _Unreadable(Exception):
+    """Why a file cannot be sent."""
+
+
+def read_skill_files(config: Config, user_id: UUID) -> list[SkillFile]:
+    """All that this user's agents may be given, bounded in number and size. Blocking."""
+    found: list[SkillFile] = []
+    room = MAX_TOTAL_BYTES
+    for origin, root, path in islice(_all_files(config, user_id), MAX_FILES):
+        shown = f"{origin}/{path.relative_to(root)}"
+        try:
+            text = _read(path, root, room)
+        except _Unreadable as error:
+            found.append(SkillFile(origin=origin, path=shown, problem=str(error)))
+        else:
+            room -= len(text.encode())
+            found.append(SkillFile(origin=origin, path=shown, text=text))
+    return found
+
+
+def user_directory(config: Config, user_id: UUID) -> Path:
+    return config.home / "skills" / user_id.hex
+
+
+def _all_files(config: Config, user_id: UUID) -> Iterator[tuple[Origin, Path, Path]]:
+    own = user_directory(config, user_id)
+    yield from (("user", own, path) for path in _files(own))
+    if config.skills_path is None:
+        return
+    for origin in ("organisation", "public"):
+        root = config.skills_path / origin
+        yield from ((origin, root, path) for path in _files(root))
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """`*.md`, and `SKILL.md` in directories of their own, by name."""
+    if not directory.is_dir():
+        return
+    for entry in sorted(directory.iterdir()):
+        path = entry / "SKILL.md" if entry.is_dir() else entry
+        if path.suffix == ".md" and path.is_file():
+            yield path
+
+
+def _read(path: Path, root: Path, room: int) -> str:
+    try:
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise _Unreadable("it is a link that leads somewhere else")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise _Unreadable(f"it is larger than {MAX_FILE_BYTES // 1024} KiB")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _Unreadable(f"the app server cannot read it: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise _Unreadable("it is not UTF-8 text") from error
+    if len(text.encode()) > room:
+        raise _Unreadable(f"with the others it is too much: over {MAX_TOTAL_BYTES // 1024} KiB")
+    return text

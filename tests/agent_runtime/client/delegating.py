@@ -1,0 +1,71 @@
+"""Conversations whose agent has sub-agents, and a model that plays all of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agent_runtime import Conversation, ToolSpec
+from tests.agent_runtime.client.conftest import Place
+from tests.support.scripted_llm import Request, Turn, text_of
+
+Play = Callable[[Request], Turn]
+
+
+def parent(place: Place, *, at_once: int = 4, **options: Any) -> Conversation:
+    """at_once: how many calls of one reply may run side by side."""
+    llm_fields = options.pop("llm", {})
+    agent = place.agent(**llm_fields).model_copy(
+        update={
+            "tools": [ToolSpec(name="terminal"), ToolSpec(name="task_tool_set")],
+            "tool_concurrency_limit": at_once,
+        }
+    )
+    return place.conversation(agent, **options)
+
+
+def results(conversation: Conversation) -> list[dict[str, Any]]:
+    """What the tasks came to, in the order in which they ended."""
+    return [
+        event.observation
+        for event in conversation.state.events
+        if event.kind == "ObservationEvent" and event.tool_name == "task"
+    ]
+
+
+def tasks(conversation: Conversation) -> dict[str, Any]:
+    """How they stand, by id."""
+    return dict(conversation.state.info.agent_state["tasks"])
+
+
+def task(prompt: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    return "task", {"prompt": prompt, **arguments}
+
+
+def agent_file(place: Place, directory: str, name: str, front_matter: str, body: str = "You work.") -> None:
+    path = Path(place.workspace.working_dir) / directory / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\nname: {name}\n{front_matter}\n---\n{body}\n")
+
+
+def by_prompt(**plays: Play) -> Play:
+    """Answers each conversation by the word that its first message begins with."""
+
+    def answer(request: Request) -> Turn:
+        first = next(text_of(one) for one in request.messages if one["role"] == "user")
+        return plays[first.split()[0].strip(".")](request)
+
+    return answer
+
+
+def steps(*turns: Turn) -> Play:
+    """One after the other; the last one answers everything that follows."""
+    return lambda request: turns[min(len(_replies(request)), len(turns) - 1)]
+
+
+def results_in(request: Request) -> list[str]:
+    """What the tools have answered."""
+    return [text_of(message) for message in request.messages if message["role"] == "tool"]
+
+
+def _replies(request: Request) -> list[dict[str, Any]]:
+    return [message for message in request.messages if message["role"] == "assistant"]

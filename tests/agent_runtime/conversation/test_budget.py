@@ -1,0 +1,80 @@
+"""A budget pauses the work; whoever goes on allows more."""
+
+from typing import Any
+
+import pytest
+
+from agent_runtime.conversation.conversation import Conversation
+from tests.agent_runtime.conversation.conftest import Conversations, of_kind, statuses_of, user
+from tests.support.scripted_llm import ScriptedLLM, calls, say
+
+ONE_CENT_A_TOKEN = {"input_cost_per_token": 0.01, "output_cost_per_token": 0}
+
+
+@pytest.fixture
+def spending(scripted_llm: ScriptedLLM) -> ScriptedLLM:
+    """A model that goes on for ever, at a dollar a reply."""
+    scripted_llm.fallback = lambda request: calls(
+        ("think", {"thought": str(len(request.messages))}), prompt_tokens=100, completion_tokens=0
+    )
+    return scripted_llm
+
+
+def begin(conversations: Conversations, **llm: Any) -> Conversation:
+    conversation = conversations.create(llm={**ONE_CENT_A_TOKEN, **llm})
+    conversation.send(user("Go."))
+    return conversation
+
+
+def budget(conversation: Conversation) -> float | None:
+    found: float | None = conversation.info().stats["usage_to_metrics"]["agent"]["max_budget_per_task"]
+    return found
+
+
+async def test_it_pauses_and_the_next_run_may_spend_as_much_again(
+    conversations: Conversations, spending: ScriptedLLM
+):
+    conversation = begin(conversations, max_budget_per_task=2)
+    await conversation.run()
+    asked = len(spending.requests)
+    detail = of_kind(conversation, "ConversationErrorEvent")[0]["detail"]
+
+    await conversation.run()
+
+    assert asked == 2
+    assert "$2.00 are spent, and the budget is $2.00" in detail
+    assert statuses_of(conversation) == ["running", "paused", "running", "paused"]
+    assert len(spending.requests) == 4
+    assert budget(conversation) == 4
+
+
+async def test_it_can_be_raised_by_any_amount_and_lifted(conversations: Conversations, spending: ScriptedLLM):
+    conversation = begin(conversations, max_budget_per_task=2)
+    await conversation.run()
+
+    conversation.set_budget(5)
+    await conversation.run()
+    raised = len(spending.requests)
+    conversation.set_budget(None)
+    spending.script(say("Done."))
+    await conversation.run()
+
+    assert raised == 5
+    assert conversation.status == "finished"
+    assert budget(conversation) is None
+
+
+async def test_one_that_is_set_before_the_first_reply_or_after_a_restart_holds(
+    conversations: Conversations, spending: ScriptedLLM
+):
+    conversation = begin(conversations)
+    conversation.set_budget(1)
+    await conversation.run()
+    await conversation.close()
+
+    reopened = conversations.reopen()
+    await reopened.run()
+
+    assert len(spending.requests) == 2
+    assert reopened.status == "paused"
+    assert budget(reopened) == 2

@@ -1,0 +1,165 @@
+"""What a project is found to offer, and what counts as another version of it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_runtime.offers.discover import find_offers
+from agent_runtime.wire import Offer
+from tests.support.hostile_repository import KINDS, HostileRepository
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> HostileRepository:
+    return HostileRepository(tmp_path / "repository")
+
+
+def by_kind(project: Path) -> dict[str, Offer]:
+    return {offer.kind: offer for offer in find_offers(project)}
+
+
+def write(project: Path, name: str, text: str) -> None:
+    (project / name).parent.mkdir(parents=True, exist_ok=True)
+    (project / name).write_text(text)
+
+
+def paths(offer: Offer) -> list[str]:
+    return [file.path for file in offer.files]
+
+
+def test_everything_that_would_run_is_listed_in_full_and_none_of_it_is_run(repository: HostileRepository):
+    found = by_kind(repository.path)
+
+    assert tuple(found) == KINDS
+    assert paths(found["setup_script"]) == [".openhands/setup.sh", "tools/install.sh"]
+    assert paths(found["hooks"]) == ["tools/hook.sh"]
+    assert found["hooks"].runs == ["bash tools/hook.sh"]
+    assert (found["mcp_server"].name, found["mcp_server"].runs) == ("sums", ["bash tools/server.sh"])
+    assert ".agents/plugins/evil/mark.sh" in paths(found["plugin"])
+    assert found["plugin"].runs == ["bash ${PLUGIN_ROOT}/mark.sh"]
+    assert all(file.text for offer in found.values() for file in offer.files)
+    assert all(offer.problem is None for offer in found.values())
+    assert repository.ran() == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edit_of_what_runs_in_the_end_is_another_version_of_that_alone(
+    repository: HostileRepository, kind: str
+):
+    before = by_kind(repository.path)
+
+    repository.edit(kind)
+
+    after = by_kind(repository.path)
+    assert [one for one in KINDS if after[one].hash != before[one].hash] == [kind]
+
+
+def test_the_hash_is_the_same_wherever_the_repository_lies(repository: HostileRepository, tmp_path: Path):
+    before = by_kind(repository.path)
+
+    moved = repository.path.rename(tmp_path / "elsewhere")
+
+    assert {kind: one.hash for kind, one in by_kind(moved).items()} == {
+        kind: one.hash for kind, one in before.items()
+    }
+
+
+def test_only_the_hooks_of_a_settings_file_count(tmp_path: Path):
+    hooks = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+    write(tmp_path, ".claude/settings.json", json.dumps({"model": "a", "hooks": hooks}))
+    [before] = find_offers(tmp_path)
+    write(tmp_path, ".claude/settings.json", json.dumps({"model": "b", "hooks": hooks}))
+    [after] = find_offers(tmp_path)
+    hooks["Stop"][0]["hooks"][0]["command"] = "false"
+    write(tmp_path, ".claude/settings.json", json.dumps({"model": "b", "hooks": hooks}))
+    [other] = find_offers(tmp_path)
+
+    assert before.kind == "hooks"
+    assert before.hash == after.hash != other.hash
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bash tools/check.sh",
+        "cd tools && ./check.sh",
+        '"$CLAUDE_PROJECT_DIR"/tools/check.sh --fast',
+        "sh -c 'exec tools/check.sh'",
+        "bash<tools/check.sh",
+        "bash tools/outer.sh",
+        "python -m tools.check",
+    ],
+)
+def test_a_script_is_found_however_a_command_names_it(tmp_path: Path, command: str):
+    write(tmp_path, "tools/check.sh", "true")
+    write(tmp_path, "tools/check.py", "pass")
+    write(tmp_path, "tools/outer.sh", ". ./check.sh")
+    write(
+        tmp_path, ".mcp.json", json.dumps({"mcpServers": {"one": {"command": "sh", "args": ["-c", command]}}})
+    )
+
+    [offer] = find_offers(tmp_path)
+
+    assert {"tools/check.sh", "tools/check.py"} & set(paths(offer))
+
+
+def test_the_environment_and_the_directory_of_a_server_count(tmp_path: Path):
+    write(tmp_path, "bin/python", "evil")
+    server = {"command": "python", "args": ["x.py"], "env": {"PATH": "./bin:/usr/bin"}, "cwd": "sub"}
+    write(tmp_path, "sub/x.py", "pass")
+    write(tmp_path, ".mcp.json", json.dumps({"one": server}))
+
+    [offer] = find_offers(tmp_path)
+
+    assert paths(offer) == ["bin/python", "sub/x.py"]
+    assert offer.runs == ["cd sub && PATH=./bin:/usr/bin python x.py"]
+
+
+def test_a_repository_that_is_a_plugin_itself_offers_its_parts(tmp_path: Path):
+    write(tmp_path, ".plugin/plugin.json", '{"name": "whole"}')
+    write(tmp_path, "commands/greet.md", "Greet.")
+    write(tmp_path, "src/unrelated.py", "pass")
+
+    [offer] = find_offers(tmp_path)
+
+    assert (offer.kind, offer.path, offer.name) == ("plugin", ".", "whole")
+    assert paths(offer) == [".plugin/plugin.json", "commands/greet.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (".mcp.json", "{", "not JSON"),
+        (".mcp.json", '{"one": {"args": []}}', "command"),
+        (".openhands/hooks.json", '{"Stop": 1}', "hooks.json"),
+        (".agents/plugins/p/.plugin/plugin.json", '{"name": "../p"}', "name"),
+        (".openhands/setup.sh", "x" * (6 * 1024 * 1024), "larger than"),
+    ],
+)
+def test_what_nobody_could_read_says_so(tmp_path: Path, name: str, content: str, words: str):
+    write(tmp_path, name, content)
+
+    [offer] = find_offers(tmp_path)
+
+    assert words in (offer.problem or "")
+
+
+def test_links_that_lead_out_and_things_that_are_no_files_cannot_be_consented_to(tmp_path: Path):
+    project = tmp_path / "project"
+    (project / ".openhands").mkdir(parents=True)
+    (project / ".openhands/setup.sh").symlink_to("/etc/passwd")
+    os.mkfifo(project / ".openhands/pre-commit.sh")
+
+    problems = [offer.problem or "" for offer in find_offers(project)]
+
+    assert ["leads out" in problems[0], "not a file" in problems[1]] == [True, True]
+
+
+def test_a_project_without_anything_offers_nothing(tmp_path: Path):
+    write(tmp_path, "AGENTS.md", "Be kind.")
+    write(tmp_path, ".agents/skills/x/SKILL.md", "---\nname: x\ndescription: y\n---\nz")
+
+    assert find_offers(tmp_path) == []
+    assert find_offers(tmp_path / "nowhere") == []

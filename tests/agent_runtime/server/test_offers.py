@@ -1,0 +1,101 @@
+"""What a project offers, through the routes of an agent server."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent_runtime.server.conftest import message, start_request, status_of, wait_until
+from tests.support.agent_server import AgentServer
+from tests.support.hostile_repository import HostileRepository
+from tests.support.scripted_llm import ScriptedLLM, call, say
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> HostileRepository:
+    return HostileRepository(tmp_path / "work")
+
+
+def offers_of(server: AgentServer, repository: HostileRepository) -> dict[str, dict[str, Any]]:
+    found = server.call("POST", "/api/offers", json={"project_dir": str(repository.path)})
+    return {offer["kind"]: offer for offer in found["offers"]}
+
+
+def say_to(server: AgentServer, conversation_id: str) -> None:
+    server.call("POST", f"/api/conversations/{conversation_id}/events", json=message("Go on.", run=True))
+    wait_until(lambda: status_of(server, conversation_id) == "finished")
+
+
+def test_a_conversation_says_what_it_has_taken_up(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, repository: HostileRepository
+):
+    offers = offers_of(server, repository)
+    wanted = [offers["hooks"]["hash"], offers["setup_script"]["hash"], "0" * 64]
+    info = server.call(
+        "POST", "/api/conversations", json=start_request(scripted_llm, tmp_path, consent=wanted)
+    )
+    conversation = f"/api/conversations/{info['id']}"
+
+    first = server.call("GET", f"{conversation}/offers")
+    more = {"hashes": [offers["plugin"]["hash"], offers["hooks"]["hash"]]}
+    second = server.call("POST", f"{conversation}/consent", json=more)
+
+    assert first["consented"] == [offers["hooks"]["hash"]]
+    assert second["consented"] == [offers["hooks"]["hash"], offers["plugin"]["hash"]]
+    assert [offer["kind"] for offer in second["offers"]] == list(offers)
+    assert repository.ran() == set()
+
+
+def test_what_was_taken_up_is_there_after_a_restart(
+    own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, repository: HostileRepository
+):
+    own_server.start()
+    file = repository.path / ".mcp.json"
+    servers = json.loads(file.read_text())
+    servers["mcpServers"]["sums"]["env"] = {"OFFERED": "by the repository"}
+    file.write_text(json.dumps(servers))
+    kinds = ("hooks", "mcp_server", "plugin")
+    hashes = [offers_of(own_server, repository)[kind]["hash"] for kind in kinds]
+    body = start_request(scripted_llm, tmp_path, consent=hashes)
+    info = own_server.call("POST", "/api/conversations", json=body)
+    own_server.kill()
+    own_server.start()
+    # What stands there now was never shown to anybody; what was is kept.
+    servers["mcpServers"]["sums"]["env"] = {"OFFERED": "by somebody else"}
+    file.write_text(json.dumps(servers))
+
+    own_server.call("POST", "/api/conversations", json={**body, "conversation_id": info["id"]})
+    scripted_llm.script(call("environment", name="OFFERED"), say("Done."))
+    say_to(own_server, info["id"])
+
+    assert repository.ran() == set(kinds)
+    assert "by the repository" in scripted_llm.requests[1].last_text
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "code"), [("setup_script", 409, "offer_changed"), (None, 409, "offer_changed")]
+)
+def test_what_cannot_join_is_refused(
+    server: AgentServer,
+    scripted_llm: ScriptedLLM,
+    tmp_path: Path,
+    repository: HostileRepository,
+    kind: str | None,
+    status: int,
+    code: str,
+):
+    wanted = offers_of(server, repository)[kind]["hash"] if kind else "0" * 64
+    info = server.call("POST", "/api/conversations", json=start_request(scripted_llm, tmp_path))
+
+    with server.http as http:
+        refused = http.post(f"/api/conversations/{info['id']}/consent", json={"hashes": [wanted]})
+
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+
+
+def test_a_place_must_be_named_in_full(server: AgentServer):
+    with server.http as http:
+        refused = http.post("/api/offers", json={"project_dir": "work"})
+
+    assert refused.status_code == 422

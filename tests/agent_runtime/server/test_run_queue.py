@@ -1,0 +1,119 @@
+"""More runs than may go on at once: they wait for their turn, and idle conversations leave memory."""
+
+import gc
+import os
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+
+from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.log import EventLog, LogInUseError
+from tests.agent_runtime.server.conftest import message, start_request
+from tests.support.agent_app import agent_app, called, eventually, wait_for_status
+from tests.support.scripted_llm import ScriptedLLM, call, hang, hold, say
+
+
+async def start(client: httpx.AsyncClient, llm: ScriptedLLM, path: Path, text: str | None) -> str:
+    return str(
+        (await called(client, "POST", "/api/conversations", json=start_request(llm, path, text)))["id"]
+    )
+
+
+async def status(client: httpx.AsyncClient, conversation_id: str) -> str:
+    return str((await called(client, "GET", f"/api/conversations/{conversation_id}"))["execution_status"])
+
+
+async def test_a_run_waits_for_its_turn_in_order(tmp_path: Path, scripted_llm: ScriptedLLM):
+    first = hold(say("one"))
+    scripted_llm.script(first, say("two"), say("three"))
+    async with agent_app(tmp_path, max_concurrent_runs=1) as client:
+        ids = [await start(client, scripted_llm, tmp_path, text) for text in ("1", "2", "3")]
+        await scripted_llm.wait_for_requests(1)
+        info = await called(client, "GET", "/server_info")
+        assert (info["active_runs"], info["queued_runs"], info["idle_time"]) == (1, 2, 0)
+        assert [await status(client, one) for one in ids] == ["running"] * 3
+
+        first.release()
+
+        for conversation_id in ids:
+            await wait_for_status(client, conversation_id, "finished")
+    assert [request.last_text for request in scripted_llm.requests] == ["1", "2", "3"]
+
+
+async def test_one_that_waits_can_be_paused_or_stopped_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
+    scripted_llm.script(hang())
+    async with agent_app(tmp_path, max_concurrent_runs=1) as client:
+        ids = [await start(client, scripted_llm, tmp_path, text) for text in ("1", "2", "3")]
+        await scripted_llm.wait_for_requests(1)
+
+        await called(client, "POST", f"/api/conversations/{ids[1]}/pause")
+        await called(client, "POST", f"/api/conversations/{ids[2]}/interrupt")
+
+        await wait_for_status(client, ids[1], "paused")
+        await wait_for_status(client, ids[2], "paused")
+        assert (await called(client, "GET", "/server_info"))["queued_runs"] == 0
+        # The place is free again for those who come back.
+        await called(client, "POST", f"/api/conversations/{ids[0]}/interrupt")
+        scripted_llm.script(say("two"))
+        await called(client, "POST", f"/api/conversations/{ids[1]}/run")
+        await wait_for_status(client, ids[1], "finished")
+
+
+async def test_an_idle_conversation_leaves_memory_and_comes_back_with_its_key(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(say("one"), say("two"))
+    async with agent_app(tmp_path, conversation_idle_ttl_seconds=0.05) as client:
+        conversation_id = await start(client, scripted_llm, tmp_path, "1")
+        await scripted_llm.wait_for_requests(1)
+        await eventually(lambda: is_away(tmp_path, conversation_id))
+        await called(
+            client, "POST", f"/api/conversations/{conversation_id}/events", json=message("2", run=True)
+        )
+        await scripted_llm.wait_for_requests(2)
+        await wait_for_status(client, conversation_id, "finished")
+    # The model accepted the second call: the key was still known.
+    assert scripted_llm.requests[1].last_text == "2"
+
+
+async def test_what_leaves_memory_is_free_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
+    async with agent_app(tmp_path, conversation_idle_ttl_seconds=0.05) as client:
+        # Large texts are few objects: it may be long before the collector looks by itself.
+        gc.disable()
+        try:
+            info = await called(
+                client, "POST", "/api/conversations", json=start_request(scripted_llm, tmp_path)
+            )
+            await eventually(lambda: is_away(tmp_path, info["id"]))
+            kept = [one for one in gc.get_objects() if isinstance(one, Conversation)]
+        finally:
+            gc.enable()
+
+    assert info["id"] not in {str(one.id) for one in kept}
+
+
+async def test_a_conversation_with_a_program_in_the_background_stays(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+):
+    serve = "sleep 60 & echo $! > pid"
+    scripted_llm.script(call("terminal", command=serve), say("Serving."), say("Nothing goes on here."))
+    async with agent_app(tmp_path, conversation_idle_ttl_seconds=0.05) as client:
+        serving = await start(client, scripted_llm, tmp_path, "Serve.")
+        await wait_for_status(client, serving, "finished")
+        other = await start(client, scripted_llm, tmp_path, "And you?")
+
+        await eventually(lambda: is_away(tmp_path, other))
+
+        # Its turn to leave came earlier.
+        assert not is_away(tmp_path, serving)
+        os.kill(int((tmp_path / "work" / "pid").read_text()), 0)
+
+
+def is_away(path: Path, conversation_id: str) -> bool:
+    """Whether anybody could open its log."""
+    try:
+        EventLog(path / "conversations" / UUID(conversation_id).hex).close()
+    except LogInUseError:
+        return False
+    return True

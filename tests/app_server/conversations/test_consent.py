@@ -1,0 +1,250 @@
+"""A repository in which everything that could run does: nothing of it before consent, and only that after."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_runtime.offers.discover import find_offers
+from tests.app_server.conversations.conftest import ROOT, Home, allowed, eventually
+from tests.support.hostile_repository import FILES, KINDS, MARKS, HostileRepository, marking
+from tests.support.scripted_llm import ScriptedLLM, call
+
+JOINING = {"hooks", "mcp_server", "plugin"}
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> HostileRepository:
+    return HostileRepository(tmp_path / "hostile", serves=False)
+
+
+@pytest.fixture
+async def model(home: Home, scripted_llm: ScriptedLLM) -> str:
+    """The name of a profile that finishes at once, whatever it is asked."""
+    scripted_llm.fallback = lambda _: call("finish", message="Done.")
+    settings = {
+        "model": "openai/scripted",
+        "base_url": scripted_llm.base_url,
+        "api_key": scripted_llm.api_key,
+    }
+    await home.client.post("/api/v1/settings/profiles/mine", json={"llm": settings})
+    return "mine"
+
+
+def saying(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def stage(task: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in task["stages"] if each["status"] == name)
+
+
+async def items_of(home: Home, conversation_id: str) -> dict[str, dict[str, Any]]:
+    reply = await home.client.get(f"{ROOT}/{conversation_id}/consent")
+    assert reply.status_code == 200, reply.text
+    return {item["offer"]["kind"]: item for item in reply.json()["items"]}
+
+
+async def answer(home: Home, conversation_id: str, **answers: list[str]) -> Any:
+    return await home.client.post(f"{ROOT}/{conversation_id}/consent", json=answers)
+
+
+async def ran(home: Home, conversation_id: str) -> set[str]:
+    return set((await home.shell(conversation_id, f"ls {MARKS} 2>/dev/null || true")).split())
+
+
+async def has_finished(home: Home, conversation_id: str) -> bool:
+    return bool((await home.conversation(conversation_id))["execution_status"] == "finished")
+
+
+async def provoke(home: Home, conversation_id: str) -> None:
+    """Does all that would make what is loaded run: a message, and a commit."""
+    seen = f"/api/v1/conversation/{conversation_id}/events/search?kind__eq=ObservationEvent&limit=100"
+    before = len((await home.client.get(seen)).json()["items"])
+    await home.client.post(f"{ROOT}/{conversation_id}/send-message", json=saying("Go on."))
+
+    async def has_answered() -> bool:
+        return len((await home.client.get(seen)).json()["items"]) > before
+
+    await eventually(has_answered)
+    await eventually(lambda: has_finished(home, conversation_id))
+    await home.shell(conversation_id, "git commit -q --allow-empty -m more")
+
+
+async def setup_has_ended(home: Home, conversation_id: str) -> Any:
+    found = stage(await home.task(conversation_id), "RUNNING_SETUP_SCRIPT")
+    return found if found["state"] in {"done", "failed"} else None
+
+
+async def test_nothing_runs_before_consent_and_all_of_it_can_be_read(
+    home: Home, hostile: HostileRepository, model: str
+) -> None:
+    task = await home.ready(
+        selected_repository=str(hostile.path), llm_profile=model, initial_message=saying("Go.")
+    )
+    await eventually(lambda: has_finished(home, task["id"]))
+    await provoke(home, task["id"])
+
+    assert await ran(home, task["id"]) == set()
+    assert stage(task, "RUNNING_SETUP_SCRIPT")["state"] == "skipped"
+    assert "you have not allowed it yet" in stage(task, "RUNNING_SETUP_SCRIPT")["detail"]
+    assert ".mcp.json" in stage(task, "STARTING_CONVERSATION")["detail"]
+    items = await items_of(home, task["id"])
+    assert tuple(items) == KINDS
+    for kind, item in items.items():
+        assert (item["state"], item["approved"], bool(item["is_loaded"])) == ("pending", None, False)
+        shown = {file["path"]: file["text"] for file in item["offer"]["files"]}
+        assert shown[FILES[kind]] == (hostile.path / FILES[kind]).read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_exactly_what_was_allowed_runs_in_the_conversation_that_is_under_way(
+    home: Home, hostile: HostileRepository, model: str, kind: str
+) -> None:
+    task = await home.ready(selected_repository=str(hostile.path), llm_profile=model)
+    offer = (await items_of(home, task["id"]))[kind]["offer"]
+
+    reply = await answer(home, task["id"], allow=[offer["hash"]])
+    if kind == "setup_script":
+        await eventually(lambda: setup_has_ended(home, task["id"]))
+    await provoke(home, task["id"])
+
+    assert reply.status_code == 200, reply.text
+    assert await ran(home, task["id"]) == {kind}
+    items = await items_of(home, task["id"])
+    assert {each for each in KINDS if items[each]["state"] == "allowed"} == {kind}
+    assert {each for each in KINDS if items[each]["is_loaded"]} == {kind} & JOINING
+
+
+async def test_the_output_of_a_script_that_was_allowed_is_shown(
+    home: Home, hostile: HostileRepository
+) -> None:
+    task = await home.ready(selected_repository=str(hostile.path))
+    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+
+    await answer(home, task["id"], allow=[offer["hash"]])
+    found = await eventually(lambda: setup_has_ended(home, task["id"]))
+
+    assert (found["state"], found["output"]) == ("done", "installed\n")
+    assert (await home.task(task["id"]))["status"] == "READY"
+
+
+async def test_a_script_that_fails_leaves_the_conversation_as_it_is(
+    home: Home, hostile: HostileRepository
+) -> None:
+    (hostile.path / ".openhands/setup.sh").write_text("echo almost\nexit 7\n")
+    hostile.commit()
+    task = await home.ready(selected_repository=str(hostile.path))
+    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+
+    await answer(home, task["id"], allow=[offer["hash"]])
+    found = await eventually(lambda: setup_has_ended(home, task["id"]))
+
+    assert (found["state"], found["output"]) == ("failed", "almost\n")
+    assert "exit code 7" in found["detail"]
+    assert (await home.task(task["id"]))["status"] == "READY"
+
+
+async def test_consent_is_remembered_and_asked_for_again_after_an_edit(
+    home: Home, hostile: HostileRepository, model: str
+) -> None:
+    first = await home.ready(**allowed(hostile.path), llm_profile=model)
+    await provoke(home, first["id"])
+    assert await ran(home, first["id"]) == set(KINDS)
+
+    second = await home.ready(selected_repository=str(hostile.path), llm_profile=model)
+    await provoke(home, second["id"])
+    assert await ran(home, second["id"]) == set(KINDS)
+    assert {item["state"] for item in (await items_of(home, second["id"])).values()} == {"allowed"}
+
+    shown = (hostile.path / FILES["hooks"]).read_text()
+    hostile.edit("hooks")
+    hostile.edit("setup_script")
+    hostile.commit()
+    third = await home.ready(selected_repository=str(hostile.path), llm_profile=model)
+    await provoke(home, third["id"])
+    items = await items_of(home, third["id"])
+    assert await ran(home, third["id"]) == {"git_hook", "mcp_server", "plugin"}
+    assert {kind for kind in KINDS if items[kind]["state"] == "pending"} == {"hooks", "setup_script"}
+    approved = {file["path"]: file["text"] for file in items["hooks"]["approved"]["files"]}
+    assert approved == {FILES["hooks"]: shown}
+    assert "changed since you allowed it" in stage(third, "RUNNING_SETUP_SCRIPT")["detail"]
+
+
+async def test_what_was_revoked_is_asked_for_again(
+    home: Home, hostile: HostileRepository, model: str
+) -> None:
+    await home.ready(**allowed(hostile.path))
+    for consent in (await home.client.get("/api/v1/consents")).json():
+        assert (consent["repository"], consent["decision"]) == (str(hostile.path), "allowed")
+        gone = await home.client.delete(f"/api/v1/consents/{consent['id']}")
+        assert gone.status_code == 204
+
+    task = await home.ready(selected_repository=str(hostile.path), llm_profile=model)
+    await provoke(home, task["id"])
+
+    assert await ran(home, task["id"]) == set()
+    assert {item["state"] for item in (await items_of(home, task["id"])).values()} == {"pending"}
+    assert (await home.client.get("/api/v1/consents")).json() == []
+
+
+async def test_what_was_refused_is_not_asked_for_again_and_may_be_allowed_later(
+    home: Home, hostile: HostileRepository
+) -> None:
+    first = await home.ready(selected_repository=str(hostile.path))
+    offer = (await items_of(home, first["id"]))["setup_script"]["offer"]
+    await answer(home, first["id"], refuse=[offer["hash"]])
+
+    second = await home.ready(selected_repository=str(hostile.path))
+    state = (await items_of(home, second["id"]))["setup_script"]["state"]
+    before = await ran(home, second["id"])
+    await answer(home, second["id"], allow=[offer["hash"]])
+    await eventually(lambda: setup_has_ended(home, second["id"]))
+
+    assert (state, before) == ("refused", set())
+    assert "you have refused it" in stage(second, "RUNNING_SETUP_SCRIPT")["detail"]
+    assert await ran(home, second["id"]) == {"setup_script"}
+
+
+async def test_what_has_changed_since_it_was_shown_is_not_allowed(
+    home: Home, hostile: HostileRepository, model: str
+) -> None:
+    task = await home.ready(selected_repository=str(hostile.path), llm_profile=model)
+    shown = [item["offer"]["hash"] for item in (await items_of(home, task["id"])).values()]
+    await home.shell(task["id"], f"echo '{marking('smuggled')}' >> tools/install.sh")
+
+    reply = await answer(home, task["id"], allow=shown)
+    await provoke(home, task["id"])
+
+    assert (reply.status_code, reply.json()["code"]) == (409, "offer_changed")
+    assert await ran(home, task["id"]) == set()
+
+
+async def test_a_git_hook_that_is_edited_after_it_was_allowed_is_passed_over(
+    home: Home, hostile: HostileRepository
+) -> None:
+    task = await home.ready(**allowed(hostile.path))
+
+    said = await home.shell(
+        task["id"],
+        f"rm -rf {MARKS}; echo '{marking('smuggled')}' >> {FILES['git_hook']}\n"
+        "git commit -qam edited; git log -1 --format=%s",
+    )
+
+    assert await ran(home, task["id"]) == set()
+    assert "changed since it was allowed" in said
+    assert "edited" in said
+
+
+async def test_an_offer_that_nobody_could_read_is_not_run(home: Home, hostile: HostileRepository) -> None:
+    script = hostile.path / ".openhands/setup.sh"
+    script.unlink()
+    script.symlink_to("/etc/profile")
+    hostile.commit()
+    [offer] = [each for each in find_offers(hostile.path) if each.kind == "setup_script"]
+
+    task = await home.ready(**allowed(hostile.path))
+    reply = await answer(home, task["id"], allow=[offer.hash])
+
+    assert "leads out" in stage(task, "RUNNING_SETUP_SCRIPT")["detail"]
+    assert (reply.status_code, reply.json()["code"]) == (409, "offer_changed")

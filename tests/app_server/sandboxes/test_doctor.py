@@ -1,0 +1,177 @@
+"""The doctor: each thing that can be wrong is found, with its cause and what helps."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+
+from app_server.config import Config
+from app_server.sandboxes import findings
+from app_server.sandboxes.doctor import examine
+from app_server.sandboxes.findings import Finding, check_disk
+from tests.support.ports import free_port
+from tests.support.sandbox_image import sandbox_image
+
+docker_test = pytest.mark.docker
+
+
+@pytest.fixture
+def image() -> str:
+    """Made before the event loop runs, which the build needs for itself."""
+    return sandbox_image()
+
+
+def config_in(home: Path, **settings: object) -> Config:
+    return Config(home=home / "home", inner_port=free_port(), **settings)  # type: ignore[arg-type]
+
+
+async def findings_of(config: Config) -> dict[str, Finding]:
+    return {finding.name: finding async for finding in examine(config)}
+
+
+def slipway_doctor(home: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "app_server", "doctor", "--home", str(home), *options]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.bubblewrap
+async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path) -> None:
+    config = config_in(tmp_path, sandbox="process")
+    found = await findings_of(config)
+
+    assert {name: finding.state for name, finding in found.items()} == dict.fromkeys(
+        ("disk", "git", "bubblewrap", "probe sandbox"), "ok"
+    )
+    assert list((config.home / "sandboxes").iterdir()) == []
+
+
+async def test_missing_walls_are_a_warning_or_an_error_as_they_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    hoped = await findings_of(config_in(tmp_path, sandbox="process"))
+    demanded = await findings_of(config_in(tmp_path, sandbox="process", process_isolation="bubblewrap"))
+
+    assert hoped["bubblewrap"].state == "warning"
+    assert hoped["bubblewrap"].fix == "Install it: apt-get install bubblewrap"
+    assert hoped["probe sandbox"].state == "ok"
+    assert hoped["git"].state == "error"
+    assert demanded["bubblewrap"].state == demanded["probe sandbox"].state == "error"
+
+
+async def test_walls_that_are_switched_off_are_a_warning(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="process", process_isolation="none"))
+
+    assert found["bubblewrap"].state in {"ok", "warning"}
+    assert ("SLIPWAY_PROCESS_ISOLATION" in found["bubblewrap"].fix) is (
+        found["bubblewrap"].state == "warning"
+    )
+
+
+async def test_a_home_that_cannot_be_used_fails_the_probe(tmp_path: Path) -> None:
+    config = config_in(tmp_path, sandbox="process")
+    config.home.mkdir()
+    (config.home / "sandboxes").write_text("a file where a directory ought to be")
+    found = await findings_of(config)
+
+    assert found["probe sandbox"].state == "error"
+    assert str(config.home) in found["probe sandbox"].cause
+
+
+def test_a_disk_that_fills_up_warns_and_a_full_one_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "not" / "yet" / "there"
+    states = []
+    for spare, needed in ((0, 0), (2**63, 0), (2**63, 2**63)):
+        monkeypatch.setattr(findings, "SPARE_BYTES", spare)
+        monkeypatch.setattr(findings, "NEEDED_BYTES", needed)
+        states.append(check_disk("disk", place).state)
+
+    assert states == ["ok", "warning", "error"]
+
+
+@pytest.mark.parametrize(("choice", "state"), [("docker", "error"), ("auto", "warning")])
+async def test_an_engine_that_is_away(
+    choice: str, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    found = await findings_of(config_in(tmp_path, sandbox=choice))
+
+    assert found["engine"].state == state
+    assert "does not answer" in found["engine"].cause
+    assert ("probe sandbox" in found) is (choice == "auto"), "a fallback is tried out"
+
+
+def test_the_command_answers_machines_and_its_exit_code_tells(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "DOCKER_HOST": "tcp://127.0.0.1:9", "SLIPWAY_SANDBOX": "docker"}
+    sick = slipway_doctor(tmp_path, "--json", **environment)
+    told = slipway_doctor(tmp_path, **environment)
+    well = slipway_doctor(tmp_path, **{**environment, "SLIPWAY_SANDBOX": "process"})
+
+    lines = [json.loads(line) for line in sick.stdout.splitlines()]
+    assert {"name", "state", "cause", "fix"} == set(lines[0])
+    assert [line["name"] for line in lines if line["state"] == "error"] == ["engine"]
+    assert (sick.returncode, told.returncode, well.returncode) == (1, 1, 0), well.stdout + well.stderr
+    assert "Fix: Start Docker" in told.stdout
+
+
+@docker_test
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("image")
+async def test_with_docker_all_is_well_and_nothing_stays(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="docker"))
+    client = DockerClient.from_env(version="auto")
+    left = [each.name for each in client.containers.list(all=True) if each.status == "created"]
+    client.close()
+
+    names = ("disk", "git", "bubblewrap", "engine", "limits", "image", "network", "probe sandbox")
+    assert {name: found[name].state for name in names} == dict.fromkeys(names, "ok")
+    assert left == []
+
+
+@docker_test
+@pytest.mark.timeout(600)
+async def test_what_the_engine_lacks_is_named(tmp_path: Path) -> None:
+    found = await findings_of(
+        config_in(
+            tmp_path,
+            sandbox="docker",
+            sandbox_image="nowhere/no-such-image:1",
+            sandbox_runtime="no-such-runtime",
+            sandbox_cpus=4096,
+        )
+    )
+
+    assert {name for name, finding in found.items() if finding.state == "error"} == {
+        "image",
+        "runtime",
+        "limits",
+    }
+    assert found["image"].fix == "docker pull nowhere/no-such-image:1"
+    assert "daemon.json" in found["runtime"].fix
+    assert found["limits"].fix.startswith("SLIPWAY_SANDBOX_CPUS=")
+    assert "probe sandbox" not in found
+
+
+@docker_test
+@pytest.mark.timeout(600)
+async def test_more_memory_than_there_is(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="docker", sandbox_memory_bytes=2**60))
+
+    assert found["limits"].state == "warning"
+    assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in found["limits"].fix
+
+
+@docker_test
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("image", "host_left_open")
+async def test_a_way_to_the_host_is_a_warning(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="docker"))
+
+    assert found["network"].state == "warning"
+    assert "you must be root" in found["network"].cause
+    assert "iptables -I INPUT" in found["network"].fix

@@ -1,0 +1,57 @@
+"""Which sandbox images are of use, and how the others go."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import docker
+import pytest
+from docker import DockerClient
+
+from app_server.sandboxes.image_store import prune_images, stored_images
+from tests.support.sandbox_image import sandbox_image
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture
+def engine() -> Iterator[DockerClient]:
+    client = docker.from_env(version="auto")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def repository(engine: DockerClient) -> Iterator[str]:
+    """A repository of three images, told apart by a label."""
+    name = f"slipway-test-{uuid4().hex[:12]}"
+    base = sandbox_image()
+    for tag in ("current", "used", "old"):
+        made = engine.containers.create(base, labels={"tag": tag})
+        made.commit(repository=name, tag=tag)
+        made.remove()
+    yield name
+    for image in engine.images.list(name=name):
+        for tag in image.tags:
+            engine.images.remove(tag, force=True)
+
+
+def test_images_that_nobody_needs_are_removed_and_no_others(engine: DockerClient, repository: str) -> None:
+    container = engine.containers.create(f"{repository}:used")
+    try:
+        current = f"{repository}:current"
+        uses = {
+            image.name.split(":")[1]: (image.is_current, image.is_used, image.is_left_over)
+            for image in stored_images(engine, current, repository)
+        }
+        removed = prune_images(engine, current, repository)
+        left = {image.name for image in stored_images(engine, current, repository)}
+    finally:
+        container.remove()
+
+    assert uses == {
+        "current": (True, False, False),
+        "used": (False, True, False),
+        "old": (False, False, True),
+    }
+    assert [image.name for image in removed] == [f"{repository}:old"]
+    assert left == {current, f"{repository}:used"}

@@ -1,0 +1,74 @@
+"""An agent that asks first, as a person meets it in a real Chromium."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import visitor
+from tests.support.scripted_llm import ScriptedLLM, call, calls, say
+from tests.support.server import AppServerProcess, start_conversation, wait_for_status
+
+pytestmark = pytest.mark.browser
+
+
+def question(page: Page) -> Locator:
+    return page.get_by_role("region", name="The agent asks before it goes on")
+
+
+def test_a_step_is_approved_and_another_refused_with_a_reason(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(
+        calls(
+            ("terminal", {"command": "echo approved-$((40 + 2))", "summary": "Say what was approved"}),
+            ("terminal", {"command": "git push --force origin main", "summary": "Publish the change"}),
+        ),
+        call("terminal", command="sudo rm -rf /var/lib/app", summary="Remove the old data"),
+        say("Then I leave it as it is."),
+    )
+    with scripted_server.client() as client, visitor() as someone:
+        conversation = start_conversation(client, "Ship it.", confirmation_mode="risky")
+        wait_for_status(client, conversation, "waiting_for_confirmation")
+        someone.sign_in(scripted_server)
+        page = someone.page
+        expect(page.get_by_label("Needs you").first).to_be_visible()
+        page.goto(f"{scripted_server.url}/conversations/{conversation}")
+
+        expect(question(page)).to_be_visible()
+        expect(question(page).get_by_text("It overwrites or deletes what others may have")).to_be_visible()
+        someone.photograph("asking-first")
+        question(page).get_by_role("button", name="Approve", exact=True).click()
+
+        expect(question(page).get_by_text("sudo rm -rf /var/lib/app")).to_be_visible()
+        expect(page.get_by_text("approved-42").first).to_be_visible()
+        question(page).get_by_role("button", name="Reject").press("Enter")
+        page.get_by_label("Why not, for the agent").fill("Keep the data.")
+        someone.photograph("asking-first-reason")
+        page.get_by_label("Why not, for the agent").press("Enter")
+
+        expect(page.get_by_text("Then I leave it as it is.").first).to_be_visible()
+        expect(page.get_by_text("Keep the data.").first).to_be_visible()
+        expect(question(page)).not_to_be_visible()
+        assert "Keep the data." in str(scripted_llm.requests[-1].messages)
+        assert someone.complaints == []
+
+
+def test_the_mode_is_chosen_in_the_settings_and_for_a_task(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(call("terminal", command="echo harmless"), say("Done."))
+    with visitor() as someone:
+        someone.sign_in(scripted_server)
+        page = someone.page
+        someone.photograph("new-task-confirmation")
+        page.goto(f"{scripted_server.url}/settings/confirmation")
+        page.get_by_label("Run freely in the sandbox", exact=True).click()
+        expect(page.get_by_label("Run freely in the sandbox", exact=True)).to_be_checked()
+        someone.photograph("settings-confirmation")
+
+        page.goto(scripted_server.url)
+        page.get_by_label("Before the agent acts").select_option("Ask every time")
+        page.get_by_label("Task", exact=True).fill("Say something.")
+        page.get_by_role("button", name="Start").click()
+        expect(question(page).get_by_text("echo harmless", exact=True)).to_be_visible()
+        question(page).get_by_role("button", name="Approve", exact=True).click()
+        expect(page.get_by_text("Done.").first).to_be_visible()

@@ -1,0 +1,61 @@
+"""The agent server inside the test's own process and loop: quick, and everything but the network is real."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from agent_runtime.server.config import Config
+from agent_runtime.server.main import create_app
+from tests.support.agent_server import KEY
+from tests.support.patience import PATIENCE_SECONDS
+
+
+@asynccontextmanager
+async def agent_app(path: Path, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server whose files lie below `path`. Calls carry the key."""
+    given = {
+        "conversations_path": path / "conversations",
+        "workspace_path": path / "project",
+        "persistence_dir": path / "persisted",
+        "session_keys": (KEY,),
+        **settings,
+    }
+    app = create_app(Config.model_validate(given))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app),
+            base_url="http://agent",
+            headers={"X-Session-API-Key": KEY},
+            timeout=PATIENCE_SECONDS,
+        ) as client,
+    ):
+        yield client
+
+
+async def called(client: httpx.AsyncClient, method: str, path: str, **options: Any) -> Any:
+    """The decoded reply; raises for a refusal."""
+    reply = await client.request(method, path, **options)
+    assert reply.is_success, reply.text
+    return reply.json()
+
+
+async def eventually(value: Callable[[], Any]) -> Any:
+    """The value, as soon as it is true."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            if found := value():
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def wait_for_status(client: httpx.AsyncClient, conversation_id: str, wanted: str) -> None:
+    """Returns when the conversation says so over HTTP."""
+    path = f"/api/conversations/{conversation_id}"
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (await called(client, "GET", path))["execution_status"] != wanted:  # noqa: ASYNC110 (over HTTP)
+            await asyncio.sleep(0.01)

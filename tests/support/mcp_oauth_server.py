@@ -1,0 +1,113 @@
+"""An MCP server behind OAuth 2.1: `python -m tests.support.mcp_oauth_server PORT`. It asks nobody: who comes
+to its authorization page is sent back with a code.
+"""
+
+import secrets
+import sys
+import time
+
+from mcp.server.auth.provider import (
+    AccessToken,
+    AuthorizationCode,
+    AuthorizationParams,
+    RefreshToken,
+    construct_redirect_uri,
+)
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+TOKEN_SECONDS = 3600
+
+
+class Provider:
+    """Everything in memory."""
+
+    def __init__(self) -> None:
+        self.clients: dict[str, OAuthClientInformationFull] = {}
+        self.codes: dict[str, AuthorizationCode] = {}
+        self.tokens: dict[str, AccessToken] = {}
+        self.refreshers: dict[str, RefreshToken] = {}
+
+    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        return self.clients.get(client_id)
+
+    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+        assert client_info.client_id is not None
+        self.clients[client_info.client_id] = client_info
+
+    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+        code = AuthorizationCode(
+            code=secrets.token_urlsafe(),
+            scopes=params.scopes or [],
+            expires_at=time.time() + 60,
+            client_id=client.client_id or "",
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
+        self.codes[code.code] = code
+        return construct_redirect_uri(str(params.redirect_uri), code=code.code, state=params.state)
+
+    async def load_authorization_code(
+        self, client: object, authorization_code: str
+    ) -> AuthorizationCode | None:
+        return self.codes.get(authorization_code)
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        del self.codes[authorization_code.code]
+        return self._issue(client, authorization_code.resource)
+
+    async def load_refresh_token(self, client: object, refresh_token: str) -> RefreshToken | None:
+        return self.refreshers.get(refresh_token)
+
+    async def exchange_refresh_token(
+        self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
+    ) -> OAuthToken:
+        del self.refreshers[refresh_token.token]
+        return self._issue(client, RESOURCE)
+
+    async def load_access_token(self, token: str) -> AccessToken | None:
+        return self.tokens.get(token)
+
+    async def revoke_token(self, token: object) -> None:
+        """Nobody does that here."""
+
+    def _issue(self, client: OAuthClientInformationFull, resource: str | None) -> OAuthToken:
+        client_id = client.client_id or ""
+        access, refresh = secrets.token_urlsafe(), secrets.token_urlsafe()
+        self.tokens[access] = AccessToken(
+            token=access,
+            client_id=client_id,
+            scopes=[],
+            expires_at=int(time.time()) + TOKEN_SECONDS,
+            resource=resource,
+        )
+        self.refreshers[refresh] = RefreshToken(token=refresh, client_id=client_id, scopes=[])
+        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=TOKEN_SECONDS)
+
+
+if __name__ == "__main__":
+    ADDRESS = f"http://127.0.0.1:{sys.argv[1]}"
+    RESOURCE = f"{ADDRESS}/mcp"
+    server = MCPServer(
+        "behind a door",
+        auth_server_provider=Provider(),
+        auth=AuthSettings.model_validate(
+            {
+                "issuer_url": ADDRESS,
+                "resource_server_url": RESOURCE,
+                "client_registration_options": ClientRegistrationOptions(enabled=True),
+            }
+        ),
+    )
+
+    @server.tool()
+    def whoami() -> str:
+        """Says that you are in."""
+        return "you are in"
+
+    server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))

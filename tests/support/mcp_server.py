@@ -1,0 +1,93 @@
+"""A real MCP server for tests: `python -m tests.support.mcp_server stdio`, or `http PORT`.
+
+Its tools: `add`; `page`, which says what it is told; `environment`, which tells a variable it was started
+with; `fail`; `vanish`, which ends the process; `grow`, after which there is one tool more. `http` wants the
+header that SLIPWAY_TEST_MCP_KEY names.
+"""
+
+import os
+import sys
+from typing import Literal
+
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+
+server = MCPServer("test tools", instructions="Adds numbers.")
+
+# One white pixel.
+_PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8ffff3f0005fe02fe0def"
+    "46b80000000049454e44ae426082"
+)
+
+
+@server.tool()
+def add(a: int, b: int, sign: Literal["plus", "minus"] = "plus") -> str:
+    """Adds two numbers."""
+    return f"sum={a + b if sign == 'plus' else a - b}"
+
+
+@server.tool()
+def environment(name: str) -> str:
+    """What an environment variable holds."""
+    return os.environ.get(name, "(not set)")
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def page(text: str) -> str:
+    """Says what it is given, and claims to change nothing."""
+    return text
+
+
+@server.tool()
+def picture() -> Image:
+    """A very small picture."""
+    return Image(data=_PIXEL, format="png")
+
+
+@server.tool()
+def fail() -> str:
+    """Always fails."""
+    raise ToolError("no luck today")
+
+
+@server.tool()
+def vanish() -> str:
+    """Ends the server."""
+    os._exit(3)
+
+
+@server.tool()
+async def grow(ctx: Context) -> str:
+    """Adds a tool."""
+    server.add_tool(lambda: "new", name="grown", description="Was not there before.")
+    await ctx.notify_tools_changed()
+    await ctx.session.send_tool_list_changed()
+    return "grown"
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        server.run("stdio")
+    else:
+        import uvicorn
+        from starlette.middleware import Middleware
+        from starlette.responses import PlainTextResponse
+        from starlette.types import ASGIApp, Receive, Scope, Send
+
+        class _Door:
+            def __init__(self, app: ASGIApp) -> None:
+                self.app = app
+
+            async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+                wanted = os.environ.get("SLIPWAY_TEST_MCP_KEY", "").encode()
+                given = dict(scope.get("headers") or []).get(b"authorization", b"")
+                if scope["type"] == "http" and wanted and given != b"Bearer " + wanted:
+                    await PlainTextResponse("who are you?", 401)(scope, receive, send)
+                else:
+                    await self.app(scope, receive, send)
+
+        app = server.streamable_http_app()
+        app.user_middleware.insert(0, Middleware(_Door))
+        uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")

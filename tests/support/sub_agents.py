@@ -1,0 +1,16 @@
+"""A place without sub-agents, for tests that look at the tool alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.tools.delegation import Assignment, DelegationError, Result, SubAgentKind
+
+
+class NoSubAgents:
+    def kinds(self, working_dir: Path, given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
+        del working_dir, given
+        return ()
+
+    async def work(self, wanted: Assignment) -> Result:
+        raise DelegationError(f"Nobody does {wanted.prompt}")
