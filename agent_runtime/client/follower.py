@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 
 from agent_runtime.client.callbacks import Callbacks
 from agent_runtime.client.errors import DisconnectedError
@@ -55,9 +56,11 @@ class Follower:
         lost_at, wait = None, FIRST_WAIT_SECONDS
         while True:
             try:
-                async for wire in self._link.frames(len(self.events)):
-                    lost_at, wait = None, FIRST_WAIT_SECONDS
-                    await self._take(wire)
+                # Closed here: left to the garbage collector, its socket could outlive the loop it belongs to.
+                async with aclosing(self._link.frames(len(self.events))) as frames:
+                    async for wire in frames:
+                        lost_at, wait = None, FIRST_WAIT_SECONDS
+                        await self._take(wire)
             except LinkLostError as error:
                 lost_at = loop.time() if lost_at is None else lost_at
                 if loop.time() - lost_at > self._link.patience_seconds:

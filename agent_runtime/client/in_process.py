@@ -2,8 +2,8 @@
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Self
 from uuid import UUID
@@ -88,11 +88,12 @@ class InProcess:
             await self._household.forget(self._engine)
         await self._give_back()
 
-    async def frames(self, after_seq: int) -> AsyncIterator[bytes]:
+    async def frames(self, after_seq: int) -> AsyncGenerator[bytes, None]:
         yield frames.sync(after_seq + 1, self._engine.log.last_seq).wire
         try:
-            async for frame in follow(self._engine, after_seq=after_seq):
-                yield frame.wire
+            async with aclosing(follow(self._engine, after_seq=after_seq)) as followed:
+                async for frame in followed:
+                    yield frame.wire
         except (SlowConsumerError, EndedError) as error:
             raise LinkLostError from error
 

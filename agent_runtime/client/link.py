@@ -1,6 +1,6 @@
 """What a conversation needs of the place where it runs."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol, Self
 from uuid import UUID
 
@@ -38,7 +38,7 @@ class Link(Protocol):
 
     async def close(self) -> None: ...
 
-    def frames(self, after_seq: int) -> AsyncIterator[bytes | str]:
+    def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
         """A `sync` frame, then everything after a position. LinkLostError; DisconnectedError for good."""
 
     async def info(self) -> ConversationInfo: ...

@@ -1,6 +1,6 @@
 """A conversation on an agent server."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Self
 from uuid import UUID
 
@@ -68,7 +68,7 @@ class OnServer:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def frames(self, after_seq: int) -> AsyncIterator[bytes | str]:
+    async def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
         if not self._is_new:
             # A server that was started again has our conversation but not our keys. If it has no such
             # conversation any more, this must not make another.

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from agent_runtime.conversation import frames
 from agent_runtime.conversation.conversation import Conversation
@@ -22,10 +22,10 @@ class EndedError(Exception):
     """The conversation was closed."""
 
 
-async def follow(conversation: Conversation, *, after_seq: int) -> AsyncIterator[Frame]:
+async def follow(conversation: Conversation, *, after_seq: int) -> AsyncGenerator[Frame, None]:
     """Frames after a position: stored ones, then the full state, then live ones. No gap, no repetition.
 
-    SlowConsumerError or EndedError instead of an end.
+    SlowConsumerError or EndedError instead of an end. Close it: it subscribes.
     """
     log = conversation.log
     while after_seq < log.last_seq:

@@ -1,7 +1,7 @@
 """Watching a conversation live, and talking to it on the same connection."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -90,15 +90,17 @@ def _resend_after(conversation: Conversation, mode: str | None, after_timestamp:
     return conversation.log.last_seq
 
 
-async def _wires(conversation: Conversation, after_seq: int) -> AsyncIterator[bytes]:
-    async for frame in follow(conversation, after_seq=after_seq):
-        yield frame.wire
+async def _wires(conversation: Conversation, after_seq: int) -> AsyncGenerator[bytes, None]:
+    async with contextlib.aclosing(follow(conversation, after_seq=after_seq)) as followed:
+        async for frame in followed:
+            yield frame.wire
 
 
-async def _events(conversation: Conversation, after_seq: int) -> AsyncIterator[bytes]:
-    async for frame in follow(conversation, after_seq=after_seq):
-        if frame.event is not None:
-            yield frame.event
+async def _events(conversation: Conversation, after_seq: int) -> AsyncGenerator[bytes, None]:
+    async with contextlib.aclosing(follow(conversation, after_seq=after_seq)) as followed:
+        async for frame in followed:
+            if frame.event is not None:
+                yield frame.event
 
 
 def _wire(frame: Frame) -> bytes:
@@ -113,10 +115,13 @@ def _full_state(conversation: Conversation) -> bytes:
     return _bare(frames.transient(conversation.full_state()))
 
 
-async def _send_all(socket: WebSocket, conversation: Conversation, outgoing: AsyncIterator[bytes]) -> None:
+async def _send_all(
+    socket: WebSocket, conversation: Conversation, outgoing: AsyncGenerator[bytes, None]
+) -> None:
     try:
-        async for text in outgoing:
-            await _send_text(socket, text)
+        async with contextlib.aclosing(outgoing) as texts:
+            async for text in texts:
+                await _send_text(socket, text)
     except SlowConsumerError:
         await _close(socket, CLOSE_SLOW_CONSUMER, "slow_consumer")
     except EndedError:
