@@ -18,12 +18,11 @@ from typing import Any, ClassVar
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-logger = logging.getLogger(__name__)
+from agent_runtime.wire.problem import PROBLEM_MEDIA_TYPE, Problem
 
-PROBLEM_MEDIA_TYPE = "application/problem+json"
+logger = logging.getLogger(__name__)
 
 
 class ConfigurationError(Exception):
@@ -125,27 +124,6 @@ _CODES_BY_STATUS = {error.status: error.code for error in AppError.__subclasses_
     405: "method_not_allowed",
     415: "unsupported_media_type",
 }
-
-
-class InputError(BaseModel):
-    loc: list[str | int]
-    msg: str
-    type: str
-
-
-class Problem(BaseModel):
-    """RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    request_id: str
-    fix: str | None = None
-    errors: list[InputError] | None = None
 
 
 PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {

@@ -21,60 +21,27 @@ from agent_runtime.llm.errors import (
 )
 from agent_runtime.llm.foreign import a_dict, decode, whole
 from agent_runtime.llm.messages import Prompt, Reply
+from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS
 
 CONNECT_TIMEOUT_SECONDS = 15
 MAX_ERROR_BYTES = 64 * 1024
-_OPENAI_URL = "https://api.openai.com/v1"
-# Vendors that speak OpenAI's protocol, by the prefix of their models, and where. None: only with a base URL.
-_BASE_URLS = {
-    "cerebras": "https://api.cerebras.ai/v1",
-    "deepseek": "https://api.deepseek.com/v1",
-    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
-    "groq": "https://api.groq.com/openai/v1",
-    "hosted_vllm": None,
-    "litellm_proxy": None,
-    "lm_studio": "http://localhost:1234/v1",
-    "mistral": "https://api.mistral.ai/v1",
-    "moonshot": "https://api.moonshot.ai/v1",
-    "ollama": "http://localhost:11434/v1",
-    "openai": _OPENAI_URL,
-    "openrouter": "https://openrouter.ai/api/v1",
-    "together_ai": "https://api.together.xyz/v1",
-    "xai": "https://api.x.ai/v1",
-}
-# Their servers have a protocol of their own, also behind a base URL.
-_OTHER_PROTOCOLS = frozenset(
-    {
-        "anthropic",
-        "azure",
-        "azure_ai",
-        "bedrock",
-        "cohere",
-        "cohere_chat",
-        "databricks",
-        "gemini",
-        "sagemaker",
-        "vertex_ai",
-        "watsonx",
-    }
-)
 
 
 def serves(llm: LLM, *, is_brokered: bool) -> bool:
     """Whether this transport can ask the model. A broker speaks OpenAI's protocol for every vendor."""
     vendor = _vendor(llm)
-    if vendor in _OTHER_PROTOCOLS:
+    if vendor in OTHER_PROTOCOLS:
         return is_brokered
-    return bool(llm.base_url or _BASE_URLS.get(vendor))
+    return bool(llm.base_url or OPENAI_COMPATIBLE.get(vendor))
 
 
 def base_url(llm: LLM) -> str:
-    return (llm.base_url or _BASE_URLS.get(_vendor(llm)) or _OPENAI_URL).rstrip("/")
+    return (llm.base_url or OPENAI_COMPATIBLE.get(_vendor(llm)) or OPENAI_URL).rstrip("/")
 
 
 def dialect_of(llm: LLM) -> Dialect:
     """Which of the two protocols: as configured, else the newer one only where it surely exists."""
-    is_openai = base_url(llm) == _OPENAI_URL or "supports_responses_api" in llm.capability_overrides
+    is_openai = base_url(llm) == OPENAI_URL or "supports_responses_api" in llm.capability_overrides
     wants_responses = llm.api_mode == "auto" and is_openai and capabilities(llm).prefers_responses
     return responses if llm.api_mode == "responses" or wants_responses else chat_completions
 
@@ -110,7 +77,7 @@ def _vendor(llm: LLM) -> str:
 
 def _name(llm: LLM) -> str:
     """The model as its server calls it: without our word for who that is."""
-    return llm.model.removeprefix(f"{_vendor(llm)}/") if _vendor(llm) in _BASE_URLS else llm.model
+    return llm.model.removeprefix(f"{_vendor(llm)}/") if _vendor(llm) in OPENAI_COMPATIBLE else llm.model
 
 
 def _headers(llm: LLM, bearer: str | None) -> dict[str, str]:

@@ -3,9 +3,8 @@
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict
 
-from agent_runtime.server.errors import PROBLEM_MEDIA_TYPE
+from agent_runtime.wire.problem import PROBLEM_MEDIA_TYPE, Problem
 
 _CONTENT = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _KEYED = {
@@ -30,27 +29,6 @@ _OF_PATHS = {
     "404": "There is nothing",
     "409": "git refused",
 }
-
-
-class InputError(BaseModel):
-    loc: list[str | int]
-    msg: str
-    type: str
-
-
-class Problem(BaseModel):
-    """RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    request_id: str
-    fix: str | None = None
-    errors: list[InputError] | None = None
 
 
 class DescribedApp(FastAPI):

@@ -15,10 +15,9 @@ from starlette.exceptions import HTTPException
 from agent_runtime.conversation.errors import ConversationError, EditedSinceError
 from agent_runtime.plugins.plugin import PluginError
 from agent_runtime.secrets.sources import InvalidSecretError
+from agent_runtime.wire.problem import PROBLEM_MEDIA_TYPE
 
 logger = logging.getLogger(__name__)
-
-PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 _REFUSED = {
     "checkpoint_not_found": 404,
