@@ -62,6 +62,9 @@ class Config(BaseSettings):
     sandbox_idle_minutes: float | None = Field(default=None, gt=0)
     """After so long without work a sandbox is put to sleep; a message wakes it. Default: never."""
 
+    sandbox_frozen_minutes: float = Field(default=60.0, ge=0)
+    """For how long a sleeping container keeps its memory and its processes. Then it ends; its files stay."""
+
     skills_path: Path | None = None
     """Skills for everybody: its directories `organisation` and `public` hold `*.md` and `NAME/SKILL.md`."""
 

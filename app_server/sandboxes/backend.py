@@ -85,6 +85,15 @@ class Backend(Protocol):
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         """How the machine ended and the last it wrote; also while it runs."""
 
+    async def freeze(self, sandbox_id: UUID) -> None:
+        """Halts the machine with all that runs in it: `start` lets it go on from there, within moments.
+
+        Ends it where the backend cannot halt one.
+        """
+
+    async def find_frozen(self) -> set[UUID]:
+        """The machines that are halted, and still hold their memory; also those of other installations."""
+
     async def stop(self, sandbox_id: UUID) -> None:
         """Ends the machine; its workspace stays for the next start. Nothing happens when there is none."""
 

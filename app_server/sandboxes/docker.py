@@ -36,6 +36,7 @@ SESSION_KEY_FILE = ".session-key"
 THREADS = 8
 STOP_SECONDS = 3
 LOG_LINES = 60
+_NAME_PREFIX = "slipway-sandbox-"
 
 Result = TypeVar("Result")
 
@@ -131,11 +132,18 @@ class DockerBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        running = await self._in_thread(_running_names, self._engine())
+        running = await self._in_thread(_names, self._engine(), "running")
         return {sandbox_id for sandbox_id in sandbox_ids if _name(sandbox_id) not in running}
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         return await self._in_thread(_last_words, self._engine(), sandbox_id)
+
+    async def freeze(self, sandbox_id: UUID) -> None:
+        await self._in_thread(_freeze, self._engine(), sandbox_id)
+
+    async def find_frozen(self) -> set[UUID]:
+        names = await self._in_thread(_names, self._engine(), "paused")
+        return {UUID(name.removeprefix(_NAME_PREFIX)) for name in names}
 
     async def stop(self, sandbox_id: UUID) -> None:
         self._in_use.discard(sandbox_id)
@@ -253,9 +261,9 @@ def _address(container: "Container") -> str:
     return str(address)
 
 
-def _running_names(client: "DockerClient") -> set[str]:
+def _names(client: "DockerClient", status: str) -> set[str]:
     # sparse: one call, without an inspection of each.
-    found = client.containers.list(filters={"label": LABEL, "status": "running"}, sparse=True)
+    found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
     return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
 
 
@@ -282,8 +290,16 @@ def _words_of(container: "Container") -> LastWords:
     return LastWords(cause=f"The sandbox's container ended ({reason}).", output=output)
 
 
+def _freeze(client: "DockerClient", sandbox_id: UUID) -> None:
+    container = _find(client, sandbox_id)
+    if container and container.status == "running":
+        container.pause()
+
+
 def _stop(client: "DockerClient", sandbox_id: UUID) -> None:
     if container := _find(client, sandbox_id):
+        if container.status == "paused":
+            container.unpause()  # a halted process hears no signal, and could not end in order
         container.stop(timeout=STOP_SECONDS)
 
 
@@ -308,4 +324,4 @@ def _remove(container: "Container") -> None:
 
 
 def _name(sandbox_id: UUID) -> str:
-    return f"slipway-sandbox-{sandbox_id.hex}"
+    return f"{_NAME_PREFIX}{sandbox_id.hex}"

@@ -138,6 +138,13 @@ class ProcessBackend:
         state = "is running but" if self._lives(sandbox_id) else "ended and"
         return LastWords(cause=f"The agent server {state} does not answer.", output=output)
 
+    async def freeze(self, sandbox_id: UUID) -> None:
+        # A halted process would still hold its memory, and nothing limits that here.
+        await self.stop(sandbox_id)
+
+    async def find_frozen(self) -> set[UUID]:
+        return set()
+
     async def stop(self, sandbox_id: UUID) -> None:
         handle = self._handles.pop(sandbox_id, None)
         handle = handle or await asyncio.to_thread(child.read_handle, self._folder(sandbox_id))

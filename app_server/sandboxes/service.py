@@ -4,8 +4,9 @@ import asyncio
 import logging
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 import httpx
@@ -14,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.background import Background, finish
 from app_server.config import Config
-from app_server.database import Database
+from app_server.database import Database, now
 from app_server.encryption import Cipher
 from app_server.errors import Conflict, NotFound, StartFailure, Unavailable
 from app_server.sandboxes.agent_client import AgentClient
@@ -43,6 +44,8 @@ class RunningSandbox:
     inner_url: str
     """The app server's inner listener as the sandbox reaches it; `INNER_URL/llm/…` is where its LLM is."""
     client: AgentClient
+    up_since: float = field(default_factory=time.monotonic)
+    """Of the monotonic clock."""
 
 
 class Sandboxes:
@@ -192,25 +195,52 @@ class Sandboxes:
             await self._changed(sandbox_id)
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Ends the machine and keeps its workspace until it wakes. Raises NotFound, Unavailable."""
+        """Halts the machine until it wakes. Raises NotFound, Unavailable."""
         await self._require(sandbox_id)
         async with self._locks[sandbox_id]:
             self._running.pop(sandbox_id, None)
             await self._save(sandbox_id, SandboxStatus.PAUSED)
             try:
-                await self._backend.stop(sandbox_id)
+                await self._backend.freeze(sandbox_id)
             except StartFailure as failure:
                 raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
         await self._changed(sandbox_id)
 
     async def rest(self) -> None:
-        """Puts those to sleep that had nothing to do for longer than the configuration lets them stay up."""
+        """Puts those to sleep that had nothing to do for longer than the configuration lets them stay up.
+
+        Of those that sleep, ends the machines that have held their memory for longer than it lets them.
+        """
+        await self._end_long_frozen()
         limit = self._config.sandbox_idle_minutes
         for running in list(self._running.values()) if limit else []:
             idle = await running.client.idle_seconds()
-            if limit and idle is not None and idle > limit * 60:
+            # Its own clock went on while it slept.
+            up = time.monotonic() - running.up_since
+            if limit and idle is not None and min(idle, up) > limit * 60:
                 logger.info("an idle sandbox is put to sleep", extra={"sandbox_id": running.id.hex})
                 await self.pause(running.id)
+
+    async def _end_long_frozen(self) -> None:
+        if self._is_absent:
+            return
+        try:
+            frozen = await self._backend.find_frozen()
+            for sandbox_id in await self._long_asleep(frozen) if frozen else []:
+                async with self._locks[sandbox_id]:
+                    if await self._long_asleep([sandbox_id]):  # and not woken meanwhile
+                        logger.info("a halted sandbox is ended", extra={"sandbox_id": sandbox_id.hex})
+                        await self._backend.stop(sandbox_id)
+        except StartFailure as failure:
+            logger.warning("halted sandboxes cannot be ended", extra={"cause": failure.cause})
+
+    async def _long_asleep(self, sandbox_ids: Collection[UUID]) -> list[UUID]:
+        since = now() - timedelta(minutes=self._config.sandbox_frozen_minutes)
+        query = select(Sandbox.id).where(
+            Sandbox.id.in_(sandbox_ids), Sandbox.status == SandboxStatus.PAUSED, Sandbox.updated_at < since
+        )
+        async with self._database.read() as session:
+            return list((await session.execute(query)).scalars())
 
     async def wake(self, sandbox_id: UUID) -> None:
         """Brings up one that sleeps, and waits for it; nothing happens to others. Raises Unavailable."""
