@@ -36,6 +36,7 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
     "numactl": frozenset({"-N", "-m", "-C", "-i", "-p"}),
     "runcon": frozenset({"-t", "-u", "-r", "-l"}),
     "prlimit": frozenset({"-p", "--pid"}),
+    "screen": frozenset({"-S", "-t", "-c", "-s", "-h", "-e", "-T"}),
     "systemd-run": frozenset({"-p", "-u", "--unit", "--slice"}),
     **dict.fromkeys(
         (
@@ -49,6 +50,7 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
 # How many arguments of theirs come before the program.
 _OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
 _TAKES_UNKNOWN_ARGUMENTS = frozenset({"xargs", "parallel"})
+_TAKES_TEXTS = frozenset({"trap", "watch", "parallel", "tmux"})
 _REPLACES = re.compile(r"-[0oprtx]*(?P<short>[Ii])(?P<attached>.*)|--replace(?:=(?P<long>.*))?", re.DOTALL)
 _FIND_COMMANDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
@@ -250,8 +252,8 @@ def _scripts(call: Call) -> Iterator[str | None]:
         yield _known((Word(option.partition("-S")[2]), *arguments[at + 1 :]))
     elif name in {"script", "flock"} and call.has("-c", "--command"):
         yield from _after_option(arguments, "c")
-    elif name in {"trap", "watch", "parallel"} and (texts := [one for one in arguments if " " in one.text]):
-        yield _known(tuple(texts[:1]))
+    elif name in _TAKES_TEXTS and (texts := [one for one in arguments if " " in one.text]):
+        yield from (_known((one,)) for one in texts)
     elif name == "alias":
         yield from (value for one in arguments for _, is_set, value in [one.text.partition("=")] if is_set)
     elif name == "fc" or (name == "parallel" and not arguments):

@@ -10,11 +10,23 @@ CODE = (
     Rule("inline-program", "UNKNOWN", _ANYTHING, test=escapes.escapes),
     Rule("preload", "HIGH", "makes programs run something else than they are", test=environment.loads_code),
     Rule(
+        "hidden-programs",
+        "HIGH",
+        "lets files that anybody may write stand in for programs of the system",
+        test=environment.hides_programs,
+    ),
+    Rule(
         "packages-from-elsewhere",
         "HIGH",
         "installs software from a place of its own choice",
         package_calls.MANAGERS,
         package_calls.comes_from_elsewhere,
+    ),
+    Rule(
+        "packages-from-elsewhere",
+        "HIGH",
+        "installs software from a place of its own choice",
+        test=package_calls.sets_index,
     ),
     Rule(
         "packages-of-the-machine",

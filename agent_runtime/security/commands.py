@@ -3,8 +3,9 @@
 import re
 
 from agent_runtime.security.calls import SHELLS, Call, calls_of
+from agent_runtime.security.fetched import runs_fetched_files
 from agent_runtime.security.finding import FETCH_TO_EXEC, NOT_UNDERSTOOD, Finding, Judgement, at_least
-from agent_runtime.security.network_effects import INTERPRETERS, runs_download
+from agent_runtime.security.network_effects import INTERPRETERS
 from agent_runtime.security.rules import RULES
 
 _SUBCOMMANDS = frozenset(
@@ -54,7 +55,7 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
         known = found.get(rule.name)
         if known is None or at_least(rule.risk, known.risk):
             found[rule.name] = Finding(rule.name, rule.risk, rule.reason)
-    if runs_download(calls.found):
+    if runs_fetched_files(calls.found):
         found["fetch-to-exec"] = FETCH_TO_EXEC
     if not calls.is_understood:
         found[NOT_UNDERSTOOD.rule] = NOT_UNDERSTOOD

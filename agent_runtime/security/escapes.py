@@ -11,21 +11,38 @@ _INTERPRETER = re.compile(
 )
 
 _PROGRAM_OPTION = re.compile(r"-[A-Za-z]*[ceErRpn]|--(eval|print|run|expression)(=|\Z)|eval\Z")
+# A substitution whose result is run, with any sign between its parts: `s|a|b|e`.
+_SED_PART = r"(?:\\.|(?!(?P=sign))[^\\])*(?P=sign)"
+_SED_RUNS = rf"(^|[;{{}}\d$/=\s])s(?P<sign>[^\w\s]|_){_SED_PART}{_SED_PART}[gpiImM\d]*e"
 _ESCAPES = {
-    "awk": r"\bsystem\s*\(|\|\s*\"|\|\s*getline|>\s*\"/(?!dev/|tmp/)|\bENVIRON\b|/inet/|@load",
-    "sed": r"(^|[;{}\d$/])\s*e(\s|\Z)|([|/#,])[gpiIm\d]*e[gpiIm\d]*\s*(;|\Z)|(^|[;\s\d/])[wr]\s+/",
-    "vim": r"!|\bsystem\(|:py",
+    "awk": r"^(-l|--load)|\bsystem\s*\(|\bprintf?\b[^;}\n]*(?<!\|)\|\s*[A-Za-z_]"
+    r"|\|\s*\"|\|\s*getline|>\s*\"/(?!dev/|tmp/)|\bENVIRON\b|/inet/|@load",
+    "sed": r"(^|[;{}\d$/])\s*e(\s|\Z)|(^|[;\s\d/])[wr]\s+/" + f"|{_SED_RUNS}",
+    "vim": r"!|\bsystem\(|:py|^\+?:?(sh(ell)?|lua|term(inal)?|py\w*|perl|ruby|tcl)(\s|\Z)",
     "ed": r"(^|\n)!",
+    "emacs": r"(shell-command|(call|start|make-network)-process|delete-(file|directory)|url-retrieve)\b",
+    "expect": r"(\A|[\s;{])(spawn|exec|system)\s",
     "gdb": r"\b(shell|python|call|make)\b|!",
-    "tar": r"--checkpoint-action|--to-command|^-I$|--use-compress-program|--rsh-command|-F$|--info-script",
+    "tar": r"--(checkpoint-a|to-c|use-c|rsh|info-s|new-v)|^-I|-F$",
     "zip": r"^-TT$|--unzip-command",
     "man": r"^-[PH]$|--pager|--html",
-    "make": r"^-\Z|^(SHELL|MAKEFLAGS)=|^--eval",
+    "make": r"^-\Z|^(SHELL|MAKEFLAGS)=|^--ev|^-E",
     "sqlite3": r"^\.(shell|system|load)\b|(^|\n)\.(shell|system|load)\b|\bload_extension\(",
     "jq": r"\benv\b|\$ENV",
     "osascript": r"do shell script",
     "rsync": r"^-e$|--rsh|^-[a-z]*e$",
-    "ssh": r"ProxyCommand|LocalCommand",
+    **dict.fromkeys(("ssh", "scp", "sftp"), r"(?i)(proxy|local|knownhosts)command|^-[SF]"),
+    "ssh-keygen": r"^-[Dw]",
+    "wget": r"--use-askpass|\buse_?askpass\b",
+    "curl": r"^--engine",
+    "aria2c": r"^--on-",
+    "go": r"^--?(toolexec|exec|vettool)\b",
+    "sort": r"^--comp",
+    "split": r"^--filter",
+    "hash": r"^-\w*p",
+    "enable": r"^-\w*f",
+    "bind": r"^-\w*x",
+    **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), r"^-\w*C"),
     "less": r"^\+!|!",
     **dict.fromkeys(("ruby", "perl", "php", "julia"), "`"),
     "groovy": r"\.execute\(",

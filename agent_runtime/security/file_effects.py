@@ -19,6 +19,9 @@ _TARGET_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "tar": ("-C", "--directory"),
     "unzip": ("-d",),
     "sort": ("-o", "--output"),
+    "strace": ("-o", "--output"),
+    "aria2c": ("-d", "--dir", "-o", "--out"),
+    "find": ("-fprint", "-fprint0", "-fprintf", "-fls"),
 }
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _RECURSIVE = ("-r", "-R", "--recursive")
@@ -67,6 +70,8 @@ def _written(call: Call) -> list[Word]:
         written += call.operands[1:]
     elif call.name == "git" and "clone" in call.texts:
         written += call.operands[2:]
+    elif call.name in {"docker", "podman", "nerdctl"} and call.texts[:1] == ["cp"]:
+        written += call.operands[-1:]
     return [*written, *_targets(call), *_dd_targets(call)]
 
 
@@ -105,7 +110,7 @@ def reads_credentials(call: Call, workspace: str) -> bool:
     if call.name in {"echo", "printf"}:
         words = [word for word in words if not word.text.startswith(".")]  # texts to look for or to print
     texts = [call.path(word) or word.text for word in words]
-    texts += [re.split(r"[=@<]", word.text)[-1] for word in words]
+    texts += [re.split(r"[=@<]|^file://|^-[A-Za-z](?=[/~])", word.text)[-1] for word in words]
     return any(map(places.is_credential, texts))
 
 

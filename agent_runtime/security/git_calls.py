@@ -1,15 +1,16 @@
 """What a git command does to others and to work that is not committed."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_runtime.security.calls import Call
 
 _FORCING = ("--force", "--mirror", "--delete", "--prune")
 _RUNNING_KEYS = re.compile(
-    r"(alias\.|core\.(sshcommand|hookspath|fsmonitor|pager|editor|gitproxy|askpass)|credential\.(.*\.)?helper|pager\."
+    r"(alias\.|core\.(sshcommand|hookspath|fsmonitor|pager|editor|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|pager\."
     r"|diff\.external|(diff|filter|merge)\..*\.(command|textconv|clean|smudge|process|driver)|protocol\.|include(if)?\."
-    r"|gpg\.|url\.|sequence\.editor|(diff|merge)tool\.|remote\..*\.(uploadpack|receivepack|proxy)|uploadpack\.|http\.proxy"
+    r"|gpg\.|url\.|sequence\.editor|(diff|merge)tool\.|remote\..*\.(uploadpack|receivepack|proxy|vcs)|interactive\.difffilter|tar\..*\.command|instaweb\.|guitool\.|uploadpack\.|http\.proxy"
     r"|sendemail\.|init\.templatedir|submodule\..*\.update|man\.|web\.|browser\.|trailer\.|receive\.)",
     re.IGNORECASE,
 )
@@ -20,7 +21,10 @@ _RUNNING_OPTIONS = {
     "grep": ("-O", "--open-files-in-pager"),
     "archive": ("--exec",),
     "init": ("--template",),
+    "push": ("--exec",),
+    "ls-remote": ("--exec",),
 }
+_ADDRESS_KEYS = re.compile(r"remote\.(.*\.(push)?url|pushdefault)|branch\..*\.(push)?remote", re.IGNORECASE)
 _PLAIN_VALUES = frozenset({"cat", "true", "less", ":", "false"})
 _WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 
@@ -100,7 +104,7 @@ def runs_programs(call: Call) -> bool:
     sets = any(_RUNNING_KEYS.match(word) and word.partition("=")[2] not in _PLAIN_VALUES for word in given)
     options = _RUNNING_OPTIONS.get(git.subcommand, ())
     opens = any(word.startswith(options) for word in git.arguments) if options else False
-    packs = any(re.match(r"ext::|--(upload|receive)-pack", word) for word in git.arguments)
+    packs = any(re.search(r"(\A|=)ext::|\A--(upl|rece)", word) for word in (*git.arguments, *git.settings))
     return sets or opens or packs or any(word.startswith("--exec-path=") for word in call.texts)
 
 
@@ -116,8 +120,15 @@ def names_remote(call: Call) -> bool:
     git = git_of(call)
     if git.subcommand == "remote":
         return bool({"add", "set-url"} & set(git.arguments[:1]))
-    addresses = [word for word in git.arguments if re.search(r"://|^[\w.-]+@[\w.-]+:", word)]
-    return git.subcommand == "push" and bool(addresses)
+    if git.subcommand == "config":
+        return _gives_address(git.arguments) and any(map(_ADDRESS_KEYS.match, git.arguments))
+    return (git.subcommand == "push" and _gives_address(git.arguments)) or any(
+        _ADDRESS_KEYS.match(word) and _gives_address([word.partition("=")[2]]) for word in git.settings
+    )
+
+
+def _gives_address(words: Iterable[str]) -> bool:
+    return any(re.search(r"://|^[\w.-]+@[\w.-]+:", word) for word in words)
 
 
 def changes_global_settings(call: Call) -> bool:

@@ -1,7 +1,7 @@
 """What a call fetches, sends and runs over the network: tests for the table of rules."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from agent_runtime.security import places
 from agent_runtime.security.calls import SHELLS, Call
@@ -22,7 +22,7 @@ INTERPRETERS = SHELLS | {
     "deno",
     "bun",
 }
-_DOWNLOADERS = frozenset({"curl", "wget", "aria2c"})
+DOWNLOADERS = frozenset({"curl", "wget", "aria2c"})
 _DECODERS = frozenset(
     (
         "base64",
@@ -53,23 +53,8 @@ def runs_fetched(call: Call, workspace: str) -> bool:
     del workspace
     if call.name not in INTERPRETERS and call.name not in {"eval", "source", "."}:
         return False
-    fed = [*call.command.substituted, *(_upstream(call.command) if _reads_program(call) else ())]
+    fed = [*call.command.substituted, *(upstream(call.command) if _reads_program(call) else ())]
     return any(_names(command) & (FETCHERS | _DECODERS) for command in fed)
-
-
-def runs_download(calls: Sequence[Call]) -> bool:
-    """`curl -o x …; sh x`: what one call has written down is what a later one runs."""
-    fetched: set[str] = set()
-    for call in calls:
-        runs = [
-            *call.command.words[:1],
-            *(call.operands[:1] if call.name in INTERPRETERS | {"source", "."} else ()),
-        ]
-        if fetched & {word.text.rsplit("/", 1)[-1] for word in runs}:
-            return True
-        if call.name in _DOWNLOADERS:
-            fetched |= {word.text.rsplit("/", 1)[-1] for word in call.operands} - {"", "-"}
-    return False
 
 
 def _reads_program(call: Call) -> bool:
@@ -122,18 +107,18 @@ def asks_names_of_secrets(call: Call, workspace: str) -> bool:
 
 def pipes_environment(call: Call, workspace: str) -> bool:
     del workspace
-    sources = {command.name for command in (*_upstream(call.command), *call.command.substituted)}
+    sources = {command.name for command in (*upstream(call.command), *call.command.substituted)}
     return call.name in FETCHERS and bool(sources & {"env", "printenv", "set", "export"})
 
 
 def feeds_credentials(call: Call, workspace: str) -> bool:
     del workspace
     return any(
-        places.is_credential(word.text) for command in _upstream(call.command) for word in command.words
+        places.is_credential(word.text) for command in upstream(call.command) for word in command.words
     )
 
 
-def _upstream(command: Command) -> Iterator[Command]:
+def upstream(command: Command) -> Iterator[Command]:
     while (source := command.source) is not None:
         yield source
         yield from source.substituted

@@ -3,6 +3,7 @@
 import re
 
 from agent_runtime.security.calls import Call
+from agent_runtime.security.environment import assignments
 from agent_runtime.security.rule import of
 
 MANAGERS = of("pip pip3 pipx uv npm pnpm yarn npx pnpx bunx bun gem cargo go poetry python python3 composer")
@@ -17,13 +18,31 @@ _CHANGES = of(
     "install remove purge autoremove upgrade dist-upgrade full-upgrade add del reinstall uninstall in rm"
 )
 _INDEX_KEYS = re.compile(r"(registry|index-url|trusted-host|extra-index-url|script-shell)\b", re.IGNORECASE)
+_INDEX_VARIABLES = re.compile(
+    r"npm_config_(registry|(user|global)config)|pip_((extra_)?index_url|find_links|trusted_host|config_file)"
+    r"|uv_((extra_|default_)?index(_url)?|find_links|config_file)|yarn_(npm_registry_server|registry)"
+    r"|goproxy|gonosumdb|gonosumcheck|goinsecure|gem_host|bundle_mirror\w*",
+    re.IGNORECASE,
+)
+_USUAL_INDEX = re.compile(r"((direct|off)(,|\||\Z))*\Z")
 
 
 def comes_from_elsewhere(call: Call, workspace: str) -> bool:
     del workspace
-    if call.name in {"npm", "pnpm", "yarn", "pip", "pip3"} and call.texts[:1] == ["config"]:
-        return "set" in call.texts and any(map(_INDEX_KEYS.search, call.texts))
+    words = [word.text for word in call.operands]
+    if call.name in {"npm", "pnpm", "yarn", "pip", "pip3"} and words[:1] in (["config"], ["set"]):
+        return "set" in words and any(map(_INDEX_KEYS.search, words))
+    if call.name == "gem" and words[:1] == ["sources"]:
+        return call.has("-a", "--add")
     return _installs(call) and any(map(_ELSEWHERE.search, call.texts))
+
+
+def sets_index(call: Call, workspace: str) -> bool:
+    del workspace
+    return any(
+        _INDEX_VARIABLES.fullmatch(name) and not _USUAL_INDEX.match(value)
+        for name, value in assignments(call)
+    )
 
 
 def changes_machine(call: Call, workspace: str) -> bool:

@@ -14,6 +14,11 @@ _CREDENTIALS = re.compile(
     r"|^/proc/[^/]+/(environ|mem)$"
     r"|(^|/)\.(bash|zsh|python|psql|mysql|node_repl)_history$"
 )
+_SECRETS = re.compile(
+    r"(^|/)\.env(\.(?!example$|sample$|template$|dist$)[\w.-]+)?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$"
+    r"|(^|[/_.-])(secret|credential|token|password|passwd)s?([/_.-]|$)",
+    re.IGNORECASE,
+)
 _RUN_BY_GIT = re.compile(r"(^|/)\.git/(hooks(/|$)|config$|info/attributes$|modules/.*/(hooks(/|$)|config$))")
 _METADATA_HOSTS = frozenset(
     ("169.254.169.254", "fd00:ec2::254", "metadata.google.internal", "metadata", "100.100.100.200")
@@ -42,6 +47,11 @@ def is_scratch_root(path: str) -> bool:
 
 def is_credential(path: str) -> bool:
     return bool(_CREDENTIALS.search(path))
+
+
+def is_secret(path: str) -> bool:
+    """By its name, which is all that is known of it: credentials, or like them."""
+    return is_credential(path) or bool(_SECRETS.search(path))
 
 
 def runs_later(path: str) -> bool:

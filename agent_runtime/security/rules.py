@@ -3,7 +3,14 @@
 import re
 from collections.abc import Callable
 
-from agent_runtime.security import credential_calls, file_effects, git_calls, network_effects
+from agent_runtime.security import (
+    containers,
+    credential_calls,
+    file_effects,
+    git_calls,
+    hidden_requests,
+    network_effects,
+)
 from agent_runtime.security.calls import PRIVILEGED, Call, fed_text
 from agent_runtime.security.code_rules import CODE
 from agent_runtime.security.rule import Rule, of
@@ -33,18 +40,6 @@ def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
 
 def _git(test: Callable[[Call], bool]) -> Callable[[Call, str], bool]:
     return lambda call, _: test(call)
-
-
-_OPENING = re.compile(
-    r"--(privileged|cap-add|device)\b|--(pid|network|net|ipc|userns|uts)=host|seccomp=unconfined|apparmor=unconfined"
-    r"|docker\.sock|^-H$|^--host\b|source=/(etc|root|home|var|proc|sys)?(,|$)|^(-v|--volume=)?/(etc|root|home|var|proc|sys)?:"
-)
-
-
-def _opens_machine(call: Call, workspace: str) -> bool:
-    del workspace
-    pairs = [f"{one}={other}" for one, other in zip(call.texts, call.texts[1:], strict=False)]
-    return any(map(_OPENING.search, [*call.texts, *pairs]))
 
 
 def _kills_everything(call: Call, workspace: str) -> bool:
@@ -152,7 +147,11 @@ _SYSTEM = (
     Rule("kill", "MEDIUM", "ends processes by name", of("killall pkill")),
     Rule("fork-bomb", "HIGH", "starts processes without end", test=_is_fork_bomb),
     Rule(
-        "container", "HIGH", "opens the machine to a container", of("docker podman nerdctl"), _opens_machine
+        "container",
+        "HIGH",
+        "opens the machine to a container",
+        of("docker podman nerdctl"),
+        containers.opens_machine,
     ),
     Rule(
         "container-delete",
@@ -197,6 +196,20 @@ _NETWORK = (
         "HIGH",
         "sends files or output to another machine",
         of("mail mailx sendmail mutt ftp tftp croc wormhole sftp rclone"),
+    ),
+    Rule(
+        "upload",
+        "HIGH",
+        "sends files or output to another machine",
+        of("curl wget aria2c"),
+        hidden_requests.sends_lines,
+    ),
+    Rule(
+        "hidden-request",
+        "UNKNOWN",
+        "takes from a file what it fetches, sends and writes",
+        of("curl wget aria2c"),
+        hidden_requests.is_configured,
     ),
     Rule(
         "environment",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_runtime.security.lexer import REDIRECTS, ShellSyntaxError, Token, tokenize
-from agent_runtime.security.words import Pieces, Word, expand, value_of
+from agent_runtime.security.words import Pieces, Word, expand, text_of, value_of
 
 MAX_DEPTH = 24
 MAX_CHARS = 100_000
@@ -16,6 +16,7 @@ _KEYWORDS = frozenset(
 )
 _DECLARATIONS = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+_VERSION = re.compile(r"\A(python\d|pip\d|perl|ruby|lua|php)[.\d]+\Z")
 HOME: Mapping[str, str | None] = {"HOME": "~", "PWD": "."}
 
 
@@ -30,7 +31,8 @@ class Command:
     """words: the program and its arguments. stdin: the text that it reads, if it stands there.
 
     source: the command whose output it reads. substituted: those whose output is among its arguments.
-    assigned: the variables that are set for it, or by it if there are no words; None: not known to what.
+    assigned: the variables that are set for it, or by it if there are no words. A null character stands in
+    their values for what is not known.
     """
 
     words: tuple[Word, ...] = ()
@@ -38,13 +40,15 @@ class Command:
     stdin: str | None = None
     source: "Command | None" = None
     substituted: tuple["Command", ...] = ()
-    assigned: tuple[tuple[str, str | None], ...] = ()
+    assigned: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
-        """The program without its directory; empty if it shows only when it runs."""
+        """The program without its directory and minor version; empty if it shows only when it runs."""
         first = self.words[0] if self.words else None
-        return first.text.rsplit("/", 1)[-1] if first and first.is_known and not first.has_glob else ""
+        if first is None or not first.is_known or first.has_glob:
+            return ""
+        return _VERSION.sub(r"\1", first.text.rsplit("/", 1)[-1])
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class _Open:
     words: list[Pieces] = field(default_factory=list)
     redirects: list[tuple[str, Pieces]] = field(default_factory=list)
     substituted: list[Command] = field(default_factory=list)
-    assigned: list[tuple[str, str | None]] = field(default_factory=list)
+    assigned: list[tuple[str, str]] = field(default_factory=list)
     stdin: str | None = None
 
 
@@ -167,9 +171,10 @@ class _Parser:
     def _assign(self, opened: _Open) -> list[Word]:
         """Notes what is assigned; the arguments that are left."""
         rest = list(opened.words)
-        while rest and (name := self._note(rest[0])):
+        while rest and (noted := self._note(rest[0])):
             rest.pop(0)
-            opened.assigned.append((name, self._variables[name]))
+            opened.assigned.append(noted)
+            name, _ = noted
             if opened.substituted:
                 self._outputs[name] = list(opened.substituted)
         expanded = [word for pieces in rest for word in expand(pieces, self._variables)]
@@ -181,18 +186,19 @@ class _Parser:
             self._variables[expanded[1].text] = None
         return expanded
 
-    def _note(self, pieces: Pieces) -> str:
-        """The variable that it assigns to; empty if it is no assignment."""
+    def _note(self, pieces: Pieces) -> tuple[str, str] | None:
+        """The variable that it assigns to, and what; None if it is no assignment."""
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None
         if first is None or found is None:
-            return ""
+            return None
         rest = (type(first)((first.text or "")[found.end() :]), *pieces[1:])
         name, value = found.group(1), value_of(rest, self._variables)
+        noted = name, text_of(rest, self._variables)
         known = self._variables.get(name, value)
         # In a loop or a branch either may hold.
         self._variables[name] = value if known == value else None
-        return name
+        return noted
 
 
 def _without_head(words: list[Word]) -> list[Word]:

@@ -43,8 +43,14 @@ def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
 
 def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
     """What an assignment of this word assigns; None if that is not known."""
-    parts = [_with_value(piece, variables).text for piece in pieces]
-    return "".join(part for part in parts if part is not None) if None not in parts else None
+    text = text_of(pieces, variables)
+    return None if "\0" in text else text
+
+
+def text_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str:
+    """The same, with a null character where something is not known."""
+    parts = (_with_value(piece, variables).text for piece in pieces)
+    return "".join("\0" if part is None else part for part in parts)
 
 
 def _with_value(piece: Piece, variables: Mapping[str, str | None]) -> Piece:

@@ -40,8 +40,8 @@ def is_asked_about(command: str) -> bool:
 
 
 def test_the_tables_are_large():
-    assert len(HOSTILE) >= 600
-    assert len(HARMLESS) >= 300
+    assert len(HOSTILE) >= 750
+    assert len(HARMLESS) >= 450
     assert len({command for command, *_ in HOSTILE}) == len(HOSTILE)
 
 
