@@ -49,8 +49,8 @@ format: $(VENV)/.dev ## Format the Python code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-images: $(VENV)/.product ## Build the sandbox image (the server does it too, when first needed)
-	@exec $(BIN)/slipway images build
+images: $(VENV)/.product ## Build the sandbox image (ARGS="--flavour slim"; the server does it too, when first needed)
+	@exec $(BIN)/slipway images build $(ARGS)
 
 base-image: ## Make the base image from Debian packages, for machines without an image registry
 	containers/base/build.sh
@@ -71,6 +71,7 @@ locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock --extra jupyter pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements.lock --extra server --extra jupyter pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-dev.lock --extra server --extra jupyter --group dev pyproject.toml
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/node.lock containers/sandbox/node.in
 	$(UV) pip compile -q --python-version 3.12 --override tests/compat/overrides.txt --generate-hashes --no-header --no-annotate -o tests/compat/requirements.lock tests/compat/requirements.in
 
 clean: ## Remove what was built and installed here (never your data in ~/.slipway)

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from app_server.errors import ConfigurationError
 
 SandboxChoice = Literal["auto", "docker", "process"]
+SandboxFlavour = Literal["full", "slim"]
 
 
 class Config(BaseSettings):
@@ -48,6 +49,9 @@ class Config(BaseSettings):
 
     sandbox_image: str | None = None
     """A ready image to use instead of building our own."""
+
+    sandbox_flavour: SandboxFlavour = "full"
+    """What our own image holds: a browser and fonts too, or not."""
 
     sandbox_runtime: str | None = None
     """What containers run in, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""

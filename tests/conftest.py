@@ -1,12 +1,17 @@
 """Fixtures every test may use. Features keep their own beside their tests."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
+from tests.support.sandbox_image import FLAVOUR
 from tests.support.scripted_llm import ScriptedLLM
 
 pytest_plugins = ["tests.support.requirements"]
+
+# For every server and command that tests start, here or as a process.
+os.environ["SLIPWAY_SANDBOX_FLAVOUR"] = FLAVOUR
 
 
 @pytest.fixture

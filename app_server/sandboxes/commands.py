@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from app_server.config import Config, load_config
+from app_server.config import Config, SandboxFlavour, load_config
 from app_server.errors import AppError, ConfigurationError, StartFailure
 
 if TYPE_CHECKING:
@@ -19,19 +19,23 @@ sandboxes = typer.Typer(help="The sandboxes of this home.", no_args_is_help=True
 
 Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
+Flavour = Annotated[
+    SandboxFlavour | None,
+    typer.Option(help="full: with a browser and fonts; slim: without. [env: SLIPWAY_SANDBOX_FLAVOUR]"),
+]
 SandboxId = Annotated[str, typer.Argument(help="The sandbox's id, or how it begins.")]
 
 Result = TypeVar("Result")
 
 
 @images.command("build")
-def build_image() -> None:
+def build_image(flavour: Flavour = None) -> None:
     """Build the image of this version, if it is not there yet."""
     # Imported here, as below, so that the other commands and --help answer at once.
     from app_server.sandboxes.docker import DockerBackend
 
     async def build() -> str | None:
-        backend = DockerBackend(configuration())
+        backend = DockerBackend(configuration(sandbox_flavour=flavour))
         try:
             await backend.open()
             await backend.prepare(typer.echo)
@@ -159,11 +163,11 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
 
 def _of_engine(ask_store: Callable[..., Result]) -> Result:
     from app_server.sandboxes.engine import ask, connect
-    from app_server.sandboxes.images import image_name
+    from app_server.sandboxes.recipe import current_images
 
     try:
         with closing(connect()) as client:
-            return ask(ask_store, client, image_name(configuration().sandbox_image))
+            return ask(ask_store, client, current_images(configuration()))
     except StartFailure as failure:
         leave(f"{failure.cause}\nFix: {failure.fix}")
 

@@ -19,9 +19,10 @@ from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
 from app_server.sandboxes.engine import ask, connect, unavailable
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, withdraw
 from app_server.sandboxes.hardening import AGENT_UID, hardened, require_runtime
-from app_server.sandboxes.images import ensure_image, image_name
+from app_server.sandboxes.images import ensure_image
 from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
 from app_server.sandboxes.reach import is_host_reachable
+from app_server.sandboxes.recipe import image_name
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -75,7 +76,7 @@ class DockerBackend:
 
     async def examine(self) -> None:
         """Tries out from a container whether this host is closed to it."""
-        client, image = self._engine(), await asyncio.to_thread(image_name, self._config.sandbox_image)
+        client, image = self._engine(), await asyncio.to_thread(image_name, self._config)
         if self._is_examined or not await self._in_thread(_has_image, client, image):
             return
         self._is_examined = True
@@ -106,7 +107,7 @@ class DockerBackend:
             return await self._in_thread(_has_image, client, name)
 
         await self._in_thread(require_runtime, client, self._config.sandbox_runtime)
-        self._image = await ensure_image(self._config.sandbox_image, has_image, report)
+        self._image = await ensure_image(self._config, has_image, report)
 
     async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
         client, image = self._engine(), self._image

@@ -6,7 +6,7 @@
 import asyncio
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import closing
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import httpx
 
 from app_server.config import Config
-from app_server.errors import StartFailure
+from app_server.errors import AppError, StartFailure
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.backend import Backend
 from app_server.sandboxes.bubblewrap import Unusable, find_bubblewrap
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PROBE_SECONDS = 8.0
 POLL_SECONDS = 0.05
+_BROWSER = "browser_tool_set"
 
 
 async def examine(config: Config) -> AsyncIterator[Finding]:
@@ -46,7 +47,8 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     yield await asyncio.to_thread(_check_walls, config, uses_processes=client is None)
     if client is None:
         if config.sandbox != "docker":
-            yield await _check_probe(ProcessBackend(config))
+            for finding in await _check_probe(ProcessBackend(config), config):
+                yield finding
         return
     with closing(client):
         has_image = False
@@ -55,7 +57,8 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
                 has_image = has_image or (finding.name == "image" and finding.state == "ok")
                 yield finding
     if has_image:
-        yield await _check_probe(DockerBackend(config))
+        for finding in await _check_probe(DockerBackend(config), config):
+            yield finding
 
 
 def _ask(
@@ -93,26 +96,47 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
     return well("bubblewrap", "It works: a process sandbox sees no files but its workspace.")
 
 
-async def _check_probe(backend: Backend) -> Finding:
-    """Starts a sandbox as a conversation does, and removes it again."""
+async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
+    """Starts a sandbox as a conversation does, asks it what it has, and removes it again."""
     sandbox_id, began = uuid4(), time.monotonic()
     try:
         await backend.open()
         await backend.prepare(lambda _line: None)
         try:
-            await _start_probe(backend, sandbox_id)
+            usable_tools = await _start_probe(backend, sandbox_id)
         finally:
             await backend.delete(sandbox_id)
     except StartFailure as failure:
-        return failed("probe sandbox", f"{failure.cause} {failure.output}".strip(), failure.fix)
+        return [failed("probe sandbox", f"{failure.cause} {failure.output}".strip(), failure.fix)]
+    except AppError as error:
+        return [failed("probe sandbox", error.detail, error.fix or "Build the image anew.")]
     except OSError as error:
-        return failed("probe sandbox", str(error), "See that SLIPWAY_HOME is a directory of yours with room.")
+        return [
+            failed("probe sandbox", str(error), "See that SLIPWAY_HOME is a directory of yours with room.")
+        ]
     finally:
         await backend.close()
-    return well("probe sandbox", f"One was up, answered and was removed in {time.monotonic() - began:.1f} s.")
+    seconds = time.monotonic() - began
+    return [
+        well("probe sandbox", f"One was up, answered and was removed in {seconds:.1f} s."),
+        _judge_browser(backend, config, has_one=_BROWSER in usable_tools),
+    ]
 
 
-async def _start_probe(backend: Backend, sandbox_id: UUID) -> None:
+def _judge_browser(backend: Backend, config: Config, *, has_one: bool) -> Finding:
+    if has_one:
+        return well("browser", "Agents have one.")
+    if backend.kind.backend == "process":
+        fix = "apt-get install chromium"
+    elif config.sandbox_image:
+        fix = f"Put chromium into {config.sandbox_image}, or build it from an image of the flavour full."
+    else:
+        fix = "SLIPWAY_SANDBOX_FLAVOUR=full; slipway images build --flavour full makes its image."
+    return warned("browser", "Agents have none: they cannot look at the pages they make.", fix)
+
+
+async def _start_probe(backend: Backend, sandbox_id: UUID) -> Collection[str]:
+    """What its agents can use."""
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)
     async with httpx.AsyncClient(trust_env=False) as http:
@@ -122,3 +146,4 @@ async def _start_probe(backend: Backend, sandbox_id: UUID) -> None:
                 words = await backend.last_words(sandbox_id)
                 raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
             await asyncio.sleep(POLL_SECONDS)
+        return await client.usable_tools()

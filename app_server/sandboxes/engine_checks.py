@@ -12,9 +12,9 @@ from app_server.sandboxes.findings import GIBIBYTE, Finding, check_disk, failed,
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, is_admitted, withdraw
 from app_server.sandboxes.hardening import hardened, require_runtime
 from app_server.sandboxes.image_store import stored_images
-from app_server.sandboxes.images import image_name
 from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
 from app_server.sandboxes.reach import is_host_reachable
+from app_server.sandboxes.recipe import current_images, image_name
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -43,12 +43,13 @@ def check_engine(client: "DockerClient", config: Config) -> list[Finding]:
 def check_image(client: "DockerClient", config: Config) -> list[Finding]:
     from docker.errors import ImageNotFound  # 0.3 s, see engine.py
 
-    wanted = image_name(config.sandbox_image)
-    left_over = [image for image in stored_images(client, wanted) if image.is_left_over]
+    wanted, current = image_name(config), current_images(config)
+    left_over = [image for image in stored_images(client, current) if image.is_left_over]
     try:
         client.images.get(wanted)
     except ImageNotFound:
-        fix = f"docker pull {wanted}" if config.sandbox_image else "slipway images build"
+        build = f"slipway images build --flavour {config.sandbox_flavour}"
+        fix = f"docker pull {wanted}" if config.sandbox_image else build
         report = failed if config.sandbox_image else warned
         return [report("image", f"{wanted} is not there; the first start has to wait for it.", fix)]
     more = f" {len(left_over)} of earlier versions can go: slipway images prune." if left_over else ""
@@ -56,7 +57,7 @@ def check_image(client: "DockerClient", config: Config) -> list[Finding]:
 
 
 def check_network(client: "DockerClient", config: Config) -> list[Finding]:
-    gateway, image = ensure_network(client), image_name(config.sandbox_image)
+    gateway, image = ensure_network(client), image_name(config)
     if not client.images.list(name=image):
         return []
     options = {**hardened(config), "network": NETWORK}

@@ -1,9 +1,10 @@
 """Our images in the engine: which there are, which are still of use, and how the others go."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app_server.sandboxes.images import REPOSITORY
+from app_server.sandboxes.recipe import REPOSITORY
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -24,15 +25,17 @@ class StoredImage:
         return not (self.is_current or self.is_used)
 
 
-def stored_images(client: "DockerClient", current: str, repository: str = REPOSITORY) -> list[StoredImage]:
-    """Newest first. `current`: what sandboxes of this version start from. Raises what the engine raises."""
+def stored_images(
+    client: "DockerClient", current: Collection[str], repository: str = REPOSITORY
+) -> list[StoredImage]:
+    """Newest first. `current`: the names that this version uses. Raises what the engine raises."""
     used = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
     found = [
         StoredImage(
             name=tag,
             created_at=str(image.attrs["Created"]),
             bytes=int(image.attrs["Size"]),
-            is_current=tag == current,
+            is_current=tag in current,
             is_used=image.id in used,
         )
         for image in client.images.list(name=repository)
@@ -41,7 +44,9 @@ def stored_images(client: "DockerClient", current: str, repository: str = REPOSI
     return sorted(found, key=lambda image: image.created_at, reverse=True)
 
 
-def prune_images(client: "DockerClient", current: str, repository: str = REPOSITORY) -> list[StoredImage]:
+def prune_images(
+    client: "DockerClient", current: Collection[str], repository: str = REPOSITORY
+) -> list[StoredImage]:
     """Removes those of earlier versions that no container needs; returns them."""
     from docker.errors import APIError  # 0.3 s, see engine.py
 

@@ -1,32 +1,38 @@
-"""The image that sandboxes start from: ours, built where it runs, named by its content."""
+"""The image that sandboxes start from: ours, built where it runs, named by its content.
+
+In two steps: what it needs of others, kept for as long as the lock files stay; then our agent server on top.
+"""
 
 import asyncio
-import hashlib
-import io
 import os
 import shutil
 import signal
-import tarfile
 import tempfile
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import IO
 
+from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import Report
+from app_server.sandboxes.recipe import (
+    AGENT_SERVER,
+    BASE_IMAGE,
+    DEPENDENCIES,
+    SOURCE_TREE,
+    Ingredients,
+    Recipe,
+    build_context,
+    recipe_of,
+)
 
-BASE_IMAGE = "debian:bookworm-slim"
-REPOSITORY = "slipway-sandbox"
-DOCKERFILE = "containers/sandbox/Dockerfile"
 PULL_TIMEOUT_SECONDS = 600.0
 BUILD_TIMEOUT_SECONDS = 3600.0
 KEPT_LINES = 60
 MAX_LINE_BYTES = 1024**2
-
-_SOURCE = Path(__file__).resolve().parents[2]
-_CONTEXT = ("containers/sandbox", "requirements-sandbox.lock", "agent_runtime")
+# On two cores and a fast mirror; slower elsewhere.
+_COSTS = {"slim": "about 2 minutes, 0.9 GB", "full": "about 3 minutes, 1.6 GB"}
 
 HasImage = Callable[[str], Awaitable[bool]]
 
@@ -34,12 +40,12 @@ HasImage = Callable[[str], Awaitable[bool]]
 _building = asyncio.Lock()
 
 
-async def ensure_image(wanted: str | None, has_image: HasImage, report: Report) -> str:
-    """The name of an image that is there. `wanted`: one that must exist; None: our own, built if missing.
+async def ensure_image(config: Config, has_image: HasImage, report: Report) -> str:
+    """The name of an image that is there: the one that `config` names, or our own, built if missing.
 
     Raises StartFailure `sandbox_image_missing` or `sandbox_image_build_failed`.
     """
-    if wanted:
+    if wanted := config.sandbox_image:
         if not await has_image(wanted):
             raise StartFailure(
                 "sandbox_image_missing",
@@ -47,42 +53,43 @@ async def ensure_image(wanted: str | None, has_image: HasImage, report: Report) 
                 fix=f"Run `docker pull {wanted}`, or unset SLIPWAY_SANDBOX_IMAGE to have one built.",
             )
         return wanted
-    tag = await asyncio.to_thread(_tag)
-    if await has_image(tag):
-        return tag
+    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour)
+    if await has_image(recipe.image):
+        return recipe.image
     if _building.locked():
         report("Waiting for the image build that runs already")
     async with _building:
-        if not await has_image(tag):
-            await _build(tag, has_image, report)
-    return tag
+        if not await has_image(recipe.image):
+            await _build(recipe, has_image, report)
+    return recipe.image
 
 
-def image_name(wanted: str | None) -> str:
-    """What `ensure_image` would return. Blocking: reads the source once."""
-    return wanted or _tag()
-
-
-async def _build(tag: str, has_image: HasImage, report: Report) -> None:
+async def _build(recipe: Recipe, has_image: HasImage, report: Report) -> None:
     docker = shutil.which("docker")
     if docker is None:
         raise _build_failed("The docker command is not installed.", fix="Install the Docker CLI, then retry.")
-    if not await has_image(BASE_IMAGE):
-        await _get_base(docker, report)
-    report(f"Building the sandbox image {tag} (once per version, a few minutes)")
+    began = time.monotonic()
+    if not await has_image(recipe.dependencies):
+        if not await has_image(BASE_IMAGE):
+            await _get_base(docker, report)
+        report(
+            f"Building what the {recipe.flavour} sandbox image needs (once per version of that; "
+            f"{_COSTS[recipe.flavour]}): {recipe.dependencies}"
+        )
+        options = ["--target", recipe.flavour, "--build-arg", f"BASE_IMAGE={BASE_IMAGE}"]
+        await _docker_build(docker, recipe.dependencies, DEPENDENCIES, options, report)
+    report(f"Building the sandbox image {recipe.image} (once per version, seconds)")
+    options = ["--build-arg", f"DEPENDENCIES={recipe.dependencies}"]
+    await _docker_build(docker, recipe.image, AGENT_SERVER, options, report)
+    report(f"The sandbox image was built in {time.monotonic() - began:.0f} s")
+
+
+async def _docker_build(
+    docker: str, tag: str, ingredients: Ingredients, options: list[str], report: Report
+) -> None:
     environment = {"DOCKER_BUILDKIT": "1" if await _has_buildx(docker) else "0", "BUILDKIT_PROGRESS": "plain"}
-    command = [
-        docker,
-        "build",
-        "--tag",
-        tag,
-        "--file",
-        DOCKERFILE,
-        "--build-arg",
-        f"BASE_IMAGE={BASE_IMAGE}",
-        "-",
-    ]
-    context = await asyncio.to_thread(build_context)
+    command = [docker, "build", "--tag", tag, "--file", ingredients.dockerfile, *options, "-"]
+    context = await asyncio.to_thread(build_context, ingredients)
     status, output = await _run(
         command, report, BUILD_TIMEOUT_SECONDS, stdin=context, environment=environment
     )
@@ -99,7 +106,7 @@ async def _get_base(docker: str, report: Report) -> None:
     status, output = await _run([docker, "pull", BASE_IMAGE], report, PULL_TIMEOUT_SECONDS)
     if status == 0:
         return
-    script = _SOURCE / "containers/base/build.sh"
+    script = SOURCE_TREE / "containers/base/build.sh"
     if os.geteuid() == 0 and shutil.which("debootstrap") and script.exists():
         report(f"No registry answers: making {BASE_IMAGE} with debootstrap")
         environment = {"DOCKER": docker}
@@ -168,39 +175,3 @@ def _file_with(content: bytes) -> IO[bytes]:
 
 def _build_failed(cause: str, *, fix: str, output: str = "") -> StartFailure:
     return StartFailure("sandbox_image_build_failed", cause, fix=fix, output=output)
-
-
-@lru_cache(maxsize=1)
-def _tag() -> str:
-    """The same for the same content; read once, like the code that runs."""
-    digest = hashlib.sha256(BASE_IMAGE.encode())
-    for path in _context_files():
-        content = path.read_bytes()
-        digest.update(f"\0{path.relative_to(_SOURCE)}\0{len(content)}\0".encode() + content)
-    return f"{REPOSITORY}:{digest.hexdigest()[:12]}"
-
-
-def build_context() -> bytes:
-    """A tar of what the image is made from, and nothing else."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for path in _context_files():
-            # No owners, no times: equal content is an equal context.
-            member = tarfile.TarInfo(str(path.relative_to(_SOURCE)))
-            member.size, member.mode = path.stat().st_size, 0o644
-            with path.open("rb") as file:
-                tar.addfile(member, file)
-    return buffer.getvalue()
-
-
-def _context_files() -> Iterator[Path]:
-    if not (_SOURCE / DOCKERFILE).exists():
-        raise _build_failed(
-            "This installation has no build files for the sandbox image.",
-            fix="Run Slipway from its source tree, or name a ready image in SLIPWAY_SANDBOX_IMAGE.",
-        )
-    for part in _CONTEXT:
-        root = _SOURCE / part
-        for path in [root] if root.is_file() else sorted(root.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path

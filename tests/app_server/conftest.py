@@ -22,6 +22,7 @@ from app_server.database import Database
 from app_server.main import State, WithState, create_app, create_inner_app, lifespan
 from app_server.users.models import User
 from app_server.users.service import create_api_key, find_owner
+from tests.support.sandbox_image import FLAVOUR
 
 POSTGRES_URL = os.environ.get("SLIPWAY_TEST_POSTGRES_URL")
 
@@ -61,9 +62,10 @@ async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
 
 @pytest.fixture(autouse=True)
 def no_outer_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever SLIPWAY_* the developer's shell has set, tests start from the defaults."""
+    """Whatever SLIPWAY_* the developer's shell has set, tests start from the defaults, in the light image."""
     for name in [name for name in os.environ if name.startswith("SLIPWAY_") and "_TEST_" not in name]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("SLIPWAY_SANDBOX_FLAVOUR", FLAVOUR)
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """A start that fails says at which stage, why, and what to do; after that it can be retried."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from app_server.sandboxes.images import REPOSITORY
 from tests.support.sandbox_image import sandbox_image
 from tests.support.server import (
     AppServerProcess,
@@ -87,15 +85,9 @@ def test_without_the_image_and_again_once_it_is_there(tmp_path: Path, missing_im
         assert failed_stage(task) == "WAITING_FOR_SANDBOX"
         assert f"docker pull {missing_image}" in task["error"]["fix"]
 
-        subprocess.run(["docker", "tag", _our_image(), missing_image], check=True)
+        subprocess.run(["docker", "tag", sandbox_image(), missing_image], check=True)
         client.post(f"/app-conversations/start-tasks/{conversation_id}/retry").raise_for_status()
         wait_until(
             lambda: start_task(client, conversation_id)["status"] == "READY",
             lambda: str(start_task(client, conversation_id)),
         )
-
-
-def _our_image() -> str:
-    subprocess.run([sys.executable, "-m", "app_server", "images", "build"], check=True, capture_output=True)
-    listed = subprocess.check_output(["docker", "images", "--quiet", REPOSITORY], text=True)
-    return listed.split()[0]

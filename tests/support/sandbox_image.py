@@ -1,23 +1,28 @@
-"""The image of this very source, built if need be."""
+"""The images of this very source, built if need be.
+
+Tests run in the slim one, which CI has to make anew each time; what needs the browser asks for the full one.
+"""
 
 import asyncio
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app_server.config import Config
+from app_server.config import Config, SandboxFlavour
 from app_server.sandboxes.docker import DockerBackend
+
+FLAVOUR: SandboxFlavour = "slim"
 
 
 @cache
-def sandbox_image() -> str:
+def sandbox_image(flavour: SandboxFlavour = FLAVOUR) -> str:
     """Its name."""
-    return asyncio.run(_build())
+    return asyncio.run(_build(flavour))
 
 
-async def _build() -> str:
+async def _build(flavour: SandboxFlavour) -> str:
     with TemporaryDirectory() as home:
-        backend = DockerBackend(Config(home=Path(home), sandbox="docker"))
+        backend = DockerBackend(Config(home=Path(home), sandbox="docker", sandbox_flavour=flavour))
         try:
             await backend.open()
             await backend.prepare(lambda _line: None)

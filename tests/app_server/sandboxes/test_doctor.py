@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from docker import DockerClient
 
 from app_server.config import Config
-from app_server.sandboxes import findings
+from app_server.sandboxes import findings, recipe
 from app_server.sandboxes.doctor import examine
 from app_server.sandboxes.findings import Finding, check_disk
 from tests.support.ports import free_port
@@ -22,6 +23,15 @@ docker_test = pytest.mark.docker
 def image() -> str:
     """Made before the event loop runs, which the build needs for itself."""
     return sandbox_image()
+
+
+@pytest.fixture
+def nothing_built(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No image of this version is there, whatever has been built."""
+    monkeypatch.setattr(recipe, "REPOSITORY", "slipway-test-not-built")
+    recipe.recipe_of.cache_clear()
+    yield
+    recipe.recipe_of.cache_clear()
 
 
 def config_in(home: Path, **settings: object) -> Config:
@@ -42,9 +52,8 @@ async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path
     config = config_in(tmp_path, sandbox="process")
     found = await findings_of(config)
 
-    assert {name: finding.state for name, finding in found.items()} == dict.fromkeys(
-        ("disk", "git", "bubblewrap", "probe sandbox"), "ok"
-    )
+    states = {name: finding.state for name, finding in found.items() if name != "browser"}
+    assert states == dict.fromkeys(("disk", "git", "bubblewrap", "probe sandbox"), "ok")
     assert list((config.home / "sandboxes").iterdir()) == []
 
 
@@ -59,6 +68,7 @@ async def test_missing_walls_are_a_warning_or_an_error_as_they_are_wanted(
     assert hoped["bubblewrap"].fix == "Install it: apt-get install bubblewrap"
     assert hoped["probe sandbox"].state == "ok"
     assert hoped["git"].state == "error"
+    assert (hoped["browser"].state, hoped["browser"].fix) == ("warning", "apt-get install chromium")
     assert demanded["bubblewrap"].state == demanded["probe sandbox"].state == "error"
 
 
@@ -130,7 +140,28 @@ async def test_with_docker_all_is_well_and_nothing_stays(tmp_path: Path) -> None
 
     names = ("disk", "git", "bubblewrap", "engine", "limits", "image", "network", "probe sandbox")
     assert {name: found[name].state for name in names} == dict.fromkeys(names, "ok")
+    assert found["browser"].state == "warning", "the slim image has none"
+    assert "SLIPWAY_SANDBOX_FLAVOUR=full" in found["browser"].fix
     assert left == []
+
+
+@docker_test
+@pytest.mark.timeout(600)
+async def test_an_image_of_ones_own_without_a_browser_is_named(image: str, tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="docker", sandbox_image=image))
+
+    assert found["browser"].state == "warning"
+    assert image in found["browser"].fix
+
+
+@docker_test
+@pytest.mark.usefixtures("nothing_built")
+async def test_an_image_that_is_not_built_yet_is_named_with_its_flavour(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="docker", sandbox_flavour="full"))
+
+    assert found["image"].state == "warning"
+    assert found["image"].fix == "slipway images build --flavour full"
+    assert "probe sandbox" not in found
 
 
 @docker_test

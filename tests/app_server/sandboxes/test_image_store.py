@@ -38,7 +38,7 @@ def repository(engine: DockerClient) -> Iterator[str]:
 def test_images_that_nobody_needs_are_removed_and_no_others(engine: DockerClient, repository: str) -> None:
     container = engine.containers.create(f"{repository}:used")
     try:
-        current = f"{repository}:current"
+        current = {f"{repository}:current"}
         uses = {
             image.name.split(":")[1]: (image.is_current, image.is_used, image.is_left_over)
             for image in stored_images(engine, current, repository)
@@ -54,4 +54,4 @@ def test_images_that_nobody_needs_are_removed_and_no_others(engine: DockerClient
         "old": (False, False, True),
     }
     assert [image.name for image in removed] == [f"{repository}:old"]
-    assert left == {current, f"{repository}:used"}
+    assert left == {*current, f"{repository}:used"}

@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from app_server.config import Config, SandboxFlavour
 from app_server.errors import StartFailure
-from app_server.sandboxes import images
-from app_server.sandboxes.images import BASE_IMAGE, build_context, ensure_image
+from app_server.sandboxes.images import ensure_image
+from app_server.sandboxes.recipe import (
+    AGENT_SERVER,
+    BASE_IMAGE,
+    DEPENDENCIES,
+    Ingredients,
+    build_context,
+    current_images,
+    recipe_of,
+)
 
 
 class Engine:
@@ -26,7 +35,7 @@ class Engine:
         program = self._folder / "docker"
         program.write_text(
             f'#!/bin/sh\necho "$DOCKER_BUILDKIT $*" >> {self._folder}/calls\n'
-            f'case "$1" in buildx) exit 1;; build) cat > {self._folder}/context.tar;; esac\n{script}\n'
+            f'case "$1" in buildx) exit 1;; build) cat > /dev/null;; esac\n{script}\n'
         )
         program.chmod(0o755)
 
@@ -37,8 +46,12 @@ class Engine:
     def calls(self) -> str:
         return (self._folder / "calls").read_text()
 
-    async def ensure(self, wanted: str | None = None) -> str:
-        return await ensure_image(wanted, self.has_image, self.lines.append)
+    def builds(self) -> list[str]:
+        return [call for call in self.calls().splitlines() if " build " in call]
+
+    async def ensure(self, wanted: str | None = None, flavour: SandboxFlavour = "slim") -> str:
+        config = Config(sandbox_image=wanted, sandbox_flavour=flavour)
+        return await ensure_image(config, self.has_image, self.lines.append)
 
 
 @pytest.fixture
@@ -53,9 +66,47 @@ async def test_a_missing_image_is_built_and_each_line_reported(engine: Engine) -
     engine.install("echo Step 1; echo Step 2 >&2")
     tag = await engine.ensure()
 
-    assert tag.startswith("slipway-sandbox:")
-    assert engine.lines[-2:] == ["Step 1", "Step 2"]
+    assert tag.startswith("slipway-sandbox:slim-")
+    assert engine.lines[-4:-1] == [
+        f"Building the sandbox image {tag} (once per version, seconds)",
+        "Step 1",
+        "Step 2",
+    ]
     assert f"0 build --tag {tag}" in engine.calls(), "without buildx the legacy builder is asked for"
+
+
+@pytest.mark.parametrize("flavour", ["full", "slim"])
+async def test_dependencies_are_built_first_and_the_agent_server_on_top(
+    flavour: SandboxFlavour, engine: Engine
+) -> None:
+    engine.install("exit 0")
+    tag = await engine.ensure(flavour=flavour)
+    lower, upper = engine.builds()
+    recipe = recipe_of(flavour)
+
+    assert f"--tag {recipe.dependencies} " in lower
+    assert f"--target {flavour} --build-arg BASE_IMAGE={BASE_IMAGE}" in lower
+    assert tag == recipe.image
+    assert f"--tag {tag} " in upper
+    assert f"DEPENDENCIES={recipe.dependencies}" in upper
+
+
+async def test_dependencies_that_are_there_are_not_built_again(engine: Engine) -> None:
+    engine.install("exit 0")
+    engine.present = {recipe_of("slim").dependencies}
+    tag = await engine.ensure()
+
+    [build] = engine.builds()
+    assert f"--tag {tag} " in build
+
+
+def test_flavours_share_no_name_and_all_of_this_version_are_current() -> None:
+    names = [
+        name for each in ("full", "slim") for name in (recipe_of(each).dependencies, recipe_of(each).image)
+    ]
+
+    assert len(set(names)) == 4
+    assert current_images(Config(sandbox_image="mine:1")) == {*names, "mine:1"}
 
 
 async def test_an_image_that_is_there_is_not_built_again(engine: Engine) -> None:
@@ -74,9 +125,9 @@ async def test_two_starts_at_once_share_one_build(engine: Engine, tmp_path: Path
     async def note_built(name: str) -> bool:
         return name == BASE_IMAGE or (tmp_path / "builds").exists()
 
-    await asyncio.gather(*(ensure_image(None, note_built, engine.lines.append) for _ in range(2)))
+    await asyncio.gather(*(ensure_image(Config(), note_built, engine.lines.append) for _ in range(2)))
 
-    assert (tmp_path / "builds").read_text() == "built\n"
+    assert (tmp_path / "builds").read_text() == "built\nbuilt\n", "dependencies, and what is on top"
     assert "Waiting for the image build that runs already" in engine.lines
 
 
@@ -125,7 +176,7 @@ async def test_a_cancelled_start_ends_its_build(engine: Engine, tmp_path: Path) 
         if line == "started":
             started.set()
 
-    start = asyncio.create_task(ensure_image(None, engine.has_image, report))
+    start = asyncio.create_task(ensure_image(Config(), engine.has_image, report))
     await started.wait()
     start.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -135,12 +186,18 @@ async def test_a_cancelled_start_ends_its_build(engine: Engine, tmp_path: Path) 
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_the_build_context_is_small_and_the_same_each_time() -> None:
-    context = build_context()
+@pytest.mark.parametrize("ingredients", [DEPENDENCIES, AGENT_SERVER], ids=["dependencies", "agent server"])
+def test_the_build_context_is_small_and_the_same_each_time(ingredients: Ingredients) -> None:
+    context = build_context(ingredients)
     with tarfile.open(fileobj=io.BytesIO(context)) as tar:
         names = tar.getnames()
 
-    assert context == build_context()
+    assert context == build_context(ingredients)
     assert len(context) < 4 * 1024**2
-    assert images.DOCKERFILE in names
+    assert ingredients.dockerfile in names
     assert not [name for name in names if name.startswith(("app_server", "tests")) or name.endswith(".pyc")]
+
+
+def test_a_change_of_our_code_leaves_what_dependencies_are_made_from() -> None:
+    with tarfile.open(fileobj=io.BytesIO(build_context(DEPENDENCIES))) as tar:
+        assert not [name for name in tar.getnames() if name.startswith("agent_runtime")]

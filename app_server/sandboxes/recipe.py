@@ -1,0 +1,101 @@
+"""What the sandbox images are made from, and the names that follow from it: equal content, equal name."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import get_args
+
+from app_server.config import Config, SandboxFlavour
+from app_server.errors import StartFailure
+
+BASE_IMAGE = "debian:bookworm-slim"
+REPOSITORY = "slipway-sandbox"
+SOURCE_TREE = Path(__file__).resolve().parents[2]
+FLAVOURS: tuple[SandboxFlavour, ...] = get_args(SandboxFlavour)
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What one `docker build` reads: its Dockerfile, and the files and folders that it copies from."""
+
+    dockerfile: str
+    copied: tuple[str, ...]
+
+
+DEPENDENCIES = Ingredients(
+    "containers/sandbox/Dockerfile", ("containers/sandbox/node.lock", "requirements-sandbox.lock")
+)
+AGENT_SERVER = Ingredients(
+    "containers/sandbox/source.Dockerfile", ("containers/sandbox/entrypoint.sh", "agent_runtime")
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`dependencies`: stays the same until a lock file does not. `image`: that, with this agent server."""
+
+    flavour: SandboxFlavour
+    dependencies: str
+    image: str
+
+
+@lru_cache(maxsize=len(FLAVOURS))
+def recipe_of(flavour: SandboxFlavour) -> Recipe:
+    """Read once, like the code that runs. Blocking. Raises StartFailure where there is no source tree."""
+    dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, BASE_IMAGE, flavour)}"
+    return Recipe(flavour, dependencies, f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}")
+
+
+def image_name(config: Config) -> str:
+    """What sandboxes start from here. Blocking, as above."""
+    return config.sandbox_image or recipe_of(config.sandbox_flavour).image
+
+
+def current_images(config: Config) -> frozenset[str]:
+    """What this version starts sandboxes from, and what that is made of, in every flavour. Blocking."""
+    recipes = [recipe_of(flavour) for flavour in FLAVOURS] if _has_build_files() else []
+    ours = {name for recipe in recipes for name in (recipe.dependencies, recipe.image)}
+    return frozenset(ours | {image_name(config)})
+
+
+def build_context(ingredients: Ingredients) -> bytes:
+    """A tar of them, and nothing else."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for path in _files(ingredients):
+            # No owners, no times: equal content is an equal context.
+            member = tarfile.TarInfo(str(path.relative_to(SOURCE_TREE)))
+            member.size, member.mode = path.stat().st_size, 0o644
+            with path.open("rb") as file:
+                tar.addfile(member, file)
+    return buffer.getvalue()
+
+
+def _digest(ingredients: Ingredients, *names: str) -> str:
+    digest = hashlib.sha256("\0".join(names).encode())
+    for path in _files(ingredients):
+        content = path.read_bytes()
+        digest.update(f"\0{path.relative_to(SOURCE_TREE)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def _has_build_files() -> bool:
+    return (SOURCE_TREE / DEPENDENCIES.dockerfile).exists()
+
+
+def _files(ingredients: Ingredients) -> Iterator[Path]:
+    if not _has_build_files():
+        raise StartFailure(
+            "sandbox_image_build_failed",
+            "This installation has no build files for the sandbox image.",
+            fix="Run Slipway from its source tree, or name a ready image in SLIPWAY_SANDBOX_IMAGE.",
+        )
+    for part in (ingredients.dockerfile, *ingredients.copied):
+        root = SOURCE_TREE / part
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
