@@ -63,8 +63,9 @@ api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents
 bench: $(VENV)/.dev ## Measure the agent server beside its peer (ARGS="--quick | --only steps | --ours-only")
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-app: $(VENV)/.dev ## Measure the start of the app server, and a conversation of 2,000 steps that condenses
+bench-app: $(VENV)/.dev ## Measure the start of the app server and of sandboxes, and a conversation of 2,000 steps that condenses
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.sandboxes
 	$(BIN)/python -m benchmarks.long_run
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew

@@ -1,0 +1,91 @@
+"""How long sandboxes keep people waiting: p50 and p95 over several starts.
+
+    .venv/bin/python -m benchmarks.sandboxes [docker|process] [RUNS]
+
+It asks the app server's own sandbox service, whose image is there: from the request to an agent server that
+answers, for a new one, for one that was ended, and for one that was halted; and to halt one.
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+from uuid import UUID, uuid4
+
+from app_server.config import Config
+from app_server.database import Base, Database
+from app_server.encryption import load_cipher
+from app_server.headless.server_process import free_ports
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import Role, User
+from benchmarks.figures import quantile
+
+Kind = Literal["docker", "process"]
+
+
+def main() -> None:
+    kind: Kind = "process" if "process" in sys.argv else "docker"
+    runs = next((int(word) for word in sys.argv[1:] if word.isdigit()), 20)
+    with tempfile.TemporaryDirectory(prefix="slipway-bench-") as directory:
+        taken = asyncio.run(_measure(Path(directory), kind, runs))
+    for name, seconds in taken.items():
+        middle, slow = quantile(seconds, 0.5), quantile(seconds, 0.95)
+        print(f"{kind}: {name}: p50 {middle:.3f} s, p95 {slow:.3f} s ({runs} runs)")
+
+
+async def _measure(home: Path, kind: Kind, runs: int) -> dict[str, list[float]]:
+    taken: dict[str, list[float]] = defaultdict(list)
+    async with _service(home, kind) as (sandboxes, database, user_id):
+        for number in range(runs + 1):
+            this_run: dict[str, float] = {}
+            sandbox_id = uuid4()
+            async with database.session() as session:
+                await sandboxes.create(session, sandbox_id=sandbox_id, user_id=user_id)
+            this_run["request → healthy"] = await _seconds(sandboxes.bring_up(sandbox_id, _ignore))
+            this_run["halt"] = await _seconds(sandboxes.pause(sandbox_id))
+            this_run["halted → healthy"] = await _seconds(sandboxes.wake(sandbox_id))
+            await sandboxes.pause(sandbox_id)
+            await sandboxes.rest()  # it ends at once: see the configuration
+            this_run["ended → healthy"] = await _seconds(sandboxes.wake(sandbox_id))
+            await sandboxes.delete(sandbox_id)
+            if number:  # the first one fills the page cache
+                for name, seconds in this_run.items():
+                    taken[name].append(seconds)
+    return taken
+
+
+@asynccontextmanager
+async def _service(home: Path, kind: Kind) -> AsyncIterator[tuple[Sandboxes, Database, UUID]]:
+    config = Config(home=home, sandbox=kind, inner_port=free_ports(1)[0], sandbox_frozen_minutes=0)
+    database = Database(config.resolved_database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(Base.metadata.create_all)
+    user = User(id=uuid4(), name="Benchmark", role=Role.OWNER)
+    async with database.session() as session:
+        session.add(user)
+    sandboxes = Sandboxes(config, database, load_cipher(config))
+    await sandboxes.open()
+    try:
+        yield sandboxes, database, user.id
+    finally:
+        await sandboxes.close()
+        await database.close()
+
+
+async def _seconds(work: Awaitable[object]) -> float:
+    began = time.perf_counter()
+    await work
+    return time.perf_counter() - began
+
+
+def _ignore(_: str) -> None:
+    """Takes a line about what a start is doing."""
+
+
+if __name__ == "__main__":
+    main()
