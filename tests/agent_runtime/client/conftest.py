@@ -16,6 +16,7 @@ from agent_runtime import (
     DockerWorkspace,
     LLMSummarizingCondenser,
     LocalWorkspace,
+    MessageEvent,
     RemoteWorkspace,
     ToolSpec,
 )
@@ -122,3 +123,11 @@ _MAKERS: dict[str, Callable[[pytest.FixtureRequest, Path], Place]] = {
 def kinds(events: list[AnyEvent] | tuple[AnyEvent, ...] | Any) -> list[str]:
     """State updates left out."""
     return [event.kind for event in events if event.kind != "ConversationStateUpdateEvent"]
+
+
+def messages(events: Any) -> list[MessageEvent]:
+    return [event for event in events if isinstance(event, MessageEvent)]
+
+
+def last_message(events: Any) -> MessageEvent:
+    return messages(events)[-1]

@@ -1,26 +1,19 @@
-"""One list of scenarios, played wherever a conversation may run."""
+"""Runs, and what is asked of a conversation meanwhile: one list, played wherever it may run."""
 
 import asyncio
 import threading
 import uuid
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_runtime import (
     ActionEvent,
-    AlreadyRunningError,
     AlwaysConfirm,
     AnyEvent,
-    CheckpointNotFoundError,
     ConversationError,
     ConversationRunError,
-    EditedSinceError,
-    EventNotFoundError,
     ExecutionStatus,
     Message,
-    MessageEvent,
     NeverConfirm,
     NoCondenserError,
     NothingToCondenseError,
@@ -31,9 +24,8 @@ from agent_runtime import (
     StreamStarted,
     StuckError,
     ToolSpec,
-    WorkspaceError,
 )
-from tests.agent_runtime.client.conftest import Place, kinds
+from tests.agent_runtime.client.conftest import Place, kinds, last_message, messages
 from tests.support.scripted_llm import call, calls, fail, hang, hold, say
 
 
@@ -89,7 +81,7 @@ def test_a_reply_is_heard_while_it_is_written(place: Place):
 
     said = "".join(piece.content for piece in pieces if isinstance(piece, StreamDelta))
     assert said == "Once upon a time."
-    assert pieces[0] == StreamStarted(item_id=_last_message(conversation.state.events).id, attempt=1)
+    assert pieces[0] == StreamStarted(item_id=last_message(conversation.state.events).id, attempt=1)
 
 
 def test_a_message_sent_by_a_callback_is_answered_by_the_same_run(place: Place):
@@ -103,7 +95,7 @@ def test_a_message_sent_by_a_callback_is_answered_by_the_same_run(place: Place):
     conversation.send_message("Say it.")
     conversation.run()
 
-    assert "And in French." in [m.llm_message.text for m in _messages(conversation.state.events)]
+    assert "And in French." in [m.llm_message.text for m in messages(conversation.state.events)]
     assert conversation.final_response == "Heard: And in French."
 
 
@@ -198,79 +190,6 @@ def test_a_run_asks_the_model_only_so_often(place: Place):
     assert caught.value.code == "MaxIterationsReached"
 
 
-def test_a_closed_conversation_is_reopened_by_its_id(place: Place):
-    place.llm.script(say("Nice to meet you."), lambda request: say(f"{len(request.messages)} messages"))
-    first = place.conversation(title="Acquaintance", tags={"team": "blue"})
-    first.send_message("I am Ada.")
-    first.run()
-    first.close()
-
-    told: list[AnyEvent] = []
-    again = place.conversation(conversation_id=first.id, callbacks=[told.append])
-    assert list(again.state.events) == list(first.state.events)
-    again.send_message("Who am I?")
-    again.run()
-
-    assert again.final_response == "4 messages"
-    assert again.state.title == "Acquaintance"
-    assert again.state.tags == {"team": "blue"}
-    assert told == list(again.state.events)[len(first.state.events) :]
-
-
-def test_a_conversation_is_not_reopened_with_another_agent(place: Place):
-    first = place.conversation()
-    first.close()
-    other = place.agent().model_copy(update={"tools": [ToolSpec(name="grep")]})
-
-    with pytest.raises(ConversationError, match="tools differ") as caught:
-        place.conversation(other, conversation_id=first.id)
-
-    assert caught.value.code == "agent_differs"
-    assert place.conversation(conversation_id=first.id).id == first.id
-
-
-def test_a_conversation_comes_back_with_another_model(place: Place):
-    place.llm.script(say("I am the first."), lambda request: say(f"I am {request.body['model']}."))
-    first = place.conversation(place.agent(condenser=True))
-    first.send_message("Who are you?")
-    first.run()
-    first.close()
-    other = place.agent(condenser=True, model="openai/another")
-
-    again = place.conversation(other, conversation_id=first.id)
-    again.send_message("And now?")
-    again.run()
-
-    assert again.final_response == "I am another."
-    assert again.state.info.agent["llm"]["model"] == "openai/another"
-    again.close()
-    assert place.conversation(other, conversation_id=first.id).id == first.id
-
-
-def test_another_model_takes_over(place: Place):
-    place.llm.script(lambda request: say(f"I am {request.body['model']}."))
-    conversation = place.conversation()
-    conversation.send_message("Who are you?")
-
-    conversation.switch_llm(place.agent(model="openai/another").llm)
-    conversation.run()
-
-    assert conversation.final_response == "I am another."
-    assert conversation.agent.llm.model == "openai/another"
-
-
-def test_a_fork_goes_on_with_the_model_that_took_over(place: Place):
-    place.llm.script(lambda request: say(f"I am {request.body['model']}."))
-    conversation = place.conversation()
-    conversation.switch_llm(place.agent(model="openai/another").llm)
-
-    with conversation.fork() as copy:
-        copy.send_message("Who are you?")
-        copy.run()
-
-        assert copy.final_response == "I am another."
-
-
 def test_what_waits_to_be_confirmed_is_rejected_or_approved(place: Place):
     place.llm.script(
         call("terminal", command="echo 1 >> log"), call("terminal", command="echo 2 >> log"), say("Done.")
@@ -312,96 +231,6 @@ def test_secrets_reach_commands_and_nobody_else(place: Place):
     assert "CANARY-TWO" in log
     assert "CANARY-THREE" in log
     assert "canary-" not in log
-
-
-def test_a_closed_conversation_says_so(place: Place):
-    conversation = place.conversation()
-    conversation.close()
-
-    for use in (conversation.run, conversation.wait, conversation.pause, lambda: conversation.state.cost):
-        with pytest.raises(ConversationError) as caught:
-            use()
-        assert caught.value.code == "conversation_closed"
-
-
-def test_a_fork_goes_its_own_way(place: Place):
-    place.llm.script(say("Yes."), say("No."), say("Perhaps."))
-    conversation = place.conversation()
-    conversation.send_message("Is it?")
-    conversation.run()
-
-    with conversation.fork(title="The other way") as copy:
-        copy.send_message("Really?")
-        copy.run()
-        assert copy.final_response == "No."
-        assert copy.state.title == "The other way"
-        assert copy.id != conversation.id
-    conversation.send_message("Sure?")
-    conversation.run()
-
-    said = [m.llm_message.text for m in _messages(conversation.state.events)]
-    assert said == ["Is it?", "Yes.", "Sure?", "Perhaps."]
-    with pytest.raises(EventNotFoundError):
-        conversation.fork(from_event_id="nowhere")
-
-
-def test_one_can_go_back_and_take_another_turn(place: Place):
-    place.llm.script(say("Red."), lambda request: say(f"{len(request.messages)} messages"))
-    conversation = place.conversation()
-    conversation.send_message("A colour?")
-    conversation.run()
-    answer = _last_message(conversation.state.events)
-    conversation.send_message("A wrong question.")
-
-    conversation.navigate(answer.id)
-    assert conversation.state.leaf_event_id == answer.id
-    conversation.send_message("Another one?")
-    conversation.run()
-
-    assert conversation.final_response == "4 messages"
-    with pytest.raises(EventNotFoundError):
-        conversation.navigate("nowhere")
-
-
-def test_files_and_chat_go_back_to_a_checkpoint(place: Place):
-    place.llm.script(
-        call("terminal", command="echo agent > made"),
-        say("Made."),
-        lambda request: say(f"{len(request.messages)} messages"),
-    )
-    conversation = place.conversation()
-    conversation.send_message("Make it.")
-    conversation.run()
-    first = conversation.checkpoints()[0]
-    assert [one.path for one in conversation.diff_checkpoint(first.id).files] == ["made"]
-    place.workspace.execute_command("echo mine > made")
-
-    with pytest.raises(EditedSinceError) as caught:
-        conversation.rewind(first.id)
-    assert caught.value.diff is not None
-    assert caught.value.diff.edited == ["made"]
-    assert conversation.rewind(first.id, on_edits="keep").kept == ["made"]
-
-    conversation.send_message("Afresh.")
-    conversation.run()
-    assert conversation.final_response == "2 messages"
-    assert place.workspace.execute_command("cat made").stdout == "mine\n"
-    with pytest.raises(CheckpointNotFoundError):
-        conversation.rewind(99)
-
-
-def test_it_refuses_to_go_back_while_it_runs(place: Place):
-    place.llm.script(hang())
-    conversation = place.conversation()
-    conversation.send_message("Go.")
-    conversation.run(blocking=False)
-
-    with pytest.raises(AlreadyRunningError) as caught:
-        conversation.navigate(None)
-
-    assert caught.value.fix
-    conversation.interrupt()
-    conversation.wait()
 
 
 def test_older_events_are_summed_up_on_request(place: Place):
@@ -529,60 +358,6 @@ def test_calls_that_run_side_by_side_are_told_as_they_are_logged(place: Place):
     assert told == list(conversation.state.events)
 
 
-def test_commands_and_files(place: Place, tmp_path: Path):
-    workspace = place.workspace
-    source = tmp_path / "source.bin"
-    source.write_bytes(bytes(range(256)))
-
-    up = workspace.file_upload(source, "deep/down/there.bin")
-    assert (up.success, up.file_size) == (True, 256)
-    assert workspace.execute_command("wc -c < there.bin", cwd="deep/down").stdout.strip() == "256"
-    down = workspace.file_download("deep/down/there.bin", tmp_path / "new" / "back.bin")
-    assert (tmp_path / "new" / "back.bin").read_bytes() == source.read_bytes()
-    assert down.file_size == 256
-
-    failed = workspace.execute_command("echo out; echo err >&2; exit 3")
-    assert (failed.exit_code, failed.stdout, failed.stderr) == (3, "out\n", "err\n")
-    late = workspace.execute_command("echo early; sleep 600", timeout=3)
-    assert (late.timeout_occurred, late.stdout) == (True, "early\n")
-    assert workspace.execute_command("sleep 60 & echo started").stdout == "started\n"
-    assert workspace.alive
-
-
-@pytest.mark.parametrize(
-    ("use", "code"),
-    [
-        (lambda w, path: w.file_download("missing", path / "x"), "not_found"),
-        (lambda w, path: w.file_upload(path / "missing", "x"), "not_found"),
-        (lambda w, _: w.execute_command("true", cwd="missing"), "directory_not_found"),
-        (lambda w, _: w.git_changes(), "not_a_repository"),
-    ],
-)
-def test_what_a_workspace_refuses_has_the_same_name_everywhere(
-    place: Place, tmp_path: Path, use: Any, code: str
-):
-    with pytest.raises(WorkspaceError) as caught:
-        use(place.workspace, tmp_path)
-
-    assert caught.value.code == code
-
-
-def test_git(place: Place):
-    workspace = place.workspace
-    setup = (
-        "git init -q && git config user.email a@b && git config user.name A && echo 1 > old && git add . "
-        "&& git commit -qm one && echo 2 > old && echo new > fresh"
-    )
-    assert workspace.execute_command(setup).exit_code == 0
-
-    assert [(c.status, c.path) for c in workspace.git_changes()] == [("ADDED", "fresh"), ("UPDATED", "old")]
-    assert (workspace.git_diff("old").original, workspace.git_diff("old").modified) == ("1\n", "2\n")
-    assert workspace.git_diff("fresh").original is None
-    with pytest.raises(WorkspaceError) as caught:
-        workspace.git_changes(ref="nowhere")
-    assert caught.value.code == "unknown_ref"
-
-
 def test_a_tool_that_does_not_exist_is_refused(place: Place):
     agent = place.agent().model_copy(update={"tools": [ToolSpec(name="no_such_tool")]})
 
@@ -590,11 +365,3 @@ def test_a_tool_that_does_not_exist_is_refused(place: Place):
         place.conversation(agent, conversation_id=uuid.uuid4())
 
     assert caught.value.code == "tool_not_found"
-
-
-def _messages(events: Any) -> list[MessageEvent]:
-    return [event for event in events if isinstance(event, MessageEvent)]
-
-
-def _last_message(events: Any) -> MessageEvent:
-    return _messages(events)[-1]
