@@ -1,8 +1,8 @@
 """A real MCP server for tests: `python -m tests.support.mcp_server stdio`, or `http PORT`.
 
 Its tools: `add`; `page`, which says what it is told; `environment`, which tells a variable it was started
-with; `fail`; `vanish`, which ends the process; `grow`, after which there is one tool more. `http` wants the
-header that SLIPWAY_TEST_MCP_KEY names.
+with; `fail`; `vanish`, which ends the process; `grow` and `grow_for_subscribers`, after which there
+is one tool more. `http` wants the header that SLIPWAY_TEST_MCP_KEY names.
 """
 
 import os
@@ -61,9 +61,16 @@ def vanish() -> str:
 @server.tool()
 async def grow(ctx: Context) -> str:
     """Adds a tool."""
+    await grow_for_subscribers(ctx)
+    await ctx.session.send_tool_list_changed()
+    return "grown"
+
+
+@server.tool()
+async def grow_for_subscribers(ctx: Context) -> str:
+    """Adds a tool, and says so only in the way of the newer protocol."""
     server.add_tool(lambda: "new", name="grown", description="Was not there before.")
     await ctx.notify_tools_changed()
-    await ctx.session.send_tool_list_changed()
     return "grown"
 
 

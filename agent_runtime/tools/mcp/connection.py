@@ -66,6 +66,8 @@ class McpConnection:
         self._on_change = on_change
         self._sign_in = sign_in
         self.oauth_state = OAuthState((server.auth or {}).get("state"))
+        self.protocol_version: str | None = None
+        """The revision that was agreed on when it was last reached."""
         self._patience_seconds = connect_seconds
         self._client: Client | None = None
         self._owners: set[asyncio.Task[None]] = set()
@@ -154,6 +156,7 @@ class McpConnection:
         wants_end = self._wants_end
         async with self._connected(words) as client:
             self._client = client
+            self.protocol_version = client.protocol_version
             opened.set_result(client)
             listening = asyncio.create_task(self._listen(client), name=f"mcp changes {self.name}")
             try:

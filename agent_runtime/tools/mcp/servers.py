@@ -86,7 +86,10 @@ class McpServers:
             self._look(connection, answer)
             approved = self.approvals.approved[connection.name].values()
             names = [self._add(definition, connection, taken) for definition in approved]
-            self.report[connection.name] = {"tools": [*names]}
+            self.report[connection.name] = {
+                "tools": [*names],
+                "protocol_version": connection.protocol_version,
+            }
 
     async def close(self) -> None:
         await self._close_outdated()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.types.version import LATEST_HANDSHAKE_VERSION
 
 from tests.agent_runtime.conversation.conftest import Conversations, events_of, of_kind, user
 from tests.support.agent_server import free_port
@@ -62,3 +63,5 @@ async def test_its_tools_are_offered_checked_and_called(
     states = [event["value"] for event in events_of(conversation) if event.get("key") == "agent_state"]
     [approved] = [state["mcp_approved"] for state in states if "mcp_approved" in state]
     assert "get-sum" in approved["everything"]
+    [report] = [state["mcp_servers"] for state in states if "mcp_servers" in state]
+    assert report["everything"]["protocol_version"] == LATEST_HANDSHAKE_VERSION
