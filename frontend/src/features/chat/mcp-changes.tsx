@@ -4,11 +4,10 @@ import { useTranslation } from 'react-i18next'
 import { useAnswerMcpChange } from '@/api/mcp-changes'
 import type { McpChange } from '@/events/mcp-changes'
 import { useConversation } from '@/events/use-conversation'
-import type { DiffLine } from '@/lib/line-diff'
 import { Button } from '@/ui/button'
+import { DiffLines, type ShownLine } from '@/ui/diff-lines'
 import { ErrorState } from '@/ui/error-state'
 import { useComposerDraft } from './composer-draft'
-import { InlineDiff } from './inline-diff'
 
 /** A tool that a server has changed since it was approved: the difference, and what to do about it. One at a time. */
 export function McpChanges() {
@@ -35,8 +34,9 @@ function Change({ change, othersCount }: { change: McpChange; othersCount: numbe
         <span className="min-w-0 wrap-anywhere">{t(`mcp_change.${change.change}`, { server, tool })}</span>
       </h2>
       <p className="px-4 pt-1 text-xs text-muted">{t('mcp_change.hint')}</p>
-      <div className="mx-4 my-3 max-h-[35vh] overflow-y-auto rounded-md border border-border">
-        <InlineDiff lines={linesOf(change.difference)} wraps />
+      {/* All of it: what is folded away would be approved unseen. */}
+      <div className="mx-4 my-3 overflow-hidden rounded-md border border-border">
+        <DiffLines lines={linesOf(change.difference)} wraps className="max-h-[35vh]" />
       </div>
       {answer.isError && <ErrorState error={answer.error} className="mx-4 mb-3" />}
       <div className="flex flex-wrap items-center gap-2 border-t border-border bg-sunken/60 px-4 py-3">
@@ -67,12 +67,16 @@ function Change({ change, othersCount }: { change: McpChange; othersCount: numbe
   )
 }
 
-const TYPES: Record<string, DiffLine['type']> = { '-': 'removed', '+': 'added' }
+const TYPES: Record<string, ShownLine['type']> = { '-': 'removed', '+': 'added', '@': 'skipped' }
+const HEAD_LINES = 2
 
-/** The lines of a unified difference, without its head. */
-function linesOf(difference: string): DiffLine[] {
+/** The lines of a unified difference, without its head and the first mark of a place. */
+function linesOf(difference: string): ShownLine[] {
   return difference
     .split('\n')
-    .filter((line) => !/^(---|\+\+\+|@@)/.test(line))
-    .map((line) => ({ type: TYPES[line[0] ?? ''] ?? 'same', text: line.slice(1) }))
+    .slice(HEAD_LINES + 1)
+    .map((line) => {
+      const type = TYPES[line[0] ?? ''] ?? 'same'
+      return { type, text: type === 'skipped' ? '' : line.slice(1) }
+    })
 }
