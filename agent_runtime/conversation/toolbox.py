@@ -43,7 +43,9 @@ class Toolbox:
         self._own = _make_tools(spec, agent, self._context)
         self._filter = agent.filter_tools_regex
         self._requires_risk = False
-        self._servers = McpServers(agent.mcp_config, spec.working_dir, approvals)
+        self._servers = McpServers(
+            agent.mcp_config, spec.working_dir, approvals, credential_for=secrets.credential_for
+        )
         self._adopt()
 
     def extend(self, spec: Spec, agent: Agent) -> None:

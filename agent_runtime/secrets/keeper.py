@@ -6,21 +6,24 @@ from collections.abc import Mapping
 
 from agent_runtime.events.base import JsonObject
 from agent_runtime.secrets.masking import Masker
-from agent_runtime.secrets.sources import CredentialFor, LookupSecret, Source, read_sources, value_of
-
-
-def _no_credential(url: str) -> None:
-    del url
+from agent_runtime.secrets.sources import (
+    CredentialFor,
+    LookupSecret,
+    Source,
+    no_credential,
+    read_sources,
+    value_of,
+)
 
 
 class Secrets:
     """Values live in memory only. They may be replaced at any time."""
 
-    def __init__(self, credential_for: CredentialFor = _no_credential) -> None:
-        """credential_for: what opens the address of a look-up that brings no header of its own."""
+    def __init__(self, credential_for: CredentialFor = no_credential) -> None:
+        """credential_for: what opens an address of the app server, for what brings no header of its own."""
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
-        self._credential_for = credential_for
+        self.credential_for = credential_for
 
     @property
     def descriptions(self) -> Mapping[str, str | None]:
@@ -56,7 +59,7 @@ class Secrets:
         """The variables that a command gets: those whose names occur in it. SecretUnavailableError."""
         named = [name for name in self._sources if _occurs(name, text)]
         values = await asyncio.gather(
-            *(value_of(name, self._sources[name], self._credential_for) for name in named)
+            *(value_of(name, self._sources[name], self.credential_for) for name in named)
         )
         # Before anybody can print them.
         self.masker.learn(values)

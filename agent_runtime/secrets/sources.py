@@ -16,6 +16,11 @@ HEADER = "X-Session-API-Key"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 
 CredentialFor = Callable[[str], str | None]
+"""What opens the address, if it is one that a credential may go to."""
+
+
+def no_credential(_url: str) -> str | None:
+    return None
 
 
 class InvalidSecretError(Exception):

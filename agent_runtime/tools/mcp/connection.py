@@ -9,6 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import orjson
+
+from agent_runtime.secrets.sources import HEADER, CredentialFor, no_credential
 from agent_runtime.tools.mcp.config import McpServer
 from agent_runtime.tools.mcp.oauth import OAUTH2, OAuthState, SignIn, oauth
 from agent_runtime.workspace.approved_files import objection
@@ -32,6 +35,7 @@ MAX_TOOL_PAGES = 50
 MAX_CAUSE_CHARS = 500
 _LAST_WORDS_BYTES = 2_000
 _FIRST_REFUSAL = 400
+_PROBLEM = "application/problem+json"
 
 
 class McpUnavailableError(Exception):
@@ -58,13 +62,18 @@ class McpConnection:
         on_change: Callable[[], None] | None = None,
         sign_in: SignIn | None = None,
         connect_seconds: float = CONNECT_SECONDS,
+        credential_for: CredentialFor = no_credential,
     ) -> None:
-        """sign_in: asks a person to sign in if the server wants it; without one that is a failure."""
+        """sign_in: asks a person to sign in if the server wants it; without one that is a failure.
+
+        credential_for: what opens the address of a server that brings no credential of its own.
+        """
         self.name = name
         self.server = server
         self._working_dir = working_dir
         self._on_change = on_change
         self._sign_in = sign_in
+        self._credential_for = credential_for
         self.oauth_state = OAuthState((server.auth or {}).get("state"))
         self.protocol_version: str | None = None
         """The revision that was agreed on when it was last reached."""
@@ -222,13 +231,29 @@ class McpConnection:
 
             return sse_client(server.url, headers=server.all_headers, auth=self._http_auth(server.url))
         from mcp.client.streamable_http import streamable_http_client
-        from mcp.shared._httpx_utils import create_mcp_http_client
 
-        http = await stack.enter_async_context(
-            create_mcp_http_client(headers=server.all_headers, auth=self._http_auth(server.url))
-        )
+        http = await stack.enter_async_context(self._http_client(server.url))
         http.event_hooks = {"response": [self._note_refusal]}
         return streamable_http_client(server.url, http_client=http)
+
+    def _http_client(self, url: str) -> "httpx2.AsyncClient":
+        import httpx2
+        from mcp.shared._httpx_utils import (
+            MCP_DEFAULT_SSE_READ_TIMEOUT,
+            MCP_DEFAULT_TIMEOUT,
+            create_mcp_http_client,
+        )
+
+        headers, auth = self.server.all_headers, self._http_auth(url)
+        key = None if headers or auth else self._credential_for(url)
+        if key is None:
+            return create_mcp_http_client(headers=headers, auth=auth)
+        # The proxies of the environment are meant for the agent's commands, not for our key.
+        return httpx2.AsyncClient(
+            headers={HEADER: key},
+            timeout=httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT),
+            trust_env=False,
+        )
 
     def _http_auth(self, url: str) -> "httpx2.Auth | None":
         auth = self.server.auth or {}
@@ -237,9 +262,11 @@ class McpConnection:
         return oauth(url, auth, self.oauth_state, self._sign_in)
 
     async def _note_refusal(self, response: "httpx2.Response") -> None:
-        # The library says no more than that there was one.
-        if response.status_code >= _FIRST_REFUSAL:
-            self._refusal = f" (HTTP {response.status_code} {response.reason_phrase})"
+        # The library says no more than that there was one. What is sent without being asked for may be
+        # refused at any time.
+        if response.status_code >= _FIRST_REFUSAL and response.request.method == "POST":
+            await response.aread()
+            self._refusal = f" (HTTP {response.status_code} {response.reason_phrase}{_detail(response)})"
 
     def _on_message(self) -> "MessageHandlerFnT":
         from mcp.types import ToolListChangedNotification
@@ -256,13 +283,16 @@ class McpConnection:
         from mcp.shared.exceptions import MCPError
         from mcp.types import CONNECTION_CLOSED
 
+        self._refusal = ""
         try:
             yield
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 self._wants_end.set()
                 self._client = None
-            raise McpUnavailableError(f"The MCP server {self.name} refused: {error.message}") from error
+            raise McpUnavailableError(
+                f"The MCP server {self.name} refused: {error.message}{self._refusal}"
+            ) from error
 
 
 async def _all_tools(client: "Client") -> "list[RemoteTool]":
@@ -275,6 +305,19 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
         if not cursor:
             break
     return found
+
+
+def _detail(response: "httpx2.Response") -> str:
+    """What a problem document (RFC 9457) says, with what mends it, as from the broker of an app server."""
+    if not response.headers.get("content-type", "").startswith(_PROBLEM):
+        return ""
+    try:
+        problem = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return ""
+    said = [problem.get("detail"), problem.get("fix")] if isinstance(problem, dict) else []
+    words = " ".join(text for text in said if isinstance(text, str))
+    return f": {words[:MAX_CAUSE_CHARS]}" if words else ""
 
 
 def _first(error: BaseException) -> BaseException:

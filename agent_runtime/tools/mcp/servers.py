@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
+from agent_runtime.secrets.sources import CredentialFor, no_credential
 from agent_runtime.tools.mcp.approvals import Approvals, ToolChange, ToolDefinition
 from agent_runtime.tools.mcp.config import McpServer, servers_of
 from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
@@ -23,13 +24,21 @@ class McpServers:
     """
 
     def __init__(
-        self, config: Mapping[str, Any], working_dir: Path, approvals: Approvals | None = None
+        self,
+        config: Mapping[str, Any],
+        working_dir: Path,
+        approvals: Approvals | None = None,
+        *,
+        credential_for: CredentialFor = no_credential,
     ) -> None:
         """approvals: what is known of the servers, and takes in what becomes known.
+
+        credential_for: what opens the address of a server that brings no credential of its own.
 
         pydantic.ValidationError for a configuration that names no server where one should be.
         """
         self._working_dir = working_dir
+        self._credential_for = credential_for
         self._connections: list[McpConnection] = []
         self._outdated: list[McpConnection] = []
         self.tools: dict[str, McpTool] = {}
@@ -100,7 +109,13 @@ class McpServers:
         await asyncio.gather(*(connection.close() for connection in outdated))
 
     def _connection(self, name: str, server: McpServer) -> McpConnection:
-        return McpConnection(name, server, self._working_dir, on_change=self.expect_changes)
+        return McpConnection(
+            name,
+            server,
+            self._working_dir,
+            on_change=self.expect_changes,
+            credential_for=self._credential_for,
+        )
 
     def _add(self, approved: ToolDefinition, connection: McpConnection, taken: Collection[str]) -> str:
         name = name_for_model(approved.name, connection.name, {*taken, *self.tools})
