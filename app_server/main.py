@@ -9,6 +9,7 @@ import logging
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
@@ -42,6 +43,9 @@ from app_server.encryption import load_cipher
 from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
 from app_server.events.schemas import MAX_REPORT_BYTES
 from app_server.llm_gateway import router as llm_gateway
+from app_server.mcp_broker import router as mcp_broker
+from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES, Exchanges
+from app_server.mcp_servers import router as mcp_servers
 from app_server.memory import router as memory
 from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext
 from app_server.migrate import migrate
@@ -75,6 +79,7 @@ _PUBLIC_ROUTERS = (
     sign_in.router,
     settings.router,
     secrets.router,
+    mcp_servers.router,
     confirmation.router,
     memory.router,
     consents.router,
@@ -99,6 +104,7 @@ _PUBLIC_ROUTERS = (
 _INNER_ROUTERS: tuple[APIRouter, ...] = (
     status.inner_router,
     llm_gateway.router,
+    mcp_broker.router,
     secret_routes.inner_router,
     webhooks.router,
 )
@@ -137,6 +143,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "pubsub": pubsub,
             "sandboxes": sandboxes,
             "start_worker": start_worker,
+            "mcp_exchanges": Exchanges(),
         }
 
 
@@ -166,7 +173,7 @@ def create_app(config: Config) -> FastAPI:
 
 
 def create_inner_app(config: Config) -> FastAPI:
-    """The app for sandboxes: events in, LLM calls out."""
+    """The app for sandboxes: events in, calls of models and MCP servers out."""
     app = FastAPI(
         title="Slipway, inner listener",
         version=VERSION,
@@ -177,7 +184,12 @@ def create_inner_app(config: Config) -> FastAPI:
         middleware=[
             Middleware(RequestContext),
             Middleware(
-                BodyLimit, max_bytes=config.max_body_bytes, below={webhooks.router.prefix: MAX_REPORT_BYTES}
+                BodyLimit,
+                max_bytes=config.max_body_bytes,
+                below={
+                    webhooks.router.prefix: MAX_REPORT_BYTES,
+                    mcp_broker.router.prefix: MAX_REQUEST_BYTES,
+                },
             ),
         ],
     )
@@ -208,7 +220,12 @@ class _PublicApp(FastAPI):
 
 def _http_client() -> httpx.AsyncClient:
     # No limit on connections: a model's replies may occupy many for minutes.
-    return httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=None))
+    # No cookies: what a vendor sets for one user would be sent for the next one, too.
+    return httpx.AsyncClient(
+        timeout=30,
+        limits=httpx.Limits(max_connections=None),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    )
 
 
 async def _make_demo(config: Config) -> None:

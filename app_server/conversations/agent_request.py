@@ -8,6 +8,8 @@ from uuid import UUID
 from agent_runtime.wire import LocalWorkspace, StartConversationRequest
 from app_server.conversations.safeguards import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
+from app_server.mcp_broker.router import broker_url
+from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
 from app_server.skills.files import SkillFile
@@ -32,6 +34,7 @@ PARALLEL_CALLS = 4
 
 NO_APPROVALS: Mapping[str, Any] = {}
 NO_SECRETS: Mapping[str, str | None] = {}
+NO_SERVERS: Mapping[str, Definition] = {}
 
 
 def build(
@@ -49,6 +52,7 @@ def build(
     consent: Sequence[str] = (),
     usable_tools: Collection[str] = (),
     mcp_approved: Mapping[str, Any] = NO_APPROVALS,
+    mcp_servers: Mapping[str, Definition] = NO_SERVERS,
 ) -> StartConversationRequest:
     """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
 
@@ -56,6 +60,8 @@ def build(
     consent: hashes of what the repository offers and the user has allowed.
     usable_tools: those that the sandbox has everything for.
     mcp_approved: tools of MCP servers as the user has approved them, by server and name.
+    mcp_servers: the user's, by name. The sandbox runs commands itself, and reaches the others through the
+    inner listener, which adds what opens them.
     """
     llm = brokered_llm(model=model, llm_profile=llm_profile, inner_url=inner_url)
     # Of the agent's own model, for all that the conversation costs: the condenser has no budget of its own.
@@ -68,6 +74,9 @@ def build(
             "llm": {**llm, **budget},
             "tools": _tools(model, usable_tools),
             "tool_concurrency_limit": PARALLEL_CALLS,
+            "mcp_config": {
+                name: _mcp_server(name, server, inner_url) for name, server in mcp_servers.items()
+            },
             "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
             "agent_context": {
                 "load_project_skills": True,
@@ -111,6 +120,12 @@ def brokered_llm(*, model: str, llm_profile: str, inner_url: str) -> dict[str, A
         "retry_multiplier": 1,
         "retry_min_wait": 1,
     }
+
+
+def _mcp_server(name: str, server: Definition, inner_url: str) -> dict[str, Any]:
+    if server.url is not None:
+        return {"url": broker_url(inner_url, name), "transport": "http", "timeout": server.timeout}
+    return server.model_dump(include={"command", "args", "env", "cwd", "timeout"}, exclude_none=True)
 
 
 def _tools(model: str, usable: Collection[str]) -> list[dict[str, Any]]:

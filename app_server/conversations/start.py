@@ -26,10 +26,12 @@ from app_server.conversations.noted import repository_identity
 from app_server.conversations.repository import OUTPUT_CHARACTERS
 from app_server.conversations.schemas import StartRequest
 from app_server.database import Database
+from app_server.encryption import Cipher
 from app_server.errors import StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.source import pack
 from app_server.mcp_approvals.service import approvals_of
+from app_server.mcp_servers.service import enabled_definitions
 from app_server.memory import service as memory
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Sandbox
@@ -83,6 +85,7 @@ class Start:
     """Whether the agent may have changed the checkout already, which is then never fetched again."""
     config: Config
     database: Database
+    cipher: Cipher
     sandboxes: Sandboxes
     progress: Progress = field(default_factory=Progress)
     _running: RunningSandbox | None = None
@@ -217,6 +220,7 @@ async def start_conversation(start: Start) -> Outcome:
         secrets = await list_secrets(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
         approved = await approvals_of(session, start.user_id, identity)
+        mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
         mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
     offers, word = await start.offers()
     conversation = await client.create_conversation(
@@ -234,6 +238,7 @@ async def start_conversation(start: Start) -> Outcome:
             consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
             usable_tools=await client.usable_tools(),
             mcp_approved=approved,
+            mcp_servers=mcp_servers,
         )
     )
     # A step that is repeated finds the goal as it stands.

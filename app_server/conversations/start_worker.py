@@ -247,6 +247,7 @@ class StartWorker:
             has_worked=start_tasks.stage_of(task, STAGES[-1]).state == "done",
             config=self._config,
             database=self._database,
+            cipher=self._cipher,
             sandboxes=self._sandboxes,
         )
 

@@ -1041,6 +1041,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Servers */
+        get: operations["list_servers_api_v1_settings_mcp_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/mcp/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Server
+         * @description Conversations that are started from now on have it.
+         */
+        post: operations["add_server_api_v1_settings_mcp__name__post"];
+        /**
+         * Delete Server
+         * @description Conversations that have it cannot reach it any more.
+         */
+        delete: operations["delete_server_api_v1_settings_mcp__name__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Server
+         * @description What is left out stays. Headers and address hold from the next call of any conversation on.
+         */
+        patch: operations["change_server_api_v1_settings_mcp__name__patch"];
+        trace?: never;
+    };
+    "/api/v1/settings/mcp/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Server
+         * @description Reaches the server and lists its tools. A server that cannot be reached is an answer, too: 200.
+         */
+        post: operations["test_server_api_v1_settings_mcp__name__test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/profiles": {
         parameters: {
             query?: never;
@@ -1407,6 +1472,13 @@ export interface components {
             pages: components["schemas"]["BrowserTab"][];
         };
         /**
+         * ChangeMcpServer
+         * @description What is left out stays; null clears. Checked as a whole with what stands.
+         */
+        ChangeMcpServer: {
+            [key: string]: unknown;
+        };
+        /**
          * ChangeSecret
          * @description `value` left out: it stays.
          */
@@ -1754,6 +1826,77 @@ export interface components {
             tool: string;
         };
         /**
+         * McpServerInfo
+         * @description `headers`: names, with asterisks for values.
+         */
+        McpServerInfo: {
+            /** Args */
+            args: string[];
+            /** Command */
+            command: string | null;
+            /** Cwd */
+            cwd: string | null;
+            /** Description */
+            description: string | null;
+            /** Enabled */
+            enabled: boolean;
+            /** Env */
+            env: {
+                [key: string]: string;
+            };
+            /** Headers */
+            headers: {
+                [key: string]: string;
+            };
+            /** Timeout */
+            timeout: number;
+            /**
+             * Transport
+             * @enum {string}
+             */
+            transport: "stdio" | "http";
+            /** Url */
+            url: string | null;
+        };
+        /**
+         * McpSettings
+         * @description `mcp_config`: servers by name.
+         */
+        McpSettings: {
+            /** Mcp Config */
+            mcp_config: {
+                [key: string]: components["schemas"]["McpServerInfo"];
+            };
+        };
+        /**
+         * McpTestReport
+         * @description `ok`: it answered, with these tools; else `error` says why not, and `fix` what to do about it.
+         */
+        McpTestReport: {
+            /** Error */
+            error?: string | null;
+            /** Error Kind */
+            error_kind?: ("timeout" | "connection" | "refused" | "unknown") | null;
+            /** Fix */
+            fix?: string | null;
+            /** Ok */
+            ok: boolean;
+            /**
+             * Tools
+             * @default []
+             */
+            tools: components["schemas"]["McpToolInfo"][];
+        };
+        /** McpToolInfo */
+        McpToolInfo: {
+            /** Description */
+            description: string | null;
+            /** Name */
+            name: string;
+            /** Title */
+            title: string | null;
+        };
+        /**
          * Memory
          * @description Bytes; `percent` of the machine's memory.
          */
@@ -2040,6 +2183,51 @@ export interface components {
          * @enum {string}
          */
         SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ERROR" | "MISSING";
+        /**
+         * SaveMcpServer
+         * @description A header whose value is asterisks keeps the stored one.
+         */
+        SaveMcpServer: {
+            /**
+             * Args
+             * @default []
+             */
+            args: string[];
+            /** Command */
+            command?: string | null;
+            /** Cwd */
+            cwd?: string | null;
+            /** Description */
+            description?: string | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * Env
+             * @default {}
+             */
+            env: {
+                [key: string]: string;
+            };
+            /**
+             * Headers
+             * @default {}
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * Timeout
+             * @default 300
+             */
+            timeout: number;
+            /** Transport */
+            transport?: ("stdio" | "http") | null;
+            /** Url */
+            url?: string | null;
+        };
         /** SaveProfile */
         SaveProfile: {
             llm: components["schemas"]["LLMSettings"];
@@ -4472,6 +4660,165 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfirmationSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_servers_api_v1_settings_mcp_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_server_api_v1_settings_mcp__name__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveMcpServer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_server_api_v1_settings_mcp__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_server_api_v1_settings_mcp__name__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeMcpServer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_server_api_v1_settings_mcp__name__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpTestReport"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -1,0 +1,161 @@
+"""One exchange of streamable HTTP: what a sandbox sends goes out with the user's credentials in place of its
+own, and the answer comes back as it comes, less those credentials.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from uuid import UUID
+
+import httpx
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app_server.errors import BadGateway, TooManyRequests
+from app_server.mcp_broker.masked import masked
+
+logger = logging.getLogger(__name__)
+
+MAX_REQUEST_BYTES = 4 * 1024**2
+MAX_EXCHANGES = 64
+"""Of one sandbox at a time. Each server takes one for as long as it is listened to."""
+
+_FORWARDED = ("accept", "content-type", "last-event-id", "user-agent")
+_RETURNED = ("content-type", "retry-after", "allow")
+_PROTOCOL_PREFIX = "mcp-"
+_CONNECT_SECONDS = 15.0
+_LISTEN_SECONDS = 330.0
+"""How long a stream that is only listened to may stay silent: those who listen give up after 300."""
+_CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
+
+
+@dataclass(frozen=True)
+class Target:
+    """headers: all that opens it. timeout_seconds: how long it may stay silent."""
+
+    name: str
+    url: str
+    headers: Mapping[str, str]
+    timeout_seconds: float
+
+
+class Exchanges:
+    """How many each sandbox has open."""
+
+    def __init__(self) -> None:
+        self.open: Counter[UUID] = Counter()
+
+    @contextmanager
+    def of(self, sandbox_id: UUID) -> Iterator["Place"]:
+        """A place among them, given back at the end unless a reply has taken it. Raises TooManyRequests."""
+        if self.open[sandbox_id] >= MAX_EXCHANGES:
+            raise TooManyRequests(
+                f"A sandbox can have at most {MAX_EXCHANGES} exchanges with MCP servers at a time.",
+                code="too_many_mcp_exchanges",
+            )
+        self.open[sandbox_id] += 1
+        place = Place(lambda: self._give_back(sandbox_id))
+        try:
+            yield place
+        finally:
+            if not place.is_taken:
+                place.give_back()
+
+    def _give_back(self, sandbox_id: UUID) -> None:
+        self.open[sandbox_id] -= 1
+        if not self.open[sandbox_id]:
+            del self.open[sandbox_id]
+
+
+class Place:
+    """`is_taken`: a reply that is still to be sent gives it back."""
+
+    def __init__(self, give_back: Callable[[], None]) -> None:
+        self.is_taken = False
+        self.give_back = give_back
+
+
+async def pass_through(http: httpx.AsyncClient, target: Target, request: Request, place: Place) -> Response:
+    """Raises BadGateway `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused`."""
+    silence = _LISTEN_SECONDS if request.method == "GET" else target.timeout_seconds
+    outgoing = http.build_request(
+        request.method,
+        target.url,
+        content=await request.body(),
+        headers=_request_headers(request.headers, target.headers),
+        timeout=httpx.Timeout(silence, connect=_CONNECT_SECONDS),
+    )
+    try:
+        reply = await http.send(outgoing, stream=True, follow_redirects=False)
+    except httpx.HTTPError as error:
+        raise BadGateway(
+            f"The MCP server {target.name!r} did not answer ({type(error).__name__}).",
+            code="mcp_server_unreachable",
+            fix="Check its address in the settings, and that it runs.",
+        ) from error
+    if reply.is_redirect or reply.status_code in _CREDENTIALS_REFUSED:
+        await reply.aclose()
+        raise _refusal(target, reply)
+    place.is_taken = True
+    return _Passing(reply, place, hidden=target.headers.values())
+
+
+class _Passing(StreamingResponse):
+    """A reply on its way. However it ends, what it holds is given back."""
+
+    def __init__(self, reply: httpx.Response, place: Place, *, hidden: Collection[str]) -> None:
+        self._reply = reply
+        self._place = place
+        headers = {
+            name: value
+            for name, value in reply.headers.items()
+            if name in _RETURNED or name.startswith(_PROTOCOL_PREFIX)
+        }
+        super().__init__(masked(_bytes_of(reply), hidden), reply.status_code, headers=headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._place.give_back()
+            await self._reply.aclose()
+
+
+async def _bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
+    try:
+        async for piece in reply.aiter_bytes():
+            yield piece
+    except httpx.HTTPError as error:
+        # As when a server is restarted. Streams are taken up again by those who listen; an answer that is
+        # not whole cannot be read as one.
+        logger.info("an MCP server broke off", extra={"cause": type(error).__name__})
+
+
+def _refusal(target: Target, reply: httpx.Response) -> BadGateway:
+    if reply.is_redirect:
+        return BadGateway(
+            f"The MCP server {target.name!r} answered with a redirect.",
+            code="mcp_server_redirected",
+            fix="Set its URL in the settings to the final address.",
+        )
+    logger.warning("an MCP server refused", extra={"server": target.name, "status": reply.status_code})
+    return BadGateway(
+        f"The MCP server {target.name!r} does not let us in (HTTP {reply.status_code}).",
+        code="mcp_credentials_refused",
+        fix="The user has to mend its headers in the settings.",
+    )
+
+
+def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
+    """What the protocol needs of the sandbox's; the stored ones win."""
+    forwarded = {
+        name.lower(): value
+        for name, value in given.items()
+        if name.lower() in _FORWARDED or name.lower().startswith(_PROTOCOL_PREFIX)
+    }
+    # What comes back is looked through, so it must not be packed.
+    return {**forwarded, "accept-encoding": "identity", **{name.lower(): one for name, one in stored.items()}}

@@ -1,0 +1,45 @@
+"""The way from a sandbox to its user's MCP servers: what opens them is added here, and never seen there."""
+
+from fastapi import APIRouter, Request, Response
+
+from app_server.database import Database
+from app_server.encryption import Cipher
+from app_server.errors import NotFound
+from app_server.mcp_broker.pass_through import Target, pass_through
+from app_server.mcp_servers.schemas import ServerNameInPath
+from app_server.mcp_servers.service import definition_of, get_server
+from app_server.sandboxes.auth import CurrentSandbox
+
+router = APIRouter(prefix="/mcp", tags=["MCP broker"])
+
+
+def broker_url(inner_url: str, name: str) -> str:
+    """The address of the server as sandboxes of its user reach it."""
+    return f"{inner_url.rstrip('/')}{router.prefix}/{name}"
+
+
+@router.post("/{name}")
+@router.get("/{name}")
+@router.delete("/{name}")
+async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Request) -> Response:
+    """One exchange of streamable HTTP with the server of that name, of the sandbox's user."""
+    database: Database = request.state.database
+    cipher: Cipher = request.state.cipher
+    # Closed before the server is asked: a stream may stay open for hours.
+    async with database.read() as session:
+        server = await get_server(session, sandbox.user_id, name)
+    definition = definition_of(cipher, server)
+    if not server.is_enabled or definition.url is None:
+        raise NotFound(
+            f"The MCP server {name!r} is switched off.",
+            code="mcp_server_off",
+            fix="Switch it on in the settings.",
+        )
+    target = Target(
+        name=name,
+        url=definition.url,
+        headers=definition.headers,
+        timeout_seconds=definition.timeout,
+    )
+    with request.state.mcp_exchanges.of(sandbox.id) as place:
+        return await pass_through(request.state.http, target, request, place)

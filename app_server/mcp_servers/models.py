@@ -1,0 +1,26 @@
+"""MCP servers that a user has added for all conversations."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, now
+
+MAX_NAME_CHARACTERS = 64
+
+
+class McpServer(Base):
+    """`definition_encrypted` holds a Definition as JSON: all of it, since addresses may carry keys, too."""
+
+    __tablename__ = "mcp_servers"
+    __table_args__ = (UniqueConstraint("user_id", "name"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(MAX_NAME_CHARACTERS))
+    is_enabled: Mapped[bool]
+    definition_encrypted: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)

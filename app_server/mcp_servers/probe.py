@@ -1,0 +1,92 @@
+"""Trying out an MCP server from here: does it answer, and what does it offer."""
+
+import asyncio
+import importlib
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from app_server.mcp_servers.schemas import McpTestReport, McpToolInfo, McpTroubleKind
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp import Client
+
+TIMEOUT_SECONDS = 30.0
+MAX_TOOL_PAGES = 20
+_MAX_ERROR_CHARACTERS = 500
+_CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
+
+
+async def probe(
+    url: str, headers: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> McpTestReport:
+    """What it offers, or why it cannot be reached. headers: all that opens it."""
+    # The library is loaded by the first test: it takes most of a second, which nobody else must wait for.
+    await asyncio.to_thread(importlib.import_module, "mcp.client.streamable_http")
+    import httpx2
+    from mcp import MCPError
+
+    refusals: list[httpx2.Response] = []
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return McpTestReport(ok=True, tools=await _tools(url, headers, refusals))
+    except TimeoutError:
+        return _trouble("timeout", f"It did not answer within {timeout_seconds:g} seconds.")
+    except (ExceptionGroup, MCPError, httpx2.HTTPError) as error:
+        return _report(error, refusals)
+
+
+async def _tools(
+    url: str, headers: Mapping[str, str], refusals: "list[httpx2.Response]"
+) -> list[McpToolInfo]:
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+    from mcp.types import Implementation
+
+    async def note(response: "httpx2.Response") -> None:
+        # The library says no more than that there was one.
+        if response.status_code >= HTTPStatus.BAD_REQUEST and response.request.method == "POST":
+            refusals.append(response)
+
+    async with create_mcp_http_client(headers=dict(headers)) as http:
+        http.event_hooks = {"response": [note]}
+        connection = streamable_http_client(url, http_client=http)
+        async with Client(connection, client_info=Implementation(name="slipway", version="1")) as client:
+            return await _listed(client)
+
+
+async def _listed(client: "Client") -> list[McpToolInfo]:
+    found: list[McpToolInfo] = []
+    cursor: str | None = None
+    for _ in range(MAX_TOOL_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += [
+            McpToolInfo(name=tool.name, title=tool.title, description=tool.description) for tool in page.tools
+        ]
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return found
+
+
+def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestReport:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if not refusals:
+        return _trouble("connection", said, fix="Check the URL, and that this server can reach it.")
+    last = refusals[-1]
+    status = f"HTTP {last.status_code} {last.reason_phrase}"
+    if last.status_code in _CREDENTIALS_REFUSED:
+        return _trouble(
+            "refused",
+            f"It does not let us in ({status}).",
+            fix="Check its headers: a token may be missing, wrong or expired.",
+        )
+    return _trouble("unknown", f"{said} ({status})", fix="Check that the URL is that of its MCP endpoint.")
+
+
+def _trouble(kind: McpTroubleKind, said: str, *, fix: str | None = None) -> McpTestReport:
+    return McpTestReport(ok=False, error=said[:_MAX_ERROR_CHARACTERS], error_kind=kind, fix=fix)

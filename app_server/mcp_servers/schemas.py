@@ -1,0 +1,178 @@
+"""MCP servers on the wire, as the protocol writes them down. Values of headers go in and never come out."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    StringConstraints,
+    TypeAdapter,
+    model_validator,
+)
+
+from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
+
+MASK = "**********"
+"""Stands for the value of a header; sent back, it keeps the stored one."""
+MAX_HEADERS = 20
+MAX_ARGUMENTS = 100
+MAX_VARIABLES = 50
+DEFAULT_CALL_SECONDS = 300.0
+
+# What stands in addresses and becomes part of tools' names.
+_NAME_PATTERN = rf"^[A-Za-z0-9_-]{{1,{MAX_NAME_CHARACTERS}}}$"
+_HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
+# What the broker sends itself, or belongs to the connection.
+_TAKEN_HEADERS = re.compile(
+    r"host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|proxy-.*|accept|accept-encoding"
+    r"|last-event-id|mcp-.*",
+    re.IGNORECASE,
+)
+
+Transport = Literal["stdio", "http"]
+
+
+def _checked_url(text: str) -> str:
+    url = _HTTP_URL.validate_python(text)
+    if url.username or url.password:
+        raise ValueError("credentials belong in headers, not in the URL")
+    if url.fragment:
+        raise ValueError("the URL must not have a fragment")
+    return text
+
+
+def _free_header(name: str) -> str:
+    if _TAKEN_HEADERS.fullmatch(name):
+        raise ValueError(f"the header {name} is sent by Slipway itself")
+    return name
+
+
+def _transport(given: Any) -> Any:
+    """Clients have several words for the same one."""
+    if given == "sse":
+        raise ValueError("the older SSE transport is not supported; servers that offer it offer `http`, too")
+    return "http" if given in ("shttp", "streamable-http") else given
+
+
+ServerName = Annotated[str, StringConstraints(pattern=_NAME_PATTERN)]
+ServerNameInPath = Annotated[str, Path(pattern=_NAME_PATTERN)]
+Url = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000), AfterValidator(_checked_url)]
+HeaderName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"),
+    AfterValidator(_free_header),
+]
+HeaderValue = Annotated[
+    str, StringConstraints(pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$", max_length=8000)
+]
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
+Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
+
+
+class Definition(BaseModel):
+    """A URL with what opens it, or a command that is run in the sandbox. timeout: seconds for a call.
+
+    `env` stands in the sandbox in plain: nothing confidential belongs there.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    transport: Annotated[Transport | None, BeforeValidator(_transport)] = None
+    url: Url | None = None
+    headers: dict[HeaderName, HeaderValue] = Field(default={}, max_length=MAX_HEADERS)
+    command: Annotated[Word, StringConstraints(min_length=1)] | None = None
+    args: list[Word] = Field(default=[], max_length=MAX_ARGUMENTS)
+    env: dict[VariableName, Word] = Field(default={}, max_length=MAX_VARIABLES)
+    cwd: Annotated[Word, StringConstraints(min_length=1)] | None = None
+    timeout: float = Field(default=DEFAULT_CALL_SECONDS, gt=0, le=3600)
+    description: Annotated[str, StringConstraints(max_length=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_two(self) -> "Definition":
+        if (self.command is None) == (self.url is None):
+            raise ValueError("an MCP server has either a `url` or a `command`")
+        if self.transport not in (None, self.kind):
+            raise ValueError(f"the transport {self.transport} does not go with what is given")
+        if self.command is not None and self.headers:
+            raise ValueError("a command has no headers")
+        if self.url is not None and (self.args or self.env or self.cwd):
+            raise ValueError("`args`, `env` and `cwd` belong to a command")
+        return self
+
+    @property
+    def kind(self) -> Transport:
+        return "http" if self.url is not None else "stdio"
+
+
+def _without_nulls(given: Any) -> Any:
+    """Clients spell out what they leave empty, and name the transport in two ways."""
+    if not isinstance(given, dict):
+        return given
+    named = {"transport": given["type"]} if "transport" not in given and "type" in given else {}
+    return {key: value for key, value in {**given, **named}.items() if value is not None and key != "type"}
+
+
+class SaveMcpServer(Definition):
+    """A header whose value is asterisks keeps the stored one."""
+
+    enabled: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written(cls, given: Any) -> Any:
+        return _without_nulls(given)
+
+    def definition(self) -> Definition:
+        return Definition.model_validate(self.model_dump(exclude={"enabled"}))
+
+
+class ChangeMcpServer(BaseModel):
+    """What is left out stays; null clears. Checked as a whole with what stands."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class McpServerInfo(BaseModel):
+    """`headers`: names, with asterisks for values."""
+
+    transport: Transport
+    url: str | None
+    headers: dict[str, str]
+    command: str | None
+    args: list[str]
+    env: dict[str, str]
+    cwd: str | None
+    timeout: float
+    description: str | None
+    enabled: bool
+
+
+class McpSettings(BaseModel):
+    """`mcp_config`: servers by name."""
+
+    mcp_config: dict[str, McpServerInfo]
+
+
+class McpToolInfo(BaseModel):
+    name: str
+    title: str | None
+    description: str | None
+
+
+McpTroubleKind = Literal["timeout", "connection", "refused", "unknown"]
+
+
+class McpTestReport(BaseModel):
+    """`ok`: it answered, with these tools; else `error` says why not, and `fix` what to do about it."""
+
+    ok: bool
+    tools: list[McpToolInfo] = []
+    error: str | None = None
+    error_kind: McpTroubleKind | None = None
+    fix: str | None = None

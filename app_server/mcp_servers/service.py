@@ -1,0 +1,129 @@
+"""A user's MCP servers. Every query is limited to the user's own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.encryption import Cipher
+from app_server.errors import BadRequest, Conflict, NotFound
+from app_server.mcp_servers.models import McpServer
+from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer
+
+MAX_SERVERS = 50
+
+
+async def list_servers(session: AsyncSession, user_id: UUID) -> Sequence[McpServer]:
+    """All of them, by name."""
+    query = select(McpServer).where(McpServer.user_id == user_id).order_by(McpServer.name)
+    return (await session.scalars(query)).all()
+
+
+async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServer:
+    """Raises NotFound `mcp_server_not_found`."""
+    server: McpServer | None = await session.scalar(
+        select(McpServer).where(McpServer.user_id == user_id, McpServer.name == name)
+    )
+    if server is None:
+        raise NotFound(
+            f"There is no MCP server {name!r}.",
+            code="mcp_server_not_found",
+            fix="Look at the MCP servers in the settings.",
+        )
+    return server
+
+
+async def enabled_definitions(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, Definition]:
+    """Those that are switched on, by name."""
+    servers = await list_servers(session, user_id)
+    return {server.name: definition_of(cipher, server) for server in servers if server.is_enabled}
+
+
+async def add_server(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
+) -> McpServer:
+    """Raises Conflict `mcp_server_exists`, `too_many_mcp_servers`."""
+    if len(await list_servers(session, user_id)) >= MAX_SERVERS:
+        raise Conflict(f"There can be at most {MAX_SERVERS} MCP servers.", code="too_many_mcp_servers")
+    server = McpServer(user_id=user_id, name=name)
+    _put(server, cipher, given, kept={})
+    session.add(server)
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(f"There is an MCP server {name!r} already.", code="mcp_server_exists") from error
+    return server
+
+
+async def change_server(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: Mapping[str, Any]
+) -> McpServer:
+    """Raises NotFound; RequestValidationError; Conflict `mcp_headers_needed` when stored headers would go to
+    another address than the one they were given for.
+    """
+    server = await get_server(session, user_id, name)
+    before = definition_of(cipher, server)
+    given = _merged(server, before, changes)
+    if given.url != before.url and MASK in given.headers.values():
+        raise Conflict(
+            "The stored headers were given for another address and are not sent to a new one.",
+            code="mcp_headers_needed",
+            fix="Enter their values again.",
+        )
+    _put(server, cipher, given, kept=before.headers)
+    await session.flush()
+    return server
+
+
+async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None:
+    await session.delete(await get_server(session, user_id, name))
+
+
+def definition_of(cipher: Cipher, server: McpServer) -> Definition:
+    """With all that opens it."""
+    return Definition.model_validate_json(cipher.decrypt(server.definition_encrypted))
+
+
+def info_of(cipher: Cipher, server: McpServer) -> McpServerInfo:
+    definition = definition_of(cipher, server)
+    shown = definition.model_dump(exclude={"transport", "headers"})
+    masked = dict.fromkeys(definition.headers, MASK)
+    return McpServerInfo(**shown, transport=definition.kind, headers=masked, enabled=server.is_enabled)
+
+
+def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -> SaveMcpServer:
+    stands = {
+        **before.model_dump(exclude={"transport"}),
+        "headers": dict.fromkeys(before.headers, MASK),
+        "enabled": server.is_enabled,
+    }
+    try:
+        return SaveMcpServer.model_validate({**stands, **changes})
+    except ValidationError as error:
+        located = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
+        raise RequestValidationError(located) from error
+
+
+def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Mapping[str, str]) -> None:
+    definition = given.definition()
+    headers = {name: _value(name, value, kept) for name, value in definition.headers.items()}
+    whole = definition.model_copy(update={"headers": headers})
+    server.is_enabled = given.enabled
+    server.definition_encrypted = cipher.encrypt(whole.model_dump_json())
+
+
+def _value(name: str, value: str, kept: Mapping[str, str]) -> str:
+    if value != MASK:
+        return value
+    if name not in kept:
+        raise BadRequest(
+            f"The header {name} has no stored value to keep.",
+            code="mcp_headers_needed",
+            fix="Enter its value.",
+        )
+    return kept[name]

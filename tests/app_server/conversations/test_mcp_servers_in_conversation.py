@@ -1,0 +1,97 @@
+"""MCP servers of the settings in a conversation: a real agent server, real MCP servers, a scripted model."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.app_server.conversations.conftest import Home, eventually
+from tests.support.mcp_processes import STDIO, http_server
+from tests.support.scripted_llm import ScriptedLLM, call, say
+
+KEY = "canary-header-0b77d9e2"
+SETTINGS = "/api/v1/settings/mcp"
+ENVIRONMENTS = (
+    "env; process=$$; while [ $process -gt 1 ]; do tr '\\0' '\\n' < /proc/$process/environ; "
+    "process=$(cut -d ' ' -f 4 /proc/$process/stat); done"
+)
+"""Of the shell and all that it descends from."""
+MESSAGE = {"role": "user", "content": [{"type": "text", "text": "Go."}]}
+
+
+@pytest.fixture(scope="module")
+def guarded_url() -> Iterator[str]:
+    with http_server("tests.support.mcp_server", "http", SLIPWAY_TEST_MCP_KEY=KEY) as url:
+        yield url
+
+
+@pytest.fixture
+async def model(home: Home, scripted_llm: ScriptedLLM) -> ScriptedLLM:
+    llm = {"model": "openai/scripted", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    await home.client.post("/api/v1/settings/profiles/mine", json={"llm": llm})
+    return scripted_llm
+
+
+async def carried_out(home: Home) -> tuple[str, list[str], str]:
+    """The conversation, what its tools answered, and its whole log as text."""
+    task = await home.ready(
+        llm_profile="mine", initial_message=MESSAGE, title="Tools", confirmation_mode="never"
+    )
+
+    async def finished() -> Any:
+        return (await home.conversation(task["id"]))["execution_status"] == "finished"
+
+    await eventually(finished)
+    page = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")
+    observed = [
+        " ".join(part["text"] for part in event["observation"]["content"])
+        for event in page.json()["items"]
+        if "observation" in event
+    ]
+    return task["id"], observed, page.text
+
+
+async def test_a_tool_of_a_guarded_server_is_called_and_its_key_stays_outside(
+    home: Home, model: ScriptedLLM, guarded_url: str
+) -> None:
+    guarded = {"url": guarded_url, "headers": {"Authorization": f"Bearer {KEY}"}}
+    assert (await home.client.post(f"{SETTINGS}/sums", json=guarded)).status_code == 201
+    idle = {"url": "http://127.0.0.1:9/mcp", "enabled": False}
+    await home.client.post(f"{SETTINGS}/idle", json=idle)
+    model.script(call("add", a=2, b=40), say("It is 42."))
+
+    conversation_id, observed, log = await carried_out(home)
+
+    assert "sum=42" in observed[0]
+    assert '"idle"' not in log
+    assert KEY not in log
+    assert guarded_url not in log, "the sandbox knows the broker's address only"
+    assert not any(KEY in str(request.body) for request in model.requests)
+    # What the processes of the sandbox were started with, and every file of it and of the app server.
+    assert KEY not in await home.shell(conversation_id, ENVIRONMENTS)
+    held = [
+        path for path in home.config.home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
+    ]
+    assert held == []
+
+
+async def test_a_command_runs_in_the_sandbox_with_its_variables(home: Home, model: ScriptedLLM) -> None:
+    command = {**STDIO, "env": {"HARBOUR": "Kiel"}}
+    assert (await home.client.post(f"{SETTINGS}/local", json=command)).status_code == 201
+    model.script(call("environment", name="HARBOUR"), say("Done."))
+
+    _, observed, _ = await carried_out(home)
+
+    assert "Kiel" in observed[0]
+
+
+async def test_a_server_that_does_not_let_us_in_is_explained(
+    home: Home, model: ScriptedLLM, guarded_url: str
+) -> None:
+    await home.client.post(f"{SETTINGS}/sums", json={"url": guarded_url})
+    model.script(say("There are no tools."))
+
+    _, _, log = await carried_out(home)
+
+    assert "does not let us in (HTTP 401)" in log
+    assert "mend its headers in the settings" in log

@@ -1,0 +1,156 @@
+"""A user's MCP servers in the settings: what may be saved, what comes out again, and trying one out."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from app_server.mcp_servers.models import McpServer
+from app_server.users.models import Role
+from app_server.users.service import create_api_key, create_user
+from tests.app_server.conftest import App, http_client
+from tests.app_server.problems import assert_problem
+from tests.support.mcp_processes import http_server
+from tests.support.ports import free_port
+
+ROUTE = "/api/v1/settings/mcp"
+KEY = "canary-header-51f20a7c"
+MASK = "**********"
+REMOTE = {"url": "https://mcp.example.org/mcp?tenant=1", "headers": {"Authorization": f"Bearer {KEY}"}}
+
+
+@pytest.fixture(scope="module")
+def guarded_url() -> Iterator[str]:
+    with http_server("tests.support.mcp_server", "http", SLIPWAY_TEST_MCP_KEY=KEY) as url:
+        yield url
+
+
+async def listed(client: httpx.AsyncClient) -> dict[str, Any]:
+    found: dict[str, Any] = (await client.get(ROUTE)).json()["mcp_config"]
+    return found
+
+
+async def test_headers_go_in_encrypted_and_never_come_out(app: App, client: httpx.AsyncClient) -> None:
+    reply = await client.post(f"{ROUTE}/tracker", json=REMOTE)
+    assert reply.status_code == 201
+    assert reply.json() == {
+        "transport": "http",
+        "url": REMOTE["url"],
+        "headers": {"Authorization": MASK},
+        "command": None,
+        "args": [],
+        "env": {},
+        "cwd": None,
+        "timeout": 300.0,
+        "description": None,
+        "enabled": True,
+    }
+    assert await listed(client) == {"tracker": reply.json()}
+    async with app.database.read() as session:
+        stored = await session.scalar(select(McpServer))
+    assert stored is not None
+    assert KEY not in stored.definition_encrypted
+    assert KEY in app.state["cipher"].decrypt(stored.definition_encrypted)
+
+
+async def test_a_command_is_shown_as_it_is(client: httpx.AsyncClient) -> None:
+    command = {"type": "stdio", "command": "npx", "args": ["-y", "files"], "env": {"DEBUG": "1"}, "url": None}
+    reply = await client.post(f"{ROUTE}/files", json=command)
+    assert reply.status_code == 201
+    shown = reply.json()
+    assert (shown["transport"], shown["args"], shown["env"]) == ("stdio", ["-y", "files"], {"DEBUG": "1"})
+    assert_problem(await client.post(f"{ROUTE}/files/test"), 409, "mcp_server_runs_in_sandbox")
+
+
+async def test_changes_keep_what_is_left_out_and_stored_headers_stay_with_their_address(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post(f"{ROUTE}/tracker", json=REMOTE)
+    off = await client.patch(f"{ROUTE}/tracker", json={"enabled": False})
+    assert off.json()["enabled"] is False
+    assert off.json()["headers"] == {"Authorization": MASK}
+
+    more = {"headers": {"Authorization": MASK, "X-Team": "harbour"}, "timeout": 60}
+    assert (await client.patch(f"{ROUTE}/tracker", json=more)).json()["timeout"] == 60
+    elsewhere = {"url": "https://evil.example.org/mcp"}
+    assert_problem(await client.patch(f"{ROUTE}/tracker", json=elsewhere), 409, "mcp_headers_needed")
+    unknown = {"headers": {"X-New": MASK}}
+    assert_problem(await client.patch(f"{ROUTE}/tracker", json=unknown), 400, "mcp_headers_needed")
+    moved = await client.patch(f"{ROUTE}/tracker", json={**elsewhere, "headers": {}})
+    assert moved.json()["url"] == elsewhere["url"]
+
+    wrong = await client.patch(f"{ROUTE}/tracker", json={"timeout": -1})
+    assert_problem(wrong, 422, "validation_failed")
+    assert wrong.json()["errors"][0]["loc"] == ["body", "timeout"]
+    assert_problem(await client.post(f"{ROUTE}/tracker", json=REMOTE), 409, "mcp_server_exists")
+    assert (await client.delete(f"{ROUTE}/tracker")).status_code == 204
+    assert_problem(await client.delete(f"{ROUTE}/tracker"), 404, "mcp_server_not_found")
+    assert_problem(await client.patch(f"{ROUTE}/tracker", json={}), 404, "mcp_server_not_found")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"url": "https://x.example.org", "command": "npx"},
+        {"url": "ftp://x.example.org"},
+        {"url": f"https://me:{KEY}@x.example.org"},
+        {"url": "https://x.example.org", "transport": "sse"},
+        {"url": "https://x.example.org", "transport": "stdio"},
+        {"url": "https://x.example.org", "env": {"A": "b"}},
+        {"command": "npx", "headers": {"Authorization": KEY}},
+        {"url": "https://x.example.org", "headers": {"Mcp-Session-Id": KEY}},
+        {"url": "https://x.example.org", "headers": {"Host": KEY}},
+        {"url": "https://x.example.org", "headers": {"X-Key": f"{KEY}\r\nHost: y"}},
+        {"url": "https://x.example.org", "headers": {"X Key": KEY}},
+        {"url": "https://x.example.org", "unknown": 1},
+    ],
+)
+async def test_what_cannot_be_one_is_refused_without_being_repeated(
+    client: httpx.AsyncClient, body: dict[str, Any]
+) -> None:
+    reply = await client.post(f"{ROUTE}/tracker", json=body)
+    assert_problem(reply, 422, "validation_failed")
+    assert KEY not in reply.text
+    assert await listed(client) == {}
+
+
+async def test_another_user_has_others(app: App, client: httpx.AsyncClient) -> None:
+    await client.post(f"{ROUTE}/tracker", json=REMOTE)
+    async with app.database.session() as session:
+        user = await create_user(session, name="Somebody", role=Role.MEMBER)
+        _, key = await create_api_key(session, user, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as other:
+        assert await listed(other) == {}
+        assert_problem(await other.post(f"{ROUTE}/tracker/test"), 404, "mcp_server_not_found")
+        assert (await other.post(f"{ROUTE}/tracker", json=REMOTE)).status_code == 201
+
+
+async def test_a_server_that_is_tried_out_lists_its_tools(
+    client: httpx.AsyncClient, guarded_url: str
+) -> None:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    await client.post(f"{ROUTE}/sums", json={"url": guarded_url, "headers": headers})
+    report = (await client.post(f"{ROUTE}/sums/test")).json()
+    assert report["ok"] is True, report
+    assert {"name": "add", "title": None, "description": "Adds two numbers."} in report["tools"]
+
+
+async def test_a_server_that_cannot_be_used_says_why(client: httpx.AsyncClient, guarded_url: str) -> None:
+    await client.post(f"{ROUTE}/gone", json={"url": f"http://127.0.0.1:{free_port()}/mcp"})
+    await client.post(f"{ROUTE}/wrong", json={"url": guarded_url, "headers": {"Authorization": "Bearer no"}})
+    await client.post(
+        f"{ROUTE}/lost", json={"url": f"{guarded_url}/x", "headers": {"Authorization": f"Bearer {KEY}"}}
+    )
+    reports = {name: (await client.post(f"{ROUTE}/{name}/test")).json() for name in ("gone", "wrong", "lost")}
+    assert {name: report["error_kind"] for name, report in reports.items()} == {
+        "gone": "connection",
+        "wrong": "refused",
+        "lost": "unknown",
+    }
+    assert "401" in reports["wrong"]["error"]
+    assert "404" in reports["lost"]["error"]
+    assert all(report["fix"] and not report["ok"] for report in reports.values())
+    assert KEY not in str(reports)
