@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent_runtime.context.foreign import failure
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult
@@ -42,11 +43,13 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
     except CallSuspendedError:
         raise
     except TimeoutError as error:
-        limit = f" within {tool.timeout_seconds:g} seconds" if timeout.expired() else f": {error}"
-        return _error(event, f"`{event.tool_name}` did not end{limit}; it may have run in part.", FAILED)
+        if not timeout.expired():
+            return _error(event, failure(event.tool_name, f"it did not end: {error}"), FAILED)
+        limit = f"within {tool.timeout_seconds:g} seconds"
+        return _error(event, f"`{event.tool_name}` did not end {limit}; it may have run in part.", FAILED)
     except (Exception, SystemExit) as error:  # a command line's `main` exits; the agent must not
         logger.exception("tool failed", extra={"tool": event.tool_name, "action_id": event.id})
-        return _error(event, f"`{event.tool_name}` failed: {type(error).__name__}: {error}", FAILED)
+        return _error(event, failure(event.tool_name, f"{type(error).__name__}: {error}"), FAILED)
     return ObservationEvent(
         tool_name=event.tool_name,
         tool_call_id=event.tool_call_id,

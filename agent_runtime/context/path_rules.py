@@ -41,7 +41,7 @@ def rules_for(
 
 
 def render_rule(rule: Skill) -> TextContent:
-    return TextContent(text=render("path_rule.j2", name=json.dumps(rule.name), rule=rule))
+    return TextContent(text=render("path_rule.j2", name=json.dumps(rule.name), rule=rule, text=rule.shown()))
 
 
 def names_in(parts: Sequence[TextContent]) -> list[str]:

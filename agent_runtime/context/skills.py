@@ -1,11 +1,12 @@
 """What an agent is told of a project: instructions, knowledge that keywords bring up, skills on request."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_runtime.context.inputs import SkillInput, fill
+from agent_runtime.context.foreign import of_repository
+from agent_runtime.context.inputs import Filled, SkillInput, fill
 from agent_runtime.context.system_prompt import render
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import TextContent
@@ -56,10 +57,20 @@ class Skill(BaseModel):
         fields = {**given, "type": kind, "triggers": keywords, "paths": paths, "origin": "client"}
         return cls.model_validate(fields)
 
+    @property
+    def is_of_repository(self) -> bool:
+        return self.origin == "project"
+
+    def shown(self, text: str | None = None) -> str:
+        """Its text as the model sees it, marked if the repository brings it. text: with its inputs."""
+        whole = self.content if text is None else text
+        return of_repository(whole, self.name) if self.is_of_repository else whole
+
     def as_read(self) -> "Skill":
         """As an agent reads it of its own accord: nobody has given its inputs."""
         filled = fill(self.content, self.inputs, "")
-        return self.model_copy(update={"content": render("read_skill.j2", filled=filled)})
+        content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
+        return self.model_copy(update={"content": content})
 
 
 class Finding(BaseModel):
@@ -122,13 +133,22 @@ NO_CONTEXT = AgentContext()
 
 def render_project_context(context: ProjectContext) -> str:
     """The part of the system prompt that tells of the project; empty if there is nothing to tell."""
+    rules = [skill for skill in context.skills if skill.paths]
     return render(
         "project_context.j2",
+        has_repository_texts=any(skill.is_of_repository for skill in context.skills),
         instructions=context.of_type("repo"),
-        rules=[skill for skill in context.skills if skill.paths],
-        skills=context.of_type("agentskills"),
+        rules=_listed(rules, lambda one: f"- {', '.join(one.paths)}: {one.name}"),
+        skills=_listed(context.of_type("agentskills"), lambda one: f"- {one.name}: {one.description or ''}"),
         notes=context.notes,
     ).strip()
+
+
+def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
+    """A line for each; what the repository says of its own is marked, too."""
+    lines = [line(one) for one in skills if not one.is_of_repository]
+    marked = [line(one) for one in skills if one.is_of_repository]
+    return "\n".join([*lines, *([of_repository("\n".join(marked), "their list")] if marked else [])])
 
 
 def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> list[tuple[Skill, str]]:
@@ -156,7 +176,22 @@ def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
 def _render_one(skill: Skill, trigger: str, text: str) -> str:
     words = text.strip()[len(trigger.strip()) :] if _is_call(trigger) else ""
     filled = fill(skill.content, skill.inputs, words)
-    return render("knowledge.j2", skill=skill, trigger=trigger, text=filled.text, missing=filled.missing)
+    return render(
+        "knowledge.j2",
+        skill=skill,
+        trigger=trigger,
+        text=skill.shown(filled.text),
+        missing=_missing(skill, filled),
+    )
+
+
+def _missing(skill: Skill, filled: Filled) -> str:
+    """The inputs that it lacks, a line for each; empty if it has all."""
+    lines = (
+        f"- {one.name}: {one.description}" if one.description else f"- {one.name}" for one in filled.missing
+    )
+    text = "\n".join(lines)
+    return skill.shown(text) if text else ""
 
 
 def _trigger_in(text: str, triggers: Iterable[str]) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent_runtime.context.foreign import marked
+from agent_runtime.context.foreign import marked, marked_failure
 from agent_runtime.context.path_rules import reminder, texts_in
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.content import Content, ImageContent, TextContent
@@ -103,7 +103,7 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
                 text = marked(text, result.tool_name, result.id)
             return "\n\n".join([text, *(part.text for part in result.extended_content)]), images
         case AgentErrorEvent():
-            return result.error, []
+            return marked_failure(result.error, result.tool_name, result.id), []
         case UserRejectObservation():
             return f"Action rejected: {result.rejection_reason}", []
 
