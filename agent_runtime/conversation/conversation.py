@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -467,6 +468,18 @@ class Conversation(Working):
                 self.emit(*interruption(self.state.goal), status_update(ExecutionStatus.PAUSED))
         self._history.save_snapshot()
         self._history.save_summary()
+
+    @asynccontextmanager
+    async def making_room(self) -> AsyncIterator[None]:
+        """Other conversations may run meanwhile; afterwards it waits for its turn again.
+
+        Not when it is to pause: all it still has to do is to say so.
+        """
+        assert self._turn is not None, "only a run has a place to give"
+        self.slots.step_aside(self._turn)
+        yield
+        if not self.state.wants_pause:
+            await self.slots.come_back(self._turn)
 
     def _owe_ending(self, cause: BaseException) -> None:
         self._aside.begin(write_ending(self, cause), "ending")

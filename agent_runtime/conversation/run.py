@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from agent_runtime.agent import stuck
@@ -135,7 +136,7 @@ async def _execute_pending(conversation: Running) -> None:
                 _begin(conversation, running, suspended)
             if not running:
                 break
-            done, _ = await asyncio.wait(running.values(), return_when=asyncio.FIRST_COMPLETED)
+            done = await _first_done(conversation, running)
             for action_id in [action_id for action_id, task in running.items() if task in done]:
                 try:
                     running.pop(action_id).result()
@@ -148,6 +149,21 @@ async def _execute_pending(conversation: Running) -> None:
             await asyncio.wait(running.values())
     if any(one.waits_for_user for one in suspended.values()):
         conversation.emit(status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION))
+
+
+async def _first_done(
+    conversation: Running, running: Mapping[str, asyncio.Task[None]]
+) -> set[asyncio.Task[None]]:
+    """Those that have ended. As long as all of them only wait for somebody, nobody waits for their place."""
+    first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
+    begun = [action for action in conversation.state.pending if action.id in running]
+    tools = [conversation.tools.get(action.tool_name) for action in begun]
+    if not tools or not all(tool is not None and tool.awaits_answer for tool in tools):
+        done, _ = await first()
+        return done
+    async with conversation.making_room():
+        done, _ = await first()
+    return done
 
 
 def _begin(conversation: Running, running: dict[str, asyncio.Task[None]], suspended: Collection[str]) -> None:

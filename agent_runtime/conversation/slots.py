@@ -27,6 +27,10 @@ class Turn:
     def begin(self) -> None:
         self._is_mine.set_result(True)
 
+    def queue_again(self) -> None:
+        """After it has stepped aside."""
+        self._is_mine = asyncio.get_running_loop().create_future()
+
 
 class RunSlots:
     """Shared by conversations; `limit` None: everybody's turn is at once."""
@@ -53,9 +57,20 @@ class RunSlots:
         try:
             yield mine
         finally:
-            self._at_work.discard(mine)
             mine.give_up()
-            self._admit()
+            self.step_aside(mine)
+
+    def step_aside(self, turn: Turn) -> None:
+        """Lets the next one in."""
+        self._at_work.discard(turn)
+        self._admit()
+
+    async def come_back(self, turn: Turn) -> bool:
+        """Behind those who wait already: see `Turn.wait`."""
+        turn.queue_again()
+        self._waiting.append(turn)
+        self._admit()
+        return await turn.wait()
 
     def _admit(self) -> None:
         while self._waiting and (self._limit is None or len(self._at_work) < self._limit):

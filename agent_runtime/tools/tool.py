@@ -157,6 +157,7 @@ class Tool(ABC, Generic[ActionT]):
     action_type, observation_type: those that the class is declared with, as in `Tool[MyAction]` and in what
     `run` returns, unless it names others.
     timeout_seconds: a call that takes longer is cancelled, and the model is told; None: as long as it takes.
+    awaits_answer: a call only waits for what somebody says, and works not meanwhile.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Tool(ABC, Generic[ActionT]):
     observation_type: ClassVar[type[Observation]]
     annotations: ToolAnnotations = ToolAnnotations()
     timeout_seconds: ClassVar[float | None] = None
+    awaits_answer: bool = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

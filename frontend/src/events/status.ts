@@ -1,6 +1,7 @@
 /** What the agent is doing now, as one word: decided from the start, the sandbox, the log and the connection. */
 import type { AppConversation, ExecutionStatus } from '@/api/types'
 import type { ConversationState } from './store'
+import type { EventOf } from './types'
 
 export type AgentStatus =
   | 'loading'
@@ -31,6 +32,31 @@ export function runningSince(state: ConversationState): string | null {
   if (agentStatus(state) !== 'running') return null
   const logged = state.view.loggedStatus
   return logged?.value === 'running' ? logged.since : null
+}
+
+export interface AwaitedAnswer {
+  /** Names of the client's tools, the oldest call first. */
+  tools: string
+  /** ISO time of the oldest call. */
+  since: string
+}
+
+/** What a client has to answer before the agent goes on; null unless it waits for nothing else. */
+export function awaitedAnswer(state: ConversationState): AwaitedAnswer | null {
+  const { items, openActions } = state.view
+  if (openActions.size === 0 || agentStatus(state) !== 'running') return null
+  const calls = [...openActions.values()].flatMap((index) => {
+    const item = items[index]
+    return item?.type === 'tool' ? [item.action] : []
+  })
+  const [first] = calls
+  if (first === undefined || !calls.every(isClientCall)) return null
+  return { tools: calls.map((call) => call.tool_name).join(', '), since: first.timestamp }
+}
+
+/** A call of a tool of the client's own: it is open only as long as the client owes the answer. */
+export function isClientCall({ action }: EventOf<'ActionEvent'>): boolean {
+  return action?.kind.startsWith('ClientAction_') ?? false
 }
 
 /** A retried start is known from its task before the conversation's own row follows, and the other way round. */

@@ -1,5 +1,6 @@
 """More runs than may go on at once: they wait for their turn, and idle conversations leave memory."""
 
+import asyncio
 import gc
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.log import EventLog, LogInUseError
 from tests.agent_runtime.server.conftest import message, start_request
 from tests.support.agent_app import agent_app, called, eventually, wait_for_status
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, hang, hold, say
 
 
@@ -18,6 +20,41 @@ async def start(client: httpx.AsyncClient, llm: ScriptedLLM, path: Path, text: s
     return str(
         (await called(client, "POST", "/api/conversations", json=start_request(llm, path, text)))["id"]
     )
+
+
+ASK = {
+    "name": "ask_user",
+    "description": "Shows a question to the person at the screen.",
+    "parameters": {"properties": {"question": {"type": "string"}}, "required": ["question"]},
+    "awaits_answer": True,
+}
+
+
+async def waiting_call(client: httpx.AsyncClient, conversation_id: str) -> str:
+    """The id of the call that waits for its client, once it does."""
+    path = f"/api/conversations/{conversation_id}/events/search"
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            if found := (await called(client, "GET", path, params={"kind": "ActionEvent"}))["items"]:
+                return str(found[0]["id"])
+            await asyncio.sleep(0.01)
+
+
+async def wait_for_runs(client: httpx.AsyncClient, *, active: int, queued: int) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            info = await called(client, "GET", "/server_info")
+            if (info["active_runs"], info["queued_runs"]) == (active, queued):
+                return
+            await asyncio.sleep(0.01)
+
+
+async def answer(client: httpx.AsyncClient, conversation_id: str, text: str) -> None:
+    body = {
+        "action_id": await waiting_call(client, conversation_id),
+        "content": [{"type": "text", "text": text}],
+    }
+    await called(client, "POST", f"/api/conversations/{conversation_id}/events/answer_client_tool", json=body)
 
 
 async def status(client: httpx.AsyncClient, conversation_id: str) -> str:
@@ -58,6 +95,53 @@ async def test_one_that_waits_can_be_paused_or_stopped_at_once(tmp_path: Path, s
         scripted_llm.script(say("two"))
         await called(client, "POST", f"/api/conversations/{ids[1]}/run")
         await wait_for_status(client, ids[1], "finished")
+
+
+async def test_who_waits_for_a_clients_answer_keeps_nobody_waiting_and_queues_again_with_it(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+):
+    second = hold(say("two"))
+    scripted_llm.script(call("ask_user", question="Red?"), second, say("Red it is."))
+    request = {**start_request(scripted_llm, tmp_path, "1"), "client_tools": [ASK]}
+    async with agent_app(tmp_path, max_concurrent_runs=1) as client:
+        asking = str((await called(client, "POST", "/api/conversations", json=request))["id"])
+        await eventually(lambda: scripted_llm.requests != [])
+        other = await start(client, scripted_llm, tmp_path, "2")
+        await scripted_llm.wait_for_requests(2)
+        assert [await status(client, one) for one in (asking, other)] == ["running"] * 2
+
+        await answer(client, asking, "Yes, red.")
+        await wait_for_runs(client, active=1, queued=1)
+        second.release()
+
+        await wait_for_status(client, other, "finished")
+        await wait_for_status(client, asking, "finished")
+    assert "Yes, red." in scripted_llm.requests[2].last_text
+
+
+async def test_who_waits_for_a_clients_answer_can_be_stopped_or_paused(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(call("ask_user", question="Red?"), call("ask_user", question="Blue?"), hang())
+    request = {**start_request(scripted_llm, tmp_path, "1"), "client_tools": [ASK]}
+    async with agent_app(tmp_path, max_concurrent_runs=1) as client:
+        stopped, paused = [
+            str((await called(client, "POST", "/api/conversations", json=request))["id"]) for _ in range(2)
+        ]
+        for one in (stopped, paused):
+            await waiting_call(client, one)
+        working = await start(client, scripted_llm, tmp_path, "2")
+        await scripted_llm.wait_for_requests(3)
+
+        await called(client, "POST", f"/api/conversations/{stopped}/interrupt")
+        await wait_for_status(client, stopped, "paused")
+        await called(client, "POST", f"/api/conversations/{paused}/pause")
+        await answer(client, paused, "Yes, blue.")
+        # Though the only place is taken: there is nothing left to do.
+        await wait_for_status(client, paused, "paused")
+
+        await wait_for_runs(client, active=1, queued=0)
+        assert await status(client, working) == "running"
 
 
 async def test_an_idle_conversation_leaves_memory_and_comes_back_with_its_key(

@@ -22,7 +22,7 @@ function wasInterrupted({ classification }: EventOf<'AgentErrorEvent'>): boolean
   return kind === 'agent_action' && retryable === true && user_action === 'none'
 }
 
-/** Elapsed time while it runs, then a word where it did not end well. */
+/** Elapsed time while it runs or waits, then a word where it did not end well. */
 export function ToolStatus({ state, since }: { state: ToolState; since: string }) {
   const { t } = useTranslation()
   switch (state) {
@@ -36,6 +36,13 @@ export function ToolStatus({ state, since }: { state: ToolState; since: string }
       return <Badge tone="warning">{t('tool.stopped')}</Badge>
     case 'waiting':
       return <Badge tone="warning">{t('tool.waiting')}</Badge>
+    case 'waiting_for_client':
+      return (
+        <>
+          <Since since={since} />
+          <Badge tone="warning">{t('tool.waiting_for_client')}</Badge>
+        </>
+      )
     case 'unanswered':
       return <Badge>{t('tool.no_answer')}</Badge>
     case 'done':
@@ -43,14 +50,19 @@ export function ToolStatus({ state, since }: { state: ToolState; since: string }
   }
 }
 
+function Since({ since }: { since: string }) {
+  const isLive = useConversation((state) => state.connection.state === 'open')
+  const now = useNow(isLive)
+  return isLive ? formatElapsed(now - timestampMs(since)) : null
+}
+
 function RunningFor({ since }: { since: string }) {
   const { t } = useTranslation()
   const isLive = useConversation((state) => state.connection.state === 'open')
-  const now = useNow(isLive)
   if (!isLive) return <Badge>{t('tool.last_seen_running')}</Badge>
   return (
     <>
-      {formatElapsed(now - timestampMs(since))}
+      <Since since={since} />
       <Spinner className="size-3.5 text-accent" />
       <span className="sr-only">{t('tool.running')}</span>
     </>

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { agentStatus, runningSince, type AgentStatus } from '@/events/status'
+import { agentStatus, awaitedAnswer, runningSince, type AgentStatus } from '@/events/status'
 import { timestampMs } from '@/events/timestamps'
 import { useConversation } from '@/events/use-conversation'
 import { formatElapsed } from '@/lib/time'
@@ -33,14 +33,17 @@ export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }
   const { t } = useTranslation()
   const status = useConversation(agentStatus)
   const isLive = useConversation((state) => state.connection.state === 'open')
-  const name = t(`status.${status}`)
+  const awaitedTools = useConversation((state) => awaitedAnswer(state)?.tools ?? null)
+  const isWorking = ACTIVE.has(status) && awaitedTools === null
+  const name =
+    awaitedTools === null ? t(`status.${status}`) : t('status.waiting_for_client', { tools: awaitedTools })
   const text = isLive || status === 'loading' ? name : t('status.last_known', { status: name })
   return (
     <div className="flex min-h-9 items-center gap-2 px-1 text-xs text-muted">
       <StatusDot
-        tone={(isLive && TONES[status]) || 'neutral'}
+        tone={(isLive && (awaitedTools === null ? TONES[status] : 'warning')) || 'neutral'}
         label={text}
-        isActive={isLive && ACTIVE.has(status)}
+        isActive={isLive && isWorking}
       />
       <span aria-live="polite">{text}</span>
       {isLive && <Elapsed />}
@@ -59,7 +62,7 @@ export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }
 }
 
 function Elapsed() {
-  const since = useConversation(runningSince)
+  const since = useConversation((state) => awaitedAnswer(state)?.since ?? runningSince(state))
   const now = useNow(since !== null)
   if (since === null) return null
   return <span className="font-mono tabular-nums">{formatElapsed(now - timestampMs(since))}</span>

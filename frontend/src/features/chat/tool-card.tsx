@@ -3,7 +3,15 @@ import { ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 import { useKeptState } from './kept-state'
 
-export type ToolState = 'running' | 'done' | 'failed' | 'rejected' | 'stopped' | 'unanswered' | 'waiting'
+export type ToolState =
+  | 'running'
+  | 'done'
+  | 'failed'
+  | 'rejected'
+  | 'stopped'
+  | 'unanswered'
+  | 'waiting'
+  | 'waiting_for_client'
 
 export interface ToolCardProps {
   icon: ReactNode

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { useConversation } from '@/events/use-conversation'
-import { agentStatus } from '@/events/status'
+import { agentStatus, isClientCall } from '@/events/status'
 import type { TimelineItem } from '@/events/reduce'
 import { actionIs } from '@/events/types'
 import { CriticMark } from '../critic-mark'
@@ -54,7 +54,8 @@ function Tool({ item }: { item: Extract<TimelineItem, { type: 'tool' }> }) {
   const isWaiting = useConversation((state) => agentStatus(state) === 'waiting_for_confirmation')
   const { action: event, outcome } = item
   const { action } = event
-  const state = isWaiting && outcome === null ? 'waiting' : toolState(outcome, isAgentRunning)
+  const answered = isWaiting && outcome === null ? 'waiting' : toolState(outcome, isAgentRunning)
+  const state = answered === 'running' && isClientCall(event) ? 'waiting_for_client' : answered
   const common = { event, outcome, state } as const
   if (actionIs(action, 'TerminalAction')) return <TerminalTool {...common} action={action} />
   if (actionIs(action, 'ApplyPatchAction')) return <PatchTool {...common} action={action} />
