@@ -5,6 +5,7 @@
 import type * as checkpoints from './checkpoint-types'
 import type { components } from './schema.gen'
 import type * as offers from './offers'
+import type * as mcp from './mcp-servers'
 import type { BrowserTab, BrowserView } from './browser'
 import type * as own from './types'
 
@@ -44,7 +45,15 @@ export const checked: [
   SameFields<offers.OfferInfo, Schemas['OfferInfo']>,
   SameFields<offers.ConversationConsent, Schemas['ConversationConsent']>,
   SameFields<offers.Consent, Schemas['ConsentInfo']>,
+  SameFields<mcp.McpServer, Schemas['McpServerInfo']>,
+  SameFields<mcp.McpSettings, Schemas['McpSettings']>,
+  SameFields<mcp.McpTool, Schemas['McpToolInfo']>,
+  SameFields<mcp.McpTestReport, Schemas['McpTestReport']>,
 ] = [
+  true,
+  true,
+  true,
+  true,
   true,
   true,
   true,

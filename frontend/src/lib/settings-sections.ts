@@ -5,6 +5,7 @@ import {
   LockKeyhole,
   NotebookPen,
   Palette,
+  Plug,
   ShieldQuestion,
   Sparkles,
 } from 'lucide-react'
@@ -15,6 +16,7 @@ export const SETTINGS_SECTIONS = [
   { path: 'confirmation', label: 'settings.confirmation', icon: ShieldQuestion },
   { path: 'consents', label: 'settings.consents', icon: FolderCheck },
   { path: 'secrets', label: 'settings.secrets', icon: LockKeyhole },
+  { path: 'mcp-servers', label: 'settings.mcp_servers', icon: Plug },
   { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
   { path: 'memory', label: 'settings.memory', icon: NotebookPen },
   { path: 'appearance', label: 'settings.appearance', icon: Palette },

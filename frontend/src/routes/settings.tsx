@@ -7,6 +7,7 @@ import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
 import { AppearanceSection } from '@/features/appearance/appearance-section'
 import { ConfirmationSection } from '@/features/confirmation-mode/confirmation-section'
 import { ConsentsSection } from '@/features/consent/consents-section'
+import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
 import { SecretsSection } from '@/features/secrets/secrets-section'
@@ -22,6 +23,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   confirmation: ConfirmationSection,
   consents: ConsentsSection,
   secrets: SecretsSection,
+  'mcp-servers': McpServersSection,
   'api-keys': ApiKeysSection,
   memory: MemorySection,
   appearance: AppearanceSection,

@@ -9,6 +9,7 @@ import {
   type StartTask,
   type User,
 } from '@/api/types'
+import type { McpServer } from '@/api/mcp-servers'
 import type { WebClientConfig } from '@/api/types'
 
 let next = 0
@@ -36,6 +37,22 @@ export function fakeProfile(overrides: Partial<LLMProfile> = {}): LLMProfile {
     api_key_set: true,
     max_budget_per_task: null,
     is_recording: false,
+    ...overrides,
+  }
+}
+
+export function fakeMcpServer(overrides: Partial<McpServer> = {}): McpServer {
+  return {
+    transport: overrides.command ? 'stdio' : 'http',
+    url: overrides.command ? null : 'https://mcp.example.org/mcp',
+    headers: {},
+    command: null,
+    args: [],
+    env: {},
+    cwd: null,
+    timeout: 300,
+    description: null,
+    enabled: true,
     ...overrides,
   }
 }

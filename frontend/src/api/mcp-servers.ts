@@ -1,0 +1,105 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from './client'
+
+const ROOT = '/api/v1/settings/mcp'
+/** The server waits up to 30 s for an answer. */
+const TEST_TIMEOUT_MS = 45_000
+
+/** Stands for the stored value of a header; sent back, it keeps it. */
+export const HEADER_MASK = '**********'
+
+/** `headers`: values are masked. `env`: readable by anybody in the sandbox. */
+export interface McpServer {
+  transport: 'http' | 'stdio'
+  url: string | null
+  headers: Record<string, string>
+  command: string | null
+  args: string[]
+  env: Record<string, string>
+  cwd: string | null
+  /** Seconds that a call may take. */
+  timeout: number
+  description: string | null
+  enabled: boolean
+}
+
+export interface McpSettings {
+  mcp_config: Record<string, McpServer>
+}
+
+export interface McpTool {
+  name: string
+  title: string | null
+  description: string | null
+}
+
+/** `ok`: it answered, with these tools; else `error` says why not. */
+export interface McpTestReport {
+  ok: boolean
+  tools: McpTool[]
+  error: string | null
+  error_kind: 'timeout' | 'connection' | 'refused' | 'unknown' | null
+  fix: string | null
+}
+
+export interface NamedMcpServer extends McpServer {
+  name: string
+}
+
+export const mcpServerKeys = { all: ['mcp-servers'] as const }
+
+const path = (name: string, action = '') => `${ROOT}/${encodeURIComponent(name)}${action && `/${action}`}`
+
+/** The user's MCP servers, by name. */
+export function mcpServersQuery() {
+  return queryOptions({
+    queryKey: mcpServerKeys.all,
+    queryFn: async ({ signal }) => {
+      const { mcp_config } = await request<McpSettings>(ROOT, { signal })
+      return Object.entries(mcp_config).map(([name, server]): NamedMcpServer => ({ name, ...server }))
+    },
+  })
+}
+
+export interface SaveMcpServerVariables {
+  name: string
+  isNew: boolean
+  server: Partial<McpServer>
+}
+
+/** Adds a server, or changes what is given of one. The form shows the errors. */
+export function useSaveMcpServer() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ name, isNew, server }: SaveMcpServerVariables) =>
+      request<McpServer>(path(name), { method: isNew ? 'POST' : 'PATCH', body: server }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: mcpServerKeys.all }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useSwitchMcpServer() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ name, enabled }: Pick<NamedMcpServer, 'name' | 'enabled'>) =>
+      request<McpServer>(path(name), { method: 'PATCH', body: { enabled } }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: mcpServerKeys.all }),
+  })
+}
+
+export function useDeleteMcpServer() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (name: string) => request<unknown>(path(name), { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: mcpServerKeys.all }),
+  })
+}
+
+/** Reaches the server and lists its tools; one that cannot be reached is an answer, too. */
+export function useTestMcpServer() {
+  return useMutation({
+    mutationFn: (name: string) =>
+      request<McpTestReport>(path(name, 'test'), { method: 'POST', timeoutMs: TEST_TIMEOUT_MS }),
+    meta: { errorShownInline: true },
+  })
+}

@@ -1,0 +1,128 @@
+import { zodResolver } from '@hookform/resolvers/zod'
+import { useForm, useWatch, type UseFormReturn } from 'react-hook-form'
+import { useTranslation } from 'react-i18next'
+import { isApiError } from '@/api/errors'
+import { useSaveMcpServer, type NamedMcpServer } from '@/api/mcp-servers'
+import { Button } from '@/ui/button'
+import { DialogActions } from '@/ui/dialog'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+import { Notice } from '@/ui/notice'
+import { Segmented } from '@/ui/segmented'
+import { Textarea } from '@/ui/textarea'
+import { HeadersField } from './headers-field'
+import { serverSchema, toForm, toServer, type ServerFormValues } from './server-schema'
+
+export interface ServerFormProps {
+  /** The server to edit; none = a new one. */
+  server?: NamedMcpServer
+  onCancel: () => void
+  onSaved: (name: string) => void
+}
+
+type ErrorOf = (field: keyof ServerFormValues) => string | undefined
+
+export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
+  const { t } = useTranslation()
+  const save = useSaveMcpServer()
+  const form = useForm<ServerFormValues>({
+    resolver: zodResolver(serverSchema),
+    defaultValues: toForm(server),
+  })
+  const kind = useWatch({ control: form.control, name: 'kind' })
+  const submit = form.handleSubmit((values) =>
+    save.mutate(
+      { name: values.name, isNew: !server, server: toServer(values, server) },
+      { onSuccess: () => onSaved(values.name) },
+    ),
+  )
+
+  /** What is wrong with a field: our own check first, else the server's. */
+  function errorOf(field: keyof ServerFormValues) {
+    const own = form.formState.errors[field]?.message
+    if (own) return t(own)
+    if (!isApiError(save.error)) return undefined
+    return save.error.fieldErrors.find((item) => item.loc.includes(field))?.msg
+  }
+
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-4">
+      {!server && (
+        <Segmented
+          label={t('mcp_servers.kind')}
+          value={kind}
+          options={[
+            { value: 'http', label: t('mcp_servers.kind_http') },
+            { value: 'stdio', label: t('mcp_servers.kind_stdio') },
+          ]}
+          onValueChange={(value) => form.setValue('kind', value)}
+        />
+      )}
+      <Field
+        label={t('mcp_servers.name')}
+        hint={t(server ? 'mcp_servers.name_fixed' : 'mcp_servers.name_hint')}
+        error={errorOf('name')}
+      >
+        {(control) => <Input {...control} readOnly={Boolean(server)} {...form.register('name')} />}
+      </Field>
+      {kind === 'http' ? (
+        <RemoteFields form={form} errorOf={errorOf} server={server} />
+      ) : (
+        <CommandFields form={form} errorOf={errorOf} />
+      )}
+      {save.isError && <ErrorState error={save.error} title={t('mcp_servers.save_failed')} />}
+      <DialogActions>
+        <Button onClick={onCancel}>{t('action.cancel')}</Button>
+        <Button type="submit" variant="primary" isBusy={save.isPending}>
+          {t('action.save')}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+interface FieldsProps {
+  form: UseFormReturn<ServerFormValues>
+  errorOf: ErrorOf
+}
+
+function RemoteFields({ form, errorOf, server }: FieldsProps & { server?: NamedMcpServer }) {
+  const { t } = useTranslation()
+  return (
+    <>
+      <Field label={t('mcp_servers.url')} hint={t('mcp_servers.url_hint')} error={errorOf('url')}>
+        {(control) => (
+          <Input
+            {...control}
+            className="font-mono"
+            inputMode="url"
+            placeholder="https://example.org/mcp"
+            {...form.register('url')}
+          />
+        )}
+      </Field>
+      <HeadersField form={form} stored={Object.keys(server?.headers ?? {})} error={errorOf('headers')} />
+    </>
+  )
+}
+
+function CommandFields({ form, errorOf }: FieldsProps) {
+  const { t } = useTranslation()
+  return (
+    <>
+      <Field label={t('mcp_servers.command')} error={errorOf('command')}>
+        {(control) => (
+          <Input {...control} className="font-mono" placeholder="npx" {...form.register('command')} />
+        )}
+      </Field>
+      <Field label={t('mcp_servers.args')} hint={t('mcp_servers.args_hint')} error={errorOf('args')}>
+        {(control) => <Textarea {...control} className="max-h-40 font-mono" {...form.register('args')} />}
+      </Field>
+      <Field label={t('mcp_servers.env')} hint={t('mcp_servers.env_hint')} error={errorOf('env')}>
+        {(control) => <Textarea {...control} className="max-h-40 font-mono" {...form.register('env')} />}
+      </Field>
+      <Notice tone="warning">{t('mcp_servers.env_warning')}</Notice>
+    </>
+  )
+}

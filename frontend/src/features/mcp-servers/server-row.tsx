@@ -1,0 +1,88 @@
+import { Ellipsis, Pencil, PlugZap, Power, Trash2 } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { useTestMcpServer, type NamedMcpServer } from '@/api/mcp-servers'
+import { Badge } from '@/ui/badge'
+import { Button } from '@/ui/button'
+import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/dropdown-menu'
+import { ErrorState } from '@/ui/error-state'
+import { TestReport } from './test-report'
+
+export interface ServerRowProps {
+  server: NamedMcpServer
+  onSwitch: () => void
+  onEdit: () => void
+  onDelete: () => void
+}
+
+/** A server with its state; what came of trying it out stands below it. */
+export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps) {
+  const { t } = useTranslation()
+  const test = useTestMcpServer()
+  const { name } = server
+  return (
+    <li className="flex flex-col gap-3 px-4 py-3">
+      <div className="flex items-center gap-3">
+        <div className="min-w-0 flex-1">
+          <p className="flex flex-wrap items-center gap-2 font-medium">
+            <span className="wrap-anywhere">{name}</span>
+            <ServerBadges server={server} />
+          </p>
+          <p className="truncate font-mono text-xs leading-5 text-muted">{whereOf(server)}</p>
+        </div>
+        {server.transport === 'http' && (
+          <Button
+            size="sm"
+            icon={<PlugZap className="size-3.5" />}
+            aria-label={t('mcp_servers.test_named', { name })}
+            isBusy={test.isPending}
+            onClick={() => test.mutate(name)}
+          >
+            {t('mcp_servers.test')}
+          </Button>
+        )}
+        <DropdownMenu
+          trigger={
+            <button
+              type="button"
+              aria-label={t('mcp_servers.actions', { name })}
+              className="inline-flex size-9 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-text"
+            >
+              <Ellipsis aria-hidden className="size-4" />
+            </button>
+          }
+        >
+          <MenuItem icon={<Power />} onSelect={onSwitch}>
+            {t(server.enabled ? 'mcp_servers.switch_off' : 'mcp_servers.switch_on')}
+          </MenuItem>
+          <MenuItem icon={<Pencil />} onSelect={onEdit}>
+            {t('action.edit')}
+          </MenuItem>
+          <MenuSeparator />
+          <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
+            {t('action.delete')}
+          </MenuItem>
+        </DropdownMenu>
+      </div>
+      {test.isError && <ErrorState error={test.error} title={t('mcp_servers.test_failed', { name })} />}
+      {test.data && <TestReport name={name} report={test.data} />}
+    </li>
+  )
+}
+
+function ServerBadges({ server }: { server: NamedMcpServer }) {
+  const { t } = useTranslation()
+  return (
+    <>
+      {server.enabled ? (
+        <Badge tone="success">{t('mcp_servers.on')}</Badge>
+      ) : (
+        <Badge>{t('mcp_servers.off')}</Badge>
+      )}
+      {server.transport === 'stdio' && <Badge>{t('mcp_servers.in_sandbox')}</Badge>}
+    </>
+  )
+}
+
+function whereOf({ url, command, args }: NamedMcpServer): string {
+  return url ?? [command, ...args].join(' ')
+}

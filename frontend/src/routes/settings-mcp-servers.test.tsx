@@ -1,0 +1,155 @@
+import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { McpServer, McpTestReport } from '@/api/mcp-servers'
+import { fakeMcpServer } from '@/test/factories'
+import { problem } from '@/test/handlers'
+import { renderApp } from '@/test/render-app'
+
+/** Servers as an app server keeps them; `sent` collects what is saved. */
+function openServers(servers: Record<string, McpServer>, report?: () => Response) {
+  const stored = { ...servers }
+  const sent: unknown[] = []
+  const keep = async (request: Request, name: string) => {
+    const body = (await request.json()) as Partial<McpServer>
+    sent.push([request.method, name, body])
+    stored[name] = fakeMcpServer({ ...stored[name], ...body })
+    return HttpResponse.json(stored[name])
+  }
+  const app = renderApp({
+    url: '/settings/mcp-servers',
+    extra: [
+      http.get('*/api/v1/settings/mcp', () => HttpResponse.json({ mcp_config: stored })),
+      http.post('*/api/v1/settings/mcp/:name/test', () => report?.() ?? HttpResponse.error()),
+      http.post('*/api/v1/settings/mcp/:name', ({ request, params }) => keep(request, String(params.name))),
+      http.patch('*/api/v1/settings/mcp/:name', ({ request, params }) => keep(request, String(params.name))),
+      http.delete('*/api/v1/settings/mcp/:name', ({ params }) => {
+        delete stored[String(params.name)]
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  return { ...app, sent }
+}
+
+const answering = (report: Partial<McpTestReport>) => () =>
+  HttpResponse.json({ ok: true, tools: [], error: null, error_kind: null, fix: null, ...report })
+
+test('a server is added with its headers', async () => {
+  const { user, sent } = openServers({})
+  expect(await screen.findByText('No MCP servers')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Add a server' }))
+  await user.type(await screen.findByLabelText('Name'), 'tracker')
+  await user.type(screen.getByLabelText('URL'), 'https://mcp.example.org/mcp')
+  await user.click(screen.getByRole('button', { name: 'Add a header' }))
+  await user.type(screen.getByLabelText('Name of header 1'), 'Authorization')
+  await user.type(screen.getByLabelText('Value of header 1'), 'Bearer t')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
+  expect(sent).toEqual([
+    ['POST', 'tracker', { url: 'https://mcp.example.org/mcp', headers: { Authorization: 'Bearer t' } }],
+  ])
+  expect(await screen.findByText('https://mcp.example.org/mcp')).toBeVisible()
+})
+
+test('a command says that its variables are readable', async () => {
+  const { user, sent } = openServers({})
+  await user.click(await screen.findByRole('button', { name: 'Add a server' }))
+  await user.click(await screen.findByRole('radio', { name: 'Command in sandbox' }))
+  expect(screen.getByText(/can be read by everything that runs there/)).toBeVisible()
+  await user.type(screen.getByLabelText('Name'), 'files')
+  await user.type(screen.getByLabelText('Command'), 'npx')
+  await user.type(screen.getByLabelText('Arguments'), '-y{Enter}server-files')
+  await user.type(screen.getByLabelText('Variables'), 'DEBUG')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  expect(await screen.findByText('Write each line as NAME=value.')).toBeVisible()
+  await user.type(screen.getByLabelText('Variables'), '=a=b')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
+  expect(sent).toEqual([
+    ['POST', 'files', { command: 'npx', args: ['-y', 'server-files'], env: { DEBUG: 'a=b' } }],
+  ])
+  expect(await screen.findByText('npx -y server-files')).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'Test files' })).not.toBeInTheDocument()
+})
+
+test('editing keeps the stored headers unless a new value is typed', async () => {
+  const headers = { Authorization: '**********', 'X-Team': '**********' }
+  const { user, sent } = openServers({ tracker: fakeMcpServer({ headers }) })
+  await user.click(await screen.findByRole('button', { name: 'Actions for tracker' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
+  await user.type(await screen.findByLabelText('Value of header 2'), 'harbour')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() =>
+    expect(sent).toEqual([
+      [
+        'PATCH',
+        'tracker',
+        { url: 'https://mcp.example.org/mcp', headers: { Authorization: '**********', 'X-Team': 'harbour' } },
+      ],
+    ]),
+  )
+})
+
+test('fields are checked before anything is sent', async () => {
+  const { user, sent } = openServers({})
+  await user.click(await screen.findByRole('button', { name: 'Add a server' }))
+  await user.type(await screen.findByLabelText('Name'), 'a b')
+  await user.type(screen.getByLabelText('URL'), 'localhost')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  expect(await screen.findByText(/dashes and underscores only/)).toBeVisible()
+  expect(screen.getByText(/begins with http/)).toBeVisible()
+  expect(sent).toEqual([])
+})
+
+test('a refused server keeps the form open and shows cause and fix', async () => {
+  const { user } = openServers({ tracker: fakeMcpServer() })
+  const { server } = await import('@/test/server')
+  server.use(
+    http.patch('*/api/v1/settings/mcp/tracker', () =>
+      problem(409, {
+        code: 'mcp_headers_needed',
+        detail: 'Not sent to a new address.',
+        fix: 'Enter them again.',
+      }),
+    ),
+  )
+  await user.click(await screen.findByRole('button', { name: 'Actions for tracker' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
+  await user.click(await screen.findByRole('button', { name: 'Save' }))
+  const alert = await screen.findByRole('alert')
+  expect(alert).toHaveTextContent('Not sent to a new address.')
+  expect(alert).toHaveTextContent('Enter them again.')
+})
+
+test('a server that is tested shows its tools', async () => {
+  const tools = [{ name: 'search', title: null, description: 'Finds issues.' }]
+  const { user } = openServers({ tracker: fakeMcpServer() }, answering({ tools }))
+  await user.click(await screen.findByRole('button', { name: 'Test tracker' }))
+  const result = await screen.findByText('It answers, with 1 tool')
+  expect(result).toBeVisible()
+  expect(screen.getByText('search')).toBeVisible()
+  expect(screen.getByText('Finds issues.')).toBeVisible()
+})
+
+test('a server that does not answer says why', async () => {
+  const failed = { ok: false, error: 'It does not let us in (HTTP 401).', fix: 'Check its headers.' }
+  const { user } = openServers({ tracker: fakeMcpServer() }, answering(failed))
+  await user.click(await screen.findByRole('button', { name: 'Test tracker' }))
+  const alert = await screen.findByRole('alert')
+  expect(alert).toHaveTextContent('HTTP 401')
+  expect(alert).toHaveTextContent('Check its headers.')
+})
+
+test('a server is switched off, and deleted after a question', async () => {
+  const { user, sent } = openServers({ tracker: fakeMcpServer() })
+  await user.click(await screen.findByRole('button', { name: 'Actions for tracker' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Switch off' }))
+  const list = await screen.findByRole('region', { name: 'MCP servers' })
+  expect(await within(list).findByText('Off')).toBeVisible()
+  expect(sent).toEqual([['PATCH', 'tracker', { enabled: false }]])
+  await user.click(screen.getByRole('button', { name: 'Actions for tracker' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete' }))
+  await user.click(await screen.findByRole('button', { name: 'Delete server' }))
+  expect(await screen.findByText('No MCP servers')).toBeVisible()
+})

@@ -1,0 +1,72 @@
+"""An MCP server from the settings to the chat, as a person follows it in a real Chromium."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import SANDBOX_KINDS
+from tests.support.browser import visitor
+from tests.support.mcp_processes import http_server
+from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
+
+pytestmark = pytest.mark.browser
+
+KEY = "canary-header-2ac9f10e"
+
+
+@pytest.fixture
+def guarded_url() -> Iterator[str]:
+    with http_server("tests.support.mcp_server", "http", SLIPWAY_TEST_MCP_KEY=KEY) as url:
+        yield url
+
+
+@pytest.mark.parametrize("server", SANDBOX_KINDS, indirect=True)
+def test_a_server_is_added_tested_and_used_and_its_key_is_nowhere_to_be_seen(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, guarded_url: str
+) -> None:
+    scripted_llm.script(
+        call("add", a=2, b=40), call("terminal", command="env; cat /proc/self/environ"), say("It is 42.")
+    )
+    with scripted_server.client() as client, visitor() as someone:
+        someone.sign_in(scripted_server)
+        page = someone.page
+        page.goto(f"{scripted_server.url}/settings/mcp-servers")
+        expect(page.get_by_text("No MCP servers")).to_be_visible()
+        someone.photograph("settings-mcp-servers-empty")
+        page.get_by_role("button", name="Add a server").click()
+        page.get_by_label("Name", exact=True).fill("sums")
+        page.get_by_label("URL").fill(guarded_url)
+        page.get_by_role("button", name="Add a header").click()
+        page.get_by_label("Name of header 1").fill("Authorization")
+        page.get_by_label("Value of header 1").fill("Bearer wrong")
+        someone.photograph("settings-mcp-servers-form")
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Test sums").click()
+        expect(page.get_by_text("It does not let us in (HTTP 401 Unauthorized).")).to_be_visible()
+        someone.photograph("settings-mcp-servers-refused")
+
+        page.get_by_role("button", name="Actions for sums").click()
+        page.get_by_role("menuitem", name="Edit").click()
+        page.get_by_label("Value of header 1").fill(f"Bearer {KEY}")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog")).to_be_hidden()
+        page.get_by_role("button", name="Test sums").click()
+        expect(page.get_by_text("Adds two numbers.")).to_be_visible()
+        someone.photograph("settings-mcp-servers-tools")
+        assert KEY not in page.content()
+
+        conversation = start_conversation(client, "How much is 40 and 2?", confirmation_mode="never")
+        wait_for_status(client, conversation, "finished")
+        page.goto(f"{scripted_server.url}/conversations/{conversation}")
+        expect(page.get_by_text("It is 42.").first).to_be_visible()
+        page.get_by_role("button", name="add").first.click()
+        expect(page.get_by_text("sum=42").first).to_be_visible()
+        someone.photograph("conversation-mcp-tool")
+        log = str(events(client, conversation))
+        assert "sum=42" in log
+        assert KEY not in log + page.content() + scripted_server.output()
+        assert someone.complaints == []
+    files = [path for path in scripted_server.home.rglob("*") if path.is_file()]
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
