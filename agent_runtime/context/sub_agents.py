@@ -7,7 +7,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_runtime.workspace.front_matter import UnusableFileError, read_text, split, text_of, texts
+from agent_runtime.events.base import JsonObject
+from agent_runtime.tools.mcp.config import named_servers
+from agent_runtime.workspace.front_matter import (
+    UnusableFileError,
+    is_utf8,
+    read_text,
+    split,
+    text_of,
+    texts,
+)
 
 Level = Literal["project", "user", "builtin"]
 
@@ -20,8 +29,9 @@ _NAMED = {
     "name", "description", "model", "color", "tools", "skills", "permission_mode", "max_iteration_per_run",
     "max_budget_per_run",
 }  # fmt: skip
-# Commands of their own would need a consent of their own: a sub-agent has its caller's.
-_NOT_USED = ("hooks", "mcp_servers", "mcpServers", "mcp_config")
+_OWN_PARTS = ("hooks", "mcp_servers", "mcpServers", "mcp_config")
+"""What a file brings that runs. Who takes it up asks for consent where that is due."""
+MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
@@ -49,6 +59,18 @@ class SubAgent(BaseModel):
     level: Level
     source: str
     is_builtin: bool = False
+
+    @property
+    def own_servers(self) -> JsonObject:
+        """The MCP servers of its own, by name."""
+        return named_servers(self.mcp_servers or self.mcp_config or {})
+
+    @property
+    def runs_commands(self) -> bool:
+        return bool(self.hooks or self.own_servers)
+
+    def without_commands(self) -> "SubAgent":
+        return self.model_copy(update={"hooks": None, "mcp_servers": None, "mcp_config": None})
 
 
 class LeftOut(BaseModel):
@@ -96,8 +118,8 @@ def _files(
 def unused_parts(agent: SubAgent) -> list[str]:
     """What its front matter says that has no effect here, and why."""
     return [
-        f"`{field}` in its front matter is not used: a sub-agent has the hooks and MCP servers of its caller"
-        for field in _NOT_USED
+        f"`{field}` in its front matter is not used: it does not name its parts, or there are too many"
+        for field in _OWN_PARTS
         if field in agent.metadata
     ]
 
@@ -106,6 +128,7 @@ def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
     """UnusableFileError."""
     matter, body = split(text)
     description = text_of(matter.get("description"), "description") or ""
+    parts = {field: part for field in _OWN_PARTS if isinstance(part := _plain(matter.get(field)), dict)}
     given = {
         "name": text_of(matter.get("name"), "name") or path.stem,
         "description": _EXAMPLE.sub("", description).strip(),
@@ -118,7 +141,11 @@ def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
         "permission_mode": text_of(matter.get("permission_mode"), "permission_mode"),
         "max_iteration_per_run": matter.get("max_iteration_per_run"),
         "max_budget_per_run": matter.get("max_budget_per_run"),
-        "metadata": {str(key): str(value) for key, value in matter.items() if key not in _NAMED},
+        "hooks": parts.get("hooks"),
+        "mcp_servers": parts.get("mcp_servers") or parts.get("mcpServers") or parts.get("mcp_config"),
+        "metadata": {
+            str(key): str(_plain(value)) for key, value in matter.items() if key not in {*_NAMED, *parts}
+        },
         "level": level,
         "source": str(path),
         "is_builtin": level == "builtin",
@@ -128,6 +155,40 @@ def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
     except ValidationError as error:
         where = ", ".join(f"`{part}`" for problem in error.errors() for part in problem["loc"])
         raise UnusableFileError(f"{where} in its front matter is not valid") from error
+
+
+def _plain(value: object) -> Any:
+    """The same as JSON has it; None if it is anything else, or if written out it is too much.
+
+    A few lines of YAML can stand for a list with a billion members.
+    """
+    left = MAX_VALUES
+
+    def copy(one: object) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise _NotPlainError
+        match one:
+            case dict():
+                return {copy(key): copy(below) for key, below in one.items()}
+            case list():
+                return [copy(below) for below in one]
+            case str() if not is_utf8(one):
+                raise _NotPlainError
+            case None | str() | int() | float():
+                return one
+            case _:
+                raise _NotPlainError
+
+    try:
+        return copy(value)
+    except (_NotPlainError, RecursionError, TypeError):  # TypeError: keys that are lists
+        return None
+
+
+class _NotPlainError(Exception):
+    pass
 
 
 def _names(matter: dict[str, Any], field: str) -> list[str]:

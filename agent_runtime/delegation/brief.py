@@ -10,6 +10,7 @@ from agent_runtime.context.skills import NO_CONTEXT, AgentContext
 from agent_runtime.context.sub_agents import SubAgent
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.keys import revealed
+from agent_runtime.delegation.own_parts import Commands
 from agent_runtime.delegation.tool_names import Equipment
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
@@ -23,7 +24,9 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 
 @dataclass(frozen=True)
 class Brief:
-    """llm: whom it asks. budget: dollars it may spend, None: any number. place: where it works."""
+    """definition: granted. llm: whom it asks. budget: dollars it may spend, None: any number. place: where it
+    works.
+    """
 
     definition: SubAgent
     equipment: Equipment
@@ -32,6 +35,7 @@ class Brief:
     conversation_id: UUID
     title: str
     place: Path
+    commands: Commands
 
 
 def request_of(parent: Conversation, brief: Brief) -> StartConversationRequest:
@@ -40,6 +44,7 @@ def request_of(parent: Conversation, brief: Brief) -> StartConversationRequest:
     return parent.spec.request.model_copy(
         update={
             "agent": revealed(_agent(parent, brief)),
+            "hook_config": brief.commands.hooks,
             "workspace": LocalWorkspace(working_dir=str(brief.place)),
             "conversation_id": brief.conversation_id,
             "parent_conversation_id": parent.id,
@@ -67,7 +72,7 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
 
 
 def _agent(parent: Conversation, brief: Brief) -> Agent:
-    """Named tools are all it has; MCP servers go with the caller's own tools."""
+    """Named tools are all it has, beside its own MCP servers; the caller's go with the caller's tools."""
     own, definition = parent.agent, brief.definition
     changes: dict[str, Any] = {
         "llm": brief.llm.model_copy(update={"max_budget_per_task": brief.budget}),
@@ -75,9 +80,10 @@ def _agent(parent: Conversation, brief: Brief) -> Agent:
         "agent_context": _context(parent, brief),
         "critic": None,
         "system_prompt": None,
+        "mcp_config": brief.commands.servers,
     }
     if definition.tools:
-        changes |= {"mcp_config": {}, "filter_tools_regex": None}
+        changes |= {"filter_tools_regex": None}
     return own.model_copy(update=changes)
 
 

@@ -29,9 +29,11 @@ class Home(Protocol):
         """It is done for now: what it holds may be given back. It is found again all the same."""
 
 
-def depth_of(conversation: Conversation, home: Home) -> int:
-    """How many stand above it."""
-    depth, above = 0, conversation.spec.parent_conversation_id
-    while above is not None and (parent := home.find(above)) is not None:
-        depth, above = depth + 1, parent.spec.parent_conversation_id
-    return depth
+def above(conversation: Conversation, home: Home) -> list[Conversation]:
+    """Those that stand above it, the next one first."""
+    found: list[Conversation] = []
+    parent_id = conversation.spec.parent_conversation_id
+    while parent_id is not None and (parent := home.find(parent_id)) is not None:
+        found.append(parent)
+        parent_id = parent.spec.parent_conversation_id
+    return found

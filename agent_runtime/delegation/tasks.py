@@ -13,8 +13,9 @@ from agent_runtime.conversation.slots import RunSlots
 from agent_runtime.conversation.task import Task
 from agent_runtime.delegation.brief import Brief, request_of
 from agent_runtime.delegation.following import Following
-from agent_runtime.delegation.home import Home, depth_of
+from agent_runtime.delegation.home import Home, above
 from agent_runtime.delegation.kinds import kinds_for
+from agent_runtime.delegation.own_parts import commands_of, granted
 from agent_runtime.delegation.report import result_of
 from agent_runtime.delegation.separate import bring_home, set_apart
 from agent_runtime.delegation.tool_names import Equipment, equip
@@ -24,6 +25,7 @@ from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.cost import budget_of, total_cost
 from agent_runtime.tools.delegation import Assignment, DelegationError, Isolation, Result
+from agent_runtime.tools.mcp.config import named_servers
 from agent_runtime.tools.registry import tool_names
 from agent_runtime.tools.tool import CallSuspendedError
 
@@ -115,7 +117,8 @@ class SubAgents:
         child = self._home.find(parent.state.tasks[task_id].conversation_id)
         if child is None or child.spec.parent_conversation_id != parent.id:
             raise DelegationError(f"The conversation of {task_id} is not there any more: start a new task.")
-        _adopt(child, parent)
+        definition = self._kinds.get(parent.state.tasks[task_id].subagent)
+        _adopt(child, parent, definition.own_servers if definition else {})
         return child
 
     async def _resumed(self, parent: Conversation, task_id: str, wanted: Assignment) -> Conversation:
@@ -138,18 +141,23 @@ class SubAgents:
         return child
 
     async def _new(self, parent: Conversation, wanted: Assignment) -> tuple[str, Conversation, Sequence[str]]:
-        definition = self._definition(wanted.subagent)
-        depth = depth_of(parent, self._home)
-        if depth >= MAX_DEPTH:
+        definition, left_out = granted(self._definition(wanted.subagent))
+        callers = above(parent, self._home)
+        if len(callers) >= MAX_DEPTH:
             raise DelegationError("A sub-agent of a sub-agent has none of its own: do it yourself.")
         if len(parent.state.tasks) >= MAX_TASKS:
             raise DelegationError(
                 f"A conversation has at most {MAX_TASKS} tasks: resume one, or do it yourself."
             )
         llm, notes = self._model(parent, definition)
-        equipment = _equipment(parent, definition, may_delegate=depth + 1 < MAX_DEPTH)
+        equipment = _equipment(parent, definition, may_delegate=len(callers) + 1 < MAX_DEPTH)
         isolation = wanted.isolation or _isolation_of(definition)
         conversation_id = uuid4()
+        place = (
+            await set_apart(parent, conversation_id, self._home.trees)
+            if isolation == "worktree"
+            else parent.working_dir
+        )
         brief = Brief(
             definition=definition,
             equipment=equipment,
@@ -157,11 +165,8 @@ class SubAgents:
             budget=_allowed(parent, definition),
             conversation_id=conversation_id,
             title=wanted.description or wanted.prompt,
-            place=(
-                await set_apart(parent, conversation_id, self._home.trees)
-                if isolation == "worktree"
-                else parent.working_dir
-            ),
+            place=place,
+            commands=commands_of(parent, [parent, *callers][-1], definition, place),
         )
         task_id = f"task_{len(parent.state.tasks) + 1:08d}"
         task = Task(
@@ -171,7 +176,7 @@ class SubAgents:
             description=wanted.description,
             isolation=isolation,
         )
-        return task_id, self._begin(parent, brief, task_id, task, wanted.prompt), notes
+        return task_id, self._begin(parent, brief, task_id, task, wanted.prompt), [*notes, *left_out]
 
     def _begin(
         self, parent: Conversation, brief: Brief, task_id: str, task: Task, prompt: str
@@ -227,7 +232,7 @@ def _allowed(parent: Conversation, definition: SubAgent | None, *, spent: float 
     return spent + min(limits) if limits else None
 
 
-def _adopt(child: Conversation, parent: Conversation) -> None:
+def _adopt(child: Conversation, parent: Conversation, own_servers: JsonObject) -> None:
     """What is not kept on disk, such as keys, and what the parent has learnt meanwhile."""
     child.secrets.adopt(parent.secrets)
     own = parent.agent
@@ -235,6 +240,6 @@ def _adopt(child: Conversation, parent: Conversation) -> None:
     like_its_own = {
         "llm": own.llm.model_copy(update=budget),
         "condenser": own.condenser,
-        "mcp_config": own.mcp_config,
+        "mcp_config": {**named_servers(own.mcp_config), **own_servers},
     }
     child.take_keys(revealed(child.agent.model_copy(update=like_its_own)))

@@ -14,13 +14,16 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from agent_runtime.context.sub_agents import SubAgent, parse_agent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.hooks.config import HookConfig, known_points
 from agent_runtime.offers.discover import find_offers
 from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.plugin import Manifest, Plugin, PluginError, load
+from agent_runtime.plugins.sub_agent_parts import checked
 from agent_runtime.tools.mcp.config import named_servers
 from agent_runtime.wire import Offer, OfferedFile, StartConversationRequest
+from agent_runtime.workspace.front_matter import UnusableFileError, read_text
 
 _OFFER = "offer.json"
 _CONTENT = "content"
@@ -78,7 +81,7 @@ class ApprovedOffers:
 
 def _joins(offer: Offer) -> bool:
     """Whether it becomes part of a conversation; scripts are run by whoever prepares its workspace."""
-    return offer.kind in {"hooks", "mcp_server", "plugin"}
+    return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 
 def _copy(offer: Offer, project: Path, home: Path) -> None:
@@ -111,6 +114,8 @@ def _kept(home: Path, project: Path) -> Plugin:
     guard = _guard(offer, home / _CONTENT, project.resolve())
     if offer.kind == "plugin":
         plugin = load(home / _CONTENT / offer.path)
+    elif offer.kind == "sub_agent":
+        plugin = _with_sub_agent(home / _CONTENT / offer.path, project)
     else:
         is_server = offer.kind == "mcp_server"
         plugin = Plugin(
@@ -123,7 +128,17 @@ def _kept(home: Path, project: Path) -> Plugin:
         plugin,
         mcp_config=_guarded_servers(plugin.mcp_config, guard),
         hook_config=_guarded_hooks(plugin.hook_config, guard),
+        agents=tuple(_guarded_agent(agent, guard) for agent in plugin.agents),
     )
+
+
+def _with_sub_agent(file: Path, project: Path) -> Plugin:
+    """Of the user from now on: its file was seen and allowed as it was."""
+    try:
+        agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
+    except UnusableFileError as error:
+        raise OfferChangedError(f"{file.name} cannot be used: {error}.") from error
+    return Plugin(path=project, manifest=Manifest(name="repository"), agents=(agent,))
 
 
 def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
@@ -133,12 +148,20 @@ def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
     """
     places: list[tuple[Path, OfferedFile]] = []
     for file in offer.files:
+        if offer.kind == "sub_agent" and file.path == offer.path:
+            continue  # it counts as it was copied
         is_own = offer.kind == "plugin" and (copy / file.path).is_relative_to(copy / offer.path)
         if is_own:
             places.append((copy, file))
         if not is_own or offer.path == ".":
             places.append((project, file))
     return {str(place / file.path): file.sha256 for place, file in places}
+
+
+def _guarded_agent(agent: SubAgent, guard: Mapping[str, str]) -> SubAgent:
+    servers = _guarded_servers(agent.own_servers, guard) if agent.own_servers else None
+    parts = {"hooks": _guarded_hooks(agent.hooks, guard), "mcp_servers": servers, "mcp_config": None}
+    return agent.model_copy(update=parts)
 
 
 def _guarded_servers(config: JsonObject | None, guard: Mapping[str, str]) -> JsonObject | None:

@@ -1,7 +1,7 @@
 """Finds what a project brings that would run. It is only read. Blocking, but bounded.
 
-Instructions (AGENTS.md, skills, descriptions of sub-agents) are no offers: they are text, which the agent
-reads as the project's, and they run nothing.
+Instructions (AGENTS.md, skills, sub-agents without commands of their own) are no offers: they are text, which
+the agent reads as the project's, and they run nothing.
 """
 
 import os
@@ -13,12 +13,14 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from agent_runtime.context.sub_agents import SubAgent, find_sub_agents
 from agent_runtime.events.base import JsonObject
 from agent_runtime.hooks.config import HookConfig, known_points
 from agent_runtime.hooks.discover import FILES, HooksFileError, read_hooks
 from agent_runtime.offers.named import MAX_FILES, Files, UnreadableOfferError
 from agent_runtime.plugins.plugin import Plugin, PluginError, is_plugin, load
 from agent_runtime.plugins.store import DIRECTORIES
+from agent_runtime.plugins.sub_agent_parts import checked, fault
 from agent_runtime.tools.mcp.config import McpServer, named_servers
 from agent_runtime.wire import Offer, OfferKind
 from agent_runtime.workspace.front_matter import is_utf8
@@ -40,6 +42,7 @@ def find_offers(project: Path) -> list[Offer]:
         *_first_script(project, "git_hook", GIT_HOOKS, "bash"),
         *_hooks(project),
         *_mcp_servers(project),
+        *_sub_agents(project),
         *_plugins(project),
     ]
 
@@ -73,7 +76,7 @@ def _mcp_servers(project: Path) -> Iterator[Offer]:
         try:
             runs = _server_texts(McpServer.model_validate(definition))
         except ValidationError as error:
-            yield Offer.of("mcp_server", MCP_FILE, name, files=[], problem=_fault(error))
+            yield Offer.of("mcp_server", MCP_FILE, name, files=[], problem=fault(error))
         else:
             yield _offer(project, "mcp_server", MCP_FILE, name, runs=runs, definition=definition)
 
@@ -89,6 +92,16 @@ def _mcp_file(project: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UnreadableOfferError(f"{MCP_FILE} is not a JSON object.")
     return named_servers(content)
+
+
+def _sub_agents(project: Path) -> Iterator[Offer]:
+    """Those that bring commands of their own: all of the file, since it says when and with what they run."""
+    agents, _ = find_sub_agents(project, None, with_built_in=False)
+    for agent in (checked(one)[0] for one in agents):
+        if agent.runs_commands:
+            file = Path(agent.source)
+            path = os.path.relpath(file, project)
+            yield _offer(project, "sub_agent", path, agent.name, own=[file], runs=_sub_agent_texts(agent))
 
 
 def _plugins(project: Path) -> Iterator[Offer]:
@@ -112,7 +125,7 @@ def _plugin(project: Path, place: Path) -> Offer:
     except PluginError as error:
         return Offer.of("plugin", path, place.name, files=[], problem=str(error))
     except ValidationError as error:
-        return Offer.of("plugin", path, place.name, files=[], problem=_fault(error))
+        return Offer.of("plugin", path, place.name, files=[], problem=fault(error))
     try:
         own = _files_of(place, is_project=place == project)
     except UnreadableOfferError as error:
@@ -182,9 +195,11 @@ def _plugin_texts(plugin: Plugin) -> list[str]:
         texts += _hook_texts(HookConfig.model_validate(known_points(plugin.hook_config)))
     for definition in named_servers(plugin.mcp_config or {}).values():
         texts += _server_texts(McpServer.model_validate(definition))
-    return texts
+    return [*texts, *(text for agent in plugin.agents for text in _sub_agent_texts(agent))]
 
 
-def _fault(error: ValidationError) -> str:
-    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+def _sub_agent_texts(agent: SubAgent) -> list[str]:
+    """agent: checked."""
+    servers = (_server_texts(McpServer.model_validate(one)) for one in agent.own_servers.values())
+    hooks = _hook_texts(HookConfig.model_validate(known_points(agent.hooks or {})))
+    return [*hooks, *(text for texts in servers for text in texts)]

@@ -24,8 +24,8 @@ def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -
         servers |= named_servers(config)
     agent |= {"agent_context": context, "mcp_config": servers}
     hooks = [known_points(plugin.hook_config or {}) for plugin in plugins]
-    joined = _joined([spelled(request.hook_config or {}), *hooks])
-    changes: JsonObject = {"agent": agent, "hook_config": joined or None}
+    merged = joined([spelled(request.hook_config or {}), *hooks])
+    changes: JsonObject = {"agent": agent, "hook_config": merged or None}
     agents = [one.model_dump(mode="json", exclude_none=True) for plugin in plugins for one in plugin.agents]
     if agents:
         changes["agent_definitions"] = [*sub_agents_of(request), *agents]
@@ -46,10 +46,10 @@ def as_given(skill: Skill) -> JsonObject:
     }
 
 
-def _joined(hook_configs: Sequence[JsonObject]) -> JsonObject:
-    """All hooks of all of them, point by point, in order."""
-    joined: dict[str, list[Any]] = {}
+def joined(hook_configs: Sequence[JsonObject]) -> JsonObject:
+    """All hooks of all of them, point by point, in order. hook_configs: with their points' field names."""
+    found: dict[str, list[Any]] = {}
     for config in hook_configs:
         for point, matchers in config.items():
-            joined.setdefault(point, []).extend(matchers or [])
-    return joined
+            found.setdefault(point, []).extend(matchers or [])
+    return found

@@ -20,6 +20,7 @@ from agent_runtime.context.skill_file import parse
 from agent_runtime.context.skills import Skill
 from agent_runtime.context.sub_agents import SubAgent, parse_agent, unused_parts
 from agent_runtime.events.base import JsonObject
+from agent_runtime.plugins.sub_agent_parts import checked
 from agent_runtime.workspace.front_matter import UnusableFileError, read_text
 
 MANIFESTS = (".plugin/plugin.json", ".claude-plugin/plugin.json")
@@ -116,8 +117,12 @@ def load(path: Path) -> Plugin:
 
     skills = each(_skill_files(path / "skills"), lambda file: parse(file, read_text(file, path)))
     commands = each(_below(path / "commands"), lambda file: _command(file, path, manifest.name))
-    agents = each(_below(path / "agents"), lambda file: parse_agent(file, read_text(file, path), "user"))
-    left_out += [f"agents/{agent.name}: {reason}" for agent in agents for reason in unused_parts(agent)]
+    found = each(_below(path / "agents"), lambda file: parse_agent(file, read_text(file, path), "user"))
+    agents: list[SubAgent] = []
+    for one in found:
+        agent, reasons = checked(one)
+        agents.append(agent)
+        left_out += [f"agents/{agent.name}: {reason}" for reason in (*unused_parts(one), *reasons)]
     servers = each(_there(path / ".mcp.json"), lambda file: _json(file, path))
     hooks = each(_there(path / "hooks" / "hooks.json"), lambda file: _json(file, path))
     return Plugin(

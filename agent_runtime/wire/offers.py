@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agent_runtime.events.base import JsonObject
 
-OfferKind = Literal["setup_script", "git_hook", "hooks", "mcp_server", "plugin"]
+OfferKind = Literal["setup_script", "git_hook", "hooks", "mcp_server", "sub_agent", "plugin"]
 OfferHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

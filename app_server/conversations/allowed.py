@@ -13,7 +13,7 @@ from app_server.consents import service as consents
 from app_server.consents.models import Consent, Decision
 from app_server.git.address import parse_address
 
-JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "plugin"))
+JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
 """What becomes a part of the conversation; the rest prepares its workspace."""
 
 

@@ -1,12 +1,14 @@
 """Which agents there are to hand work to."""
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from agent_runtime.context.sub_agents import LeftOut, SubAgent, find_sub_agents
+from agent_runtime.plugins.sub_agent_parts import checked
 from agent_runtime.server.errors import ServerProblem
 
 router = APIRouter(prefix="/api", tags=["sub-agents"])
@@ -36,4 +38,12 @@ async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
     agents, left_out = await asyncio.to_thread(
         find_sub_agents, project, home, with_built_in=wanted.load_builtin
     )
-    return SubAgentsResponse(agents=agents, report=left_out)
+    return SubAgentsResponse(agents=agents, report=[*left_out, *_about_commands(agents)])
+
+
+def _about_commands(agents: Sequence[SubAgent]) -> Iterator[LeftOut]:
+    for agent in agents:
+        usable, reasons = checked(agent)
+        if usable.level == "project" and usable.runs_commands:
+            reasons.append("its hooks and MCP servers are used only with the user's consent")
+        yield from (LeftOut(path=agent.source, reason=reason) for reason in reasons)

@@ -1,6 +1,6 @@
 /** What repositories would run, and what a user has said about it: docs/protocol.md, *What a repository offers*. */
 
-export type OfferKind = 'setup_script' | 'git_hook' | 'hooks' | 'mcp_server' | 'plugin'
+export type OfferKind = 'setup_script' | 'git_hook' | 'hooks' | 'mcp_server' | 'sub_agent' | 'plugin'
 
 /** A file that would run. `text` is null when it is no text. */
 export interface OfferedFile {

@@ -1592,7 +1592,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "plugin";
+            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "sub_agent" | "plugin";
             /** Name */
             name: string;
             offer: components["schemas"]["Offer"];
@@ -1969,7 +1969,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "plugin";
+            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "sub_agent" | "plugin";
             /** Name */
             name: string;
             /** Path */

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from agent_runtime.tools.registry import tool_names
+from tests.agent_runtime.server.conftest import start_request, status_of, wait_until
 from tests.support.agent_app import agent_app, called
+from tests.support.agent_server import AgentServer
+from tests.support.scripted_llm import ScriptedLLM, call, say
 
 FILE = """---
 name: {name}
@@ -105,13 +108,57 @@ async def test_what_cannot_be_used_is_left_out_and_said(tmp_path: Path):
     assert relative.status_code == 422
 
 
-async def test_what_has_no_effect_in_a_file_is_said(tmp_path: Path):
-    matter = "hooks:\n  Stop: []\nmcpServers:\n  sums: {command: sums}"
-    write(tmp_path / "p" / ".claude" / "agents" / "one.md", "", f"---\nname: one\n{matter}\n---\nYou work.")
+async def test_hooks_and_servers_of_a_file_are_listed_and_what_is_wrong_with_them_said(
+    tmp_path: Path, home: Path
+):
+    matter = "hooks:\n  Stop:\n  - hooks: [{command: make}]\nmcpServers:\n  sums: {command: sums}"
+    bomb = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{name}: &{name} [*{one}, *{one}, *{one}, *{one}, *{one}, *{one}, *{one}, *{one}]\n"
+        for one, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    files = {
+        "whole": matter,
+        "hooks": "hooks:\n  Stop: often\nmcp_servers:\n  sums: {command: sums}",
+        "servers": "hooks:\n  Stop:\n  - hooks: [{command: make}]\nmcp_servers:\n  sums: {args: [a]}",
+        "shape": "hooks: [make]",
+        "bomb": f"{bomb}hooks: {{Stop: *i}}",
+    }
+    for name, text in files.items():
+        write(home / ".agents" / "agents" / f"{name}.md", "", f"---\nname: {name}\n{text}\n---\nYou work.")
+    write(tmp_path / "p" / ".claude" / "agents" / "theirs.md", "", f"---\n{matter}\n---\nYou work.")
 
     found = await listed(tmp_path, project_dir=str(tmp_path / "p"), load_builtin=False)
 
-    assert [agent["name"] for agent in found["agents"]] == ["one"]
-    hooks, servers = [line["reason"] for line in found["report"]]
-    assert "`hooks` in its front matter is not used" in hooks
-    assert "`mcpServers` in its front matter is not used" in servers
+    agents = {agent["name"]: agent for agent in found["agents"]}
+    assert set(agents) == {*files, "theirs"}
+    assert agents["whole"]["hooks"] == {"Stop": [{"hooks": [{"command": "make"}]}]}
+    assert agents["whole"]["mcp_servers"] == {"sums": {"command": "sums"}}
+    said = {Path(one["path"]).stem: one["reason"] for one in found["report"]}
+    assert set(said) == {"hooks", "servers", "shape", "bomb", "theirs"}
+    assert "its hooks are not used: stop" in said["hooks"]
+    assert "its MCP servers are not used" in said["servers"]
+    assert "`hooks` in its front matter is not used" in said["shape"]
+    assert "`hooks` in its front matter is not used" in said["bomb"]
+    assert "only with the user's consent" in said["theirs"]
+
+
+def test_a_client_that_sends_the_projects_definition_on_has_not_consented(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    marks = tmp_path / "marks"
+    hooks = {"PreToolUse": [{"hooks": [{"command": f"touch {marks}"}]}]}
+    definition = {"name": "guarded", "hooks": hooks, "level": "project", "source": "guarded.md"}
+    scripted_llm.script(
+        call("task", prompt="Work.", subagent_type="guarded"),
+        call("terminal", command="true"),
+        say("Worked."),
+        say("Done."),
+    )
+    body = start_request(scripted_llm, tmp_path, "Begin.", agent_definitions=[definition])
+    body["agent"]["tools"] = [{"name": "terminal"}, {"name": "task_tool_set"}]
+
+    info = server.call("POST", "/api/conversations", json=body)
+    wait_until(lambda: status_of(server, info["id"]) == "finished")
+
+    assert "nobody has consented to them" in scripted_llm.requests[-1].last_text
+    assert not marks.exists()

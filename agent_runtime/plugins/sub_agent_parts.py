@@ -1,0 +1,30 @@
+"""The hooks and MCP servers that a sub-agent brings along: which of them can be used, and what they run."""
+
+from pydantic import ValidationError
+
+from agent_runtime.context.sub_agents import SubAgent
+from agent_runtime.hooks.config import HookConfig, known_points
+from agent_runtime.tools.mcp.config import servers_of
+
+
+def checked(agent: SubAgent) -> tuple[SubAgent, list[str]]:
+    """The sub-agent without those parts that cannot be understood, and what is wrong with them."""
+    reasons: list[str] = []
+    if agent.hooks is not None:
+        try:
+            HookConfig.model_validate(known_points(agent.hooks))
+        except ValidationError as error:
+            reasons.append(f"its hooks are not used: {fault(error)}")
+            agent = agent.model_copy(update={"hooks": None})
+    try:
+        servers_of(agent.own_servers)
+    except ValidationError as error:
+        reasons.append(f"its MCP servers are not used: {fault(error)}")
+        agent = agent.model_copy(update={"mcp_servers": None, "mcp_config": None})
+    return agent, reasons
+
+
+def fault(error: ValidationError) -> str:
+    """The first thing that is wrong, and where."""
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
