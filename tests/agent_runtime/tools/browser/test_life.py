@@ -109,6 +109,7 @@ async def test_a_browser_that_was_killed_is_started_anew_with_its_cookies(browse
     assert first is not None
     os.killpg(first, signal.SIGKILL)
     await until_gone(first)
+    assert await browser.session.glimpse() is None, "by then the session knows it, too"
 
     answer = await browser.open(site.url + "/two")
 
