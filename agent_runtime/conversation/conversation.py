@@ -325,7 +325,7 @@ class Conversation(Working):
         if not first:
             return
         task = MessageEvent.model_validate_json(first[0].body)
-        found = await title.generate(task, self.agent.llm, self.llm_client)
+        found = await title.generate(task, self.agent.llm, self.llm_client, self.secrets.masker.text)
         if found is not None and self.state.title is None:
             self.emit(*found.events(self.state.stats))
             self.publish_full_state()

@@ -1,6 +1,7 @@
 """A conversation's name, thought of by a model."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +40,13 @@ class Title:
         ]
 
 
-async def generate(task: MessageEvent, llm: LLM, client: LLMClient) -> Title | None:
-    """A short name for the task; None if the model has none to offer: a title is not worth a failure."""
+async def generate(
+    task: MessageEvent, llm: LLM, client: LLMClient, mask: Callable[[str], str] = str
+) -> Title | None:
+    """A short name for the task; None if the model has none to offer: a title is not worth a failure.
+
+    mask: hides secrets, before it is cut: what is left of one would not be known any more.
+    """
     llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False})
     question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])
     prompt = Prompt(messages=[orjson.dumps({"role": "user", "content": question})], role=USAGE_ID)
@@ -49,6 +55,6 @@ async def generate(task: MessageEvent, llm: LLM, client: LLMClient) -> Title | N
     except LLMError:
         logger.warning("no title could be had", exc_info=True)
         return None
-    words = reply.text.split()
+    words = mask(reply.text).split()
     text = " ".join(words).strip("\"'`.").strip()[:MAX_TITLE_CHARS]
     return Title(text, llm, reply) if text else None
