@@ -43,6 +43,12 @@ class AnswerOffers(BaseModel):
     refuse: list[OfferHash] = Field(default=[], max_length=200)
 
 
+class RunSetupScript(BaseModel):
+    """The hash of the version that the user has seen."""
+
+    hash: OfferHash
+
+
 @dataclass(frozen=True)
 class Word:
     """What a user has said about the offers of one repository."""

@@ -13,12 +13,14 @@ from app_server.conversations.allowed import (
     JOINING,
     AnswerOffers,
     ConversationConsent,
+    RunSetupScript,
     identity_of,
     show,
     word_of,
 )
 from app_server.conversations.dependencies import OwnedWorkplace
 from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.schemas import Success
 from app_server.conversations.service import Workplace
 from app_server.conversations.setup_run import SetupRun
 from app_server.errors import Conflict
@@ -61,6 +63,35 @@ async def answer_offers(
     return await get_consent(user, place, conversation_id, request)
 
 
+@router.post("/run-setup-script")
+async def run_setup_script(
+    user: CurrentUser, place: OwnedWorkplace, conversation_id: UUID, body: RunSetupScript, request: Request
+) -> Success:
+    """Runs the set-up script once more, in this very version; its stage of the start tells how it goes.
+
+    409 `offer_changed` when it is another by now, `not_allowed`, `setup_script_runs`, and `not_ready` while
+    the conversation starts or after that has failed: the retry runs the script.
+    """
+    is_ready, identity = await _standing(request, user, conversation_id)
+    if not is_ready:
+        raise Conflict(
+            "The conversation has not started.", code="not_ready", fix="Wait for the start, or retry it."
+        )
+    found = await _offers(place, conversation_id, is_ready=is_ready)
+    scripts_offered = [offer for offer in found.offers if offer.kind == "setup_script"]
+    [script] = _chosen(scripts_offered, [body.hash])
+    async with request.state.database.read() as session:
+        word = await word_of(session, user.id, identity)
+    if not word.allows(script):
+        raise Conflict(
+            "You have not allowed this set-up script.",
+            code="not_allowed",
+            fix="Look at what it runs, and allow it.",
+        )
+    await _begin_setup(request, place, conversation_id, script)
+    return Success()
+
+
 async def _carry_out(
     request: Request, place: Workplace, conversation_id: UUID, allowed: Sequence[Offer]
 ) -> None:
@@ -71,17 +102,21 @@ async def _carry_out(
         if offer.kind == "git_hook":
             await scripts.install_git_hook(place.client, place.directory, offer)
         elif offer.kind == "setup_script":
-            run = SetupRun(
-                conversation_id,
-                offer,
-                place.client,
-                place.directory,
-                max(1, int(request.state.config.setup_script_timeout_seconds)),
-                request.state.database,
-                request.state.start_worker.announce,
-            )
-            await run.claim()
-            request.state.background.start(run.run(), name=f"set-up script of {conversation_id}")
+            await _begin_setup(request, place, conversation_id, offer)
+
+
+async def _begin_setup(request: Request, place: Workplace, conversation_id: UUID, script: Offer) -> None:
+    run = SetupRun(
+        conversation_id,
+        script,
+        place.client,
+        place.directory,
+        max(1, int(request.state.config.setup_script_timeout_seconds)),
+        request.state.database,
+        request.state.start_worker.announce,
+    )
+    await run.claim()
+    request.state.background.start(run.run(), name=f"set-up script of {conversation_id}")
 
 
 async def _standing(

@@ -1,4 +1,4 @@
-"""Runs a set-up script that its user has allowed after the start; the stage of the start tells of it.
+"""Runs a set-up script that its user has allowed after the start, or runs again; its stage tells of it.
 
 As long as it runs, it holds the lease of the StartTask: one that has run out was cut off with its server.
 """
@@ -27,7 +27,7 @@ from app_server.sandboxes.agent_client import AgentClient
 STAGE = StartStatus.RUNNING_SETUP_SCRIPT
 SAVE_SECONDS = 0.5
 CUT_OFF = (
-    "The server died while it ran: how far it came is not known, nor whether it has ended. Allow it again."
+    "The server died while it ran: how far it came is not known, nor whether it has ended. Run it again."
 )
 MAX_ROUND = 100
 

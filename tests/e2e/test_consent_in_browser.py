@@ -72,3 +72,33 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         page.get_by_role("button", name=re.compile("^Take back the answer about Plugin evil")).click()
         expect(page.get_by_text("Nothing allowed yet")).to_be_visible()
         assert someone.complaints == []
+
+
+def test_a_set_up_script_that_failed_is_run_again(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    hostile = HostileRepository(tmp_path / "hostile", serves=False)
+    setup = hostile.path / ".openhands" / "setup.sh"
+    setup.write_text("echo looking for a key\ntest -e .git/key || exit 7\necho found\n")
+    hostile.commit()
+    scripted_llm.fallback = lambda _: say("Done.")
+    with scripted_server.client() as client, visitor() as someone:
+        conversation_id = start_conversation(client, task="Look.", selected_repository=str(hostile.path))
+        wait_for_status(client, conversation_id, "finished")
+        someone.sign_in(scripted_server)
+        page = someone.page
+        page.goto(f"{scripted_server.url}/conversations/{conversation_id}")
+        page.get_by_role("button", name="Look at it").click()
+        page.get_by_role("button", name="Allow Set-up script").click()
+        expect(page.get_by_text("The set-up script failed")).to_be_visible()
+        expect(page.get_by_role("dialog").get_by_text("failed with exit code 7")).to_be_visible()
+        someone.photograph("setup-failed")
+
+        body = {"command": "touch .git/key"}
+        client.post(
+            f"/app-conversations/{conversation_id}/execute-bash-command", json=body
+        ).raise_for_status()
+        page.get_by_role("button", name="Run again").click()
+        expect(page.get_by_text("The set-up script has run")).to_be_visible()
+        expect(page.get_by_role("dialog").get_by_text("looking for a key\nfound")).to_be_visible()
+        assert someone.complaints == []

@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import type { Consent, ConversationConsent } from './offers'
+import type { Success } from './types'
 
 const consentsKey = ['consents'] as const
 
@@ -24,6 +25,18 @@ export function useAnswerOffers(conversationId: string) {
       request<ConversationConsent>(path(conversationId), { method: 'POST', body }),
     onSuccess: (answered) => queryClient.setQueryData(queryKey, answered),
     onError: () => queryClient.invalidateQueries({ queryKey }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** Runs the allowed set-up script once more; the start's stage tells how it goes. */
+export function useRunSetupScript(conversationId: string) {
+  return useMutation({
+    mutationFn: (hash: string) =>
+      request<Success>(`/api/v1/app-conversations/${encodeURIComponent(conversationId)}/run-setup-script`, {
+        method: 'POST',
+        body: { hash },
+      }),
     meta: { errorShownInline: true },
   })
 }

@@ -646,6 +646,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/run-setup-script": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Setup Script
+         * @description Runs the set-up script once more, in this very version; its stage of the start tells how it goes.
+         *
+         *     409 `offer_changed` when it is another by now, `not_allowed`, `setup_script_runs`, and `not_ready` while
+         *     the conversation starts or after that has failed: the retry runs the script.
+         */
+        post: operations["run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/send-message": {
         parameters: {
             query?: never;
@@ -2162,6 +2185,14 @@ export interface components {
          * @enum {string}
          */
         Role: "owner" | "admin" | "member" | "viewer";
+        /**
+         * RunSetupScript
+         * @description The hash of the version that the user has seen.
+         */
+        RunSetupScript: {
+            /** Hash */
+            hash: string;
+        };
         /** SandboxPaused */
         SandboxPaused: {
             /**
@@ -3860,6 +3891,41 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunSetupScript"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

@@ -1,7 +1,8 @@
-import { screen, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, it } from 'vitest'
 import type { OfferInfo } from '@/api/offers'
+import type { StartTask } from '@/api/types'
 import { fakeOffer } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { openConversation } from '@/test/open-conversation'
@@ -29,6 +30,17 @@ function offers(items: OfferInfo[], refuse?: () => Response) {
 }
 
 const script = () => fakeOffer()
+
+const FAILED: StartTask['stages'] = [
+  {
+    status: 'RUNNING_SETUP_SCRIPT',
+    state: 'failed',
+    started_at: null,
+    finished_at: null,
+    detail: '.openhands/setup.sh failed with exit code 7.',
+    output: 'almost',
+  },
+]
 const servers = () =>
   fakeOffer({
     kind: 'mcp_server',
@@ -94,6 +106,36 @@ it('says when an answer came too late', async () => {
   await user.click(await screen.findByRole('button', { name: 'Look at it' }))
   await user.click(screen.getByRole('button', { name: 'Allow Set-up script' }))
   expect(await screen.findByText('The repository does not offer this any more.')).toBeVisible()
+})
+
+it('says that the set-up script failed, and runs it again', async () => {
+  const { extra } = offers([{ offer: script(), state: 'allowed' }])
+  const { user, sent } = openConversation({ ...RUNNING, extra, task: { stages: FAILED } })
+  expect(await screen.findByText('The set-up script failed')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Look at it' }))
+  const dialog = within(await screen.findByRole('dialog'))
+  expect(dialog.getByText('.openhands/setup.sh failed with exit code 7.')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Run again' }))
+  await waitFor(() => expect(sent['run-setup-script']).toEqual([{ hash: 'a'.repeat(64) }]))
+})
+
+it('says why a set-up script is not run again', async () => {
+  const { extra } = offers([{ offer: script(), state: 'allowed' }])
+  const refusal = http.post('*/run-setup-script', () =>
+    problem(409, { code: 'setup_script_runs', detail: 'A set-up script runs already.' }),
+  )
+  const { user } = openConversation({ ...RUNNING, extra: [refusal, ...extra], task: { stages: FAILED } })
+  await user.click(await screen.findByRole('button', { name: 'Look at it' }))
+  await user.click(screen.getByRole('button', { name: 'Run again' }))
+  expect(await screen.findByText('A set-up script runs already.')).toBeVisible()
+})
+
+it('does not run a set-up script again that is another by now', async () => {
+  const { extra } = offers([{ offer: script(), state: 'pending' }])
+  const { user } = openConversation({ ...RUNNING, extra, task: { stages: FAILED } })
+  await user.click(await screen.findByRole('button', { name: 'Look at it' }))
+  expect(await screen.findByText('The set-up script failed')).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'Run again' })).not.toBeInTheDocument()
 })
 
 it('asks nothing of a repository that has nothing to run', async () => {

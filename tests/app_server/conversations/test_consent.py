@@ -145,6 +145,50 @@ async def test_a_script_that_fails_leaves_the_conversation_as_it_is(
     assert (await home.task(task["id"]))["status"] == "READY"
 
 
+async def run_again(home: Home, conversation_id: str, offer_hash: str) -> Any:
+    return await home.client.post(f"{ROOT}/{conversation_id}/run-setup-script", json={"hash": offer_hash})
+
+
+async def test_a_script_that_failed_is_run_again(home: Home, hostile: HostileRepository) -> None:
+    (hostile.path / ".openhands/setup.sh").write_text("echo tried >> .git/tries; test -e .git/mended\n")
+    hostile.commit()
+    task = await home.ready(selected_repository=str(hostile.path))
+    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+    await answer(home, task["id"], allow=[offer["hash"]])
+    failed = await eventually(lambda: setup_has_ended(home, task["id"]))
+    await home.shell(task["id"], "touch .git/mended")
+
+    reply = await run_again(home, task["id"], offer["hash"])
+    mended = await eventually(lambda: setup_has_ended(home, task["id"]))
+
+    assert (failed["state"], reply.status_code, mended["state"]) == ("failed", 200, "done")
+    assert mended["started_at"] > failed["started_at"]
+    assert await home.shell(task["id"], "cat .git/tries") == "tried\ntried"
+    assert (await items_of(home, task["id"]))["setup_script"]["state"] == "allowed"
+
+
+async def test_a_script_runs_again_only_as_it_was_allowed_and_not_twice_at_once(
+    home: Home, hostile: HostileRepository
+) -> None:
+    setup = hostile.path / ".openhands/setup.sh"
+    setup.write_text("until test -e .git/go; do sleep 0.1; done\n")
+    hostile.commit()
+    task = await home.ready(selected_repository=str(hostile.path))
+    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+
+    unasked = await run_again(home, task["id"], offer["hash"])
+    await answer(home, task["id"], allow=[offer["hash"]])
+    meanwhile = await run_again(home, task["id"], offer["hash"])
+    await home.shell(task["id"], "touch .git/go")
+    await eventually(lambda: setup_has_ended(home, task["id"]))
+    await home.shell(task["id"], f"echo '{marking('smuggled')}' >> .openhands/setup.sh")
+    changed = await run_again(home, task["id"], offer["hash"])
+
+    refusals = [(one.status_code, one.json()["code"]) for one in (unasked, meanwhile, changed)]
+    assert refusals == [(409, "not_allowed"), (409, "setup_script_runs"), (409, "offer_changed")]
+    assert await ran(home, task["id"]) == set()
+
+
 async def test_consent_is_remembered_and_asked_for_again_after_an_edit(
     home: Home, hostile: HostileRepository, model: str
 ) -> None:

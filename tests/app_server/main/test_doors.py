@@ -154,6 +154,7 @@ BODY = {
     "max_budget_per_task": 1,
     "objective": "x",
     "files": True,
+    "hash": "a" * 64,
 }
 """Right for every route about one conversation."""
 

@@ -1,7 +1,8 @@
+import { RotateCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { errorDetail } from '@/api/errors'
-import { useAnswerOffers } from '@/api/consent'
-import type { ConversationConsent } from '@/api/offers'
+import { useAnswerOffers, useRunSetupScript } from '@/api/consent'
+import type { ConversationConsent, Offer } from '@/api/offers'
 import type { StartStage } from '@/api/types'
 import { Button } from '@/ui/button'
 import { Dialog, DialogActions } from '@/ui/dialog'
@@ -36,12 +37,21 @@ export function ConsentDialog({ conversationId, consent, setup, onClose }: Conse
             {errorDetail(answer.error)}
           </Notice>
         )}
-        {setup && setup.state !== 'skipped' && <Setup stage={setup} />}
         <ul className="flex flex-col gap-4">
           {consent.items.map((item) => (
             <OfferCard
               key={`${item.offer.kind} ${item.offer.path} ${item.offer.name}`}
               item={item}
+              remark={
+                setup &&
+                item.offer.kind === 'setup_script' && (
+                  <Setup
+                    conversationId={conversationId}
+                    stage={setup}
+                    script={item.state === 'allowed' ? item.offer : undefined}
+                  />
+                )
+              }
               isBusy={answer.isPending}
               onAllow={() => answer.mutate({ allow: [item.offer.hash] })}
               onRefuse={() => answer.mutate({ refuse: [item.offer.hash] })}
@@ -66,11 +76,36 @@ export function ConsentDialog({ conversationId, consent, setup, onClose }: Conse
 
 const TONES = { running: 'accent', done: 'success', failed: 'danger' } as const
 
-function Setup({ stage }: { stage: StartStage }) {
+interface SetupProps {
+  conversationId: string
+  stage: StartStage
+  /** What may run, as it is now. */
+  script: Offer | undefined
+}
+
+function Setup({ conversationId, stage, script }: SetupProps) {
   const { t } = useTranslation()
+  const again = useRunSetupScript(conversationId)
   if (stage.state !== 'running' && stage.state !== 'done' && stage.state !== 'failed') return null
   return (
-    <Notice tone={TONES[stage.state]} title={t(`consent.setup.${stage.state}`)}>
+    <Notice
+      tone={TONES[stage.state]}
+      title={t(`consent.setup.${stage.state}`)}
+      action={
+        script &&
+        stage.state !== 'running' && (
+          <Button
+            size="sm"
+            icon={<RotateCw aria-hidden className="size-3.5" />}
+            isBusy={again.isPending}
+            onClick={() => again.mutate(script.hash)}
+          >
+            {t('consent.setup.again')}
+          </Button>
+        )
+      }
+    >
+      {again.isError && <p className="text-danger">{errorDetail(again.error)}</p>}
       {stage.state === 'failed' && <p>{stage.detail}</p>}
       {stage.output && (
         <ScrollPre className="mt-1 max-h-60 rounded-md bg-sunken p-3 font-mono text-xs whitespace-pre-wrap text-text">

@@ -1,4 +1,5 @@
 import { CircleCheck, CircleSlash, Hourglass } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { OfferInfo } from '@/api/offers'
 import { Badge } from '@/ui/badge'
@@ -8,13 +9,21 @@ import { OfferContent } from './offer-content'
 
 export interface OfferCardProps {
   item: OfferInfo
+  /** What came of it so far. */
+  remark?: ReactNode
   isBusy: boolean
   onAllow: () => void
   onRefuse: () => void
 }
 
 /** One thing that a repository would run, in full, and the answer to it. */
-export function OfferCard({ item: { offer, state, approved }, isBusy, onAllow, onRefuse }: OfferCardProps) {
+export function OfferCard({
+  item: { offer, state, approved },
+  remark,
+  isBusy,
+  onAllow,
+  onRefuse,
+}: OfferCardProps) {
   const { t } = useTranslation()
   const kind = t(`offer.kind.${offer.kind}`)
   const name = offer.name === offer.path ? kind : `${kind} ${offer.name}`
@@ -36,6 +45,7 @@ export function OfferCard({ item: { offer, state, approved }, isBusy, onAllow, o
             </Notice>
           )}
           <OfferContent offer={offer} approved={approved} />
+          {remark}
         </div>
         <div className="mt-4 flex flex-wrap justify-end gap-2">
           {state !== 'refused' && (

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { FolderCheck } from 'lucide-react'
+import { FolderCheck, TriangleAlert } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { conversationConsentQuery } from '@/api/consent'
@@ -22,6 +22,7 @@ export function RepositoryConsent({ conversationId }: { conversationId: string }
   }, [refetch, isAwake, status])
   if (!data || data.items.length === 0) return null
   const waiting = data.items.filter(({ state }) => state === 'pending').length
+  const setup = task?.stages.find((stage) => stage.status === 'RUNNING_SETUP_SCRIPT')
   return (
     <>
       {waiting > 0 ? (
@@ -31,6 +32,17 @@ export function RepositoryConsent({ conversationId }: { conversationId: string }
         >
           <FolderCheck aria-hidden className="size-4 shrink-0 text-warning" />
           <p className="min-w-0 flex-1">{t('consent.banner', { count: waiting })}</p>
+          <Button size="sm" onClick={() => setIsOpen(true)}>
+            {t('consent.review')}
+          </Button>
+        </div>
+      ) : setup?.state === 'failed' ? (
+        <div
+          role="status"
+          className="flex items-center gap-2 border-b border-danger/30 bg-danger-soft px-4 py-1.5 text-sm"
+        >
+          <TriangleAlert aria-hidden className="size-4 shrink-0 text-danger" />
+          <p className="min-w-0 flex-1">{t('consent.setup.failed')}</p>
           <Button size="sm" onClick={() => setIsOpen(true)}>
             {t('consent.review')}
           </Button>
@@ -46,7 +58,7 @@ export function RepositoryConsent({ conversationId }: { conversationId: string }
         <ConsentDialog
           conversationId={conversationId}
           consent={data}
-          setup={task?.stages.find((stage) => stage.status === 'RUNNING_SETUP_SCRIPT')}
+          setup={setup}
           onClose={() => setIsOpen(false)}
         />
       )}
