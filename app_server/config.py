@@ -13,6 +13,7 @@ from app_server.errors import ConfigurationError
 
 SandboxChoice = Literal["auto", "docker", "process"]
 SandboxFlavour = Literal["full", "slim"]
+DEFAULT_BASE_IMAGE = "debian:bookworm-slim"
 
 
 class Config(BaseSettings):
@@ -52,6 +53,9 @@ class Config(BaseSettings):
 
     sandbox_flavour: SandboxFlavour = "full"
     """What our own image holds: a browser and fonts too, or not."""
+
+    sandbox_base_image: str = Field(default=DEFAULT_BASE_IMAGE, pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]*$")
+    """What our own image is built on. Known by this name alone: a changed base needs another."""
 
     sandbox_runtime: str | None = None
     """What containers run in, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""

@@ -22,6 +22,8 @@ from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.engine import ask, connect
 from app_server.sandboxes.engine_checks import check_engine, check_image, check_network
 from app_server.sandboxes.findings import Finding, check_disk, failed, warned, well
+from app_server.sandboxes.images import INSTALL_CLI
+from app_server.sandboxes.preflight import is_present, require_fitting_base, require_room
 from app_server.sandboxes.process import ProcessBackend
 from app_server.users.tokens import new_token
 
@@ -50,6 +52,11 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
             for finding in await _check_probe(ProcessBackend(config), config):
                 yield finding
         return
+    async for finding in _examine_engine(client, config):
+        yield finding
+
+
+async def _examine_engine(client: "DockerClient", config: Config) -> AsyncIterator[Finding]:
     with closing(client):
         has_image = False
         for name, check in (("engine", check_engine), ("image", check_image), ("network", check_network)):
@@ -59,6 +66,8 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     if has_image:
         for finding in await _check_probe(DockerBackend(config), config):
             yield finding
+    elif not config.sandbox_image:
+        yield await _check_base(config)
 
 
 def _ask(
@@ -94,6 +103,22 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
             "Unset SLIPWAY_PROCESS_ISOLATION.",
         )
     return well("bubblewrap", "It works: a process sandbox sees no files but its workspace.")
+
+
+async def _check_base(config: Config) -> Finding:
+    """Whether the image that is not there could be built."""
+    base, flavour = config.sandbox_base_image, config.sandbox_flavour
+    docker = shutil.which("docker")
+    if docker is None:
+        return failed("base image", "The docker command, which builds images, is not installed.", INSTALL_CLI)
+    try:
+        await require_room(docker, flavour)
+        if not await is_present(docker, base):
+            return well("base image", f"{base} is fetched for the first build.")
+        await require_fitting_base(docker, base, flavour)
+    except StartFailure as failure:
+        return failed("base image", f"{failure.cause} {failure.output}".strip(), failure.fix)
+    return well("base image", f"The {flavour} image can be built on {base}.")
 
 
 async def _check_probe(backend: Backend, config: Config) -> list[Finding]:

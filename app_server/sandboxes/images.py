@@ -6,19 +6,16 @@ In two steps: what it needs of others, kept for as long as the lock files stay; 
 import asyncio
 import os
 import shutil
-import signal
-import tempfile
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import IO
 
-from app_server.config import Config
+from app_server.config import DEFAULT_BASE_IMAGE, Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import Report
+from app_server.sandboxes.engine_command import run_command
+from app_server.sandboxes.preflight import require_fitting_base, require_room
 from app_server.sandboxes.recipe import (
     AGENT_SERVER,
-    BASE_IMAGE,
     DEPENDENCIES,
     SOURCE_TREE,
     Ingredients,
@@ -29,8 +26,7 @@ from app_server.sandboxes.recipe import (
 
 PULL_TIMEOUT_SECONDS = 600.0
 BUILD_TIMEOUT_SECONDS = 3600.0
-KEPT_LINES = 60
-MAX_LINE_BYTES = 1024**2
+INSTALL_CLI = "Install the Docker CLI, then retry."
 # On two cores and a fast mirror; slower elsewhere.
 _COSTS = {"slim": "about 2 minutes, 0.9 GB", "full": "about 3 minutes, 1.6 GB"}
 
@@ -43,7 +39,7 @@ _building = asyncio.Lock()
 async def ensure_image(config: Config, has_image: HasImage, report: Report) -> str:
     """The name of an image that is there: the one that `config` names, or our own, built if missing.
 
-    Raises StartFailure `sandbox_image_missing` or `sandbox_image_build_failed`.
+    Raises StartFailure `sandbox_image_missing`, `sandbox_image_build_failed`, or what preflight.py raises.
     """
     if wanted := config.sandbox_image:
         if not await has_image(wanted):
@@ -53,7 +49,7 @@ async def ensure_image(config: Config, has_image: HasImage, report: Report) -> s
                 fix=f"Run `docker pull {wanted}`, or unset SLIPWAY_SANDBOX_IMAGE to have one built.",
             )
         return wanted
-    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour)
+    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour, config.sandbox_base_image)
     if await has_image(recipe.image):
         return recipe.image
     if _building.locked():
@@ -67,16 +63,18 @@ async def ensure_image(config: Config, has_image: HasImage, report: Report) -> s
 async def _build(recipe: Recipe, has_image: HasImage, report: Report) -> None:
     docker = shutil.which("docker")
     if docker is None:
-        raise _build_failed("The docker command is not installed.", fix="Install the Docker CLI, then retry.")
+        raise _build_failed("The docker command is not installed.", fix=INSTALL_CLI)
     began = time.monotonic()
     if not await has_image(recipe.dependencies):
-        if not await has_image(BASE_IMAGE):
-            await _get_base(docker, report)
+        await require_room(docker, recipe.flavour)
+        if not await has_image(recipe.base):
+            await _get_base(docker, recipe.base, report)
+        await require_fitting_base(docker, recipe.base, recipe.flavour)
         report(
             f"Building what the {recipe.flavour} sandbox image needs (once per version of that; "
             f"{_COSTS[recipe.flavour]}): {recipe.dependencies}"
         )
-        options = ["--target", recipe.flavour, "--build-arg", f"BASE_IMAGE={BASE_IMAGE}"]
+        options = ["--target", recipe.flavour, "--build-arg", f"BASE_IMAGE={recipe.base}"]
         await _docker_build(docker, recipe.dependencies, DEPENDENCIES, options, report)
     report(f"Building the sandbox image {recipe.image} (once per version, seconds)")
     options = ["--build-arg", f"DEPENDENCIES={recipe.dependencies}"]
@@ -90,7 +88,7 @@ async def _docker_build(
     environment = {"DOCKER_BUILDKIT": "1" if await _has_buildx(docker) else "0", "BUILDKIT_PROGRESS": "plain"}
     command = [docker, "build", "--tag", tag, "--file", ingredients.dockerfile, *options, "-"]
     context = await asyncio.to_thread(build_context, ingredients)
-    status, output = await _run(
+    status, output = await run_command(
         command, report, BUILD_TIMEOUT_SECONDS, stdin=context, environment=environment
     )
     if status != 0:
@@ -101,76 +99,35 @@ async def _docker_build(
         )
 
 
-async def _get_base(docker: str, report: Report) -> None:
-    report(f"Pulling the base image {BASE_IMAGE}")
-    status, output = await _run([docker, "pull", BASE_IMAGE], report, PULL_TIMEOUT_SECONDS)
+async def _get_base(docker: str, base: str, report: Report) -> None:
+    report(f"Pulling the base image {base}")
+    status, output = await run_command([docker, "pull", base], report, PULL_TIMEOUT_SECONDS)
     if status == 0:
         return
-    script = SOURCE_TREE / "containers/base/build.sh"
-    if os.geteuid() == 0 and shutil.which("debootstrap") and script.exists():
-        report(f"No registry answers: making {BASE_IMAGE} with debootstrap")
-        environment = {"DOCKER": docker}
-        status, output = await _run(
-            [str(script), BASE_IMAGE], report, PULL_TIMEOUT_SECONDS, environment=environment
+    fix = "Give this machine access to the image's registry, or load the image: docker load"
+    if base == DEFAULT_BASE_IMAGE:
+        fix = (
+            "Give this machine access to an image registry, or make the image without one: install "
+            f"debootstrap and run `containers/base/build.sh {base}` as root."
         )
+        if os.geteuid() == 0 and shutil.which("debootstrap"):
+            report(f"No registry answers: making {base} with debootstrap")
+            status, output = await run_command(
+                [str(SOURCE_TREE / "containers/base/build.sh"), base],
+                report,
+                PULL_TIMEOUT_SECONDS,
+                environment={"DOCKER": docker},
+            )
     if status != 0:
         raise _build_failed(
-            f"The base image {BASE_IMAGE} is not on this machine and could not be pulled.",
-            fix=f"Give this machine access to an image registry, or make the image without one: install "
-            f"debootstrap and run `containers/base/build.sh {BASE_IMAGE}` as root.",
-            output=output,
+            f"The base image {base} is not on this machine and could not be pulled.", fix=fix, output=output
         )
 
 
 async def _has_buildx(docker: str) -> bool:
     # Newer CLIs build with BuildKit only through this plugin; without it they refuse to.
-    status, _ = await _run([docker, "buildx", "version"], lambda _line: None, 30)
+    status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
     return status == 0
-
-
-async def _run(
-    command: list[str],
-    report: Report,
-    timeout_seconds: float,
-    *,
-    stdin: bytes = b"",
-    environment: dict[str, str] | None = None,
-) -> tuple[int, str]:
-    """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
-    lines: deque[str] = deque(maxlen=KEPT_LINES)
-    # From a file, not through a pipe: a program that ends without reading it is no error of ours.
-    with await asyncio.to_thread(_file_with, stdin) as source:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            env={**os.environ, **(environment or {})},
-            stdin=source,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-            limit=MAX_LINE_BYTES,
-        )
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            assert process.stdout
-            async for raw in process.stdout:
-                if line := raw.decode(errors="replace").rstrip():
-                    lines.append(line)
-                    report(line)
-            return await process.wait(), "\n".join(lines)
-    except TimeoutError:
-        lines.append(f"(ended after {timeout_seconds:g} seconds)")
-        return 124, "\n".join(lines)
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-
-
-def _file_with(content: bytes) -> IO[bytes]:
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
-    file.write(content)
-    file.seek(0)
-    return file
 
 
 def _build_failed(cause: str, *, fix: str, output: str = "") -> StartFailure:

@@ -5,14 +5,13 @@ import io
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
 from app_server.config import Config, SandboxFlavour
 from app_server.errors import StartFailure
 
-BASE_IMAGE = "debian:bookworm-slim"
 REPOSITORY = "slipway-sandbox"
 SOURCE_TREE = Path(__file__).resolve().parents[2]
 FLAVOURS: tuple[SandboxFlavour, ...] = get_args(SandboxFlavour)
@@ -39,25 +38,28 @@ class Recipe:
     """`dependencies`: stays the same until a lock file does not. `image`: that, with this agent server."""
 
     flavour: SandboxFlavour
+    base: str
     dependencies: str
     image: str
 
 
-@lru_cache(maxsize=len(FLAVOURS))
-def recipe_of(flavour: SandboxFlavour) -> Recipe:
+@cache
+def recipe_of(flavour: SandboxFlavour, base: str) -> Recipe:
     """Read once, like the code that runs. Blocking. Raises StartFailure where there is no source tree."""
-    dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, BASE_IMAGE, flavour)}"
-    return Recipe(flavour, dependencies, f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}")
+    dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, base, flavour)}"
+    image = f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}"
+    return Recipe(flavour, base, dependencies, image)
 
 
 def image_name(config: Config) -> str:
     """What sandboxes start from here. Blocking, as above."""
-    return config.sandbox_image or recipe_of(config.sandbox_flavour).image
+    return config.sandbox_image or recipe_of(config.sandbox_flavour, config.sandbox_base_image).image
 
 
 def current_images(config: Config) -> frozenset[str]:
     """What this version starts sandboxes from, and what that is made of, in every flavour. Blocking."""
-    recipes = [recipe_of(flavour) for flavour in FLAVOURS] if _has_build_files() else []
+    base = config.sandbox_base_image
+    recipes = [recipe_of(flavour, base) for flavour in FLAVOURS] if _has_build_files() else []
     ours = {name for recipe in recipes for name in (recipe.dependencies, recipe.image)}
     return frozenset(ours | {image_name(config)})
 

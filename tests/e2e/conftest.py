@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app_server import demo
+from tests.support.sandbox_image import sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, say
 from tests.support.server import AppServerProcess, add_model
 
@@ -22,6 +23,8 @@ def repository(tmp_path: Path) -> Path:
 def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AppServerProcess]:
     """A running app server; process sandboxes unless the test asks otherwise by parametrising it."""
     kind = getattr(request, "param", "process")
+    if kind == "docker":
+        sandbox_image()  # or else the test's own patience would have to last for the build
     with AppServerProcess(tmp_path / "home", sandbox=kind) as process:
         yield process
 

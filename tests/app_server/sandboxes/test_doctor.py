@@ -13,6 +13,7 @@ from app_server.config import Config
 from app_server.sandboxes import findings, recipe
 from app_server.sandboxes.doctor import examine
 from app_server.sandboxes.findings import Finding, check_disk
+from tests.app_server.sandboxes.test_preflight import NO_SHELL, base_image
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
 
@@ -161,7 +162,20 @@ async def test_an_image_that_is_not_built_yet_is_named_with_its_flavour(tmp_path
 
     assert found["image"].state == "warning"
     assert found["image"].fix == "slipway images build --flavour full"
+    assert found["base image"].state == "ok"
     assert "probe sandbox" not in found
+
+
+@docker_test
+@pytest.mark.usefixtures("nothing_built")
+async def test_a_base_that_does_not_fit_is_named_before_anything_is_built(
+    engine: DockerClient, tmp_path: Path
+) -> None:
+    with base_image(engine, NO_SHELL) as base:
+        found = await findings_of(config_in(tmp_path, sandbox="docker", sandbox_base_image=base))
+
+    assert (found["image"].state, found["base image"].state) == ("warning", "error")
+    assert "no shell" in found["base image"].cause
 
 
 @docker_test

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app_server.config import Config, SandboxFlavour
+from app_server.config import DEFAULT_BASE_IMAGE, Config, SandboxFlavour
 from app_server.errors import StartFailure
 from app_server.sandboxes.images import ensure_image
+from app_server.sandboxes.preflight import NEEDED_BYTES
 from app_server.sandboxes.recipe import (
     AGENT_SERVER,
-    BASE_IMAGE,
     DEPENDENCIES,
     Ingredients,
     build_context,
@@ -23,19 +23,28 @@ from app_server.sandboxes.recipe import (
 
 
 class Engine:
-    """What is there, by name; `docker` runs `script` with the subcommand in $1 and logs each call."""
+    """What is there, by name; `docker` runs `script` with the subcommand in $1 and logs each call.
+
+    `image_platform`: of the base image, which is else a Debian of our age.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.present: set[str] = {BASE_IMAGE}
+        self.present: set[str] = {DEFAULT_BASE_IMAGE}
         self.asked: list[str] = []
         self.lines: list[str] = []
+        self.image_platform = "linux/amd64"
+        self.base = DEFAULT_BASE_IMAGE
 
     def install(self, script: str) -> None:
         program = self._folder / "docker"
         program.write_text(
             f'#!/bin/sh\necho "$DOCKER_BUILDKIT $*" >> {self._folder}/calls\n'
-            f'case "$1" in buildx) exit 1;; build) cat > /dev/null;; esac\n{script}\n'
+            'case "$1" in buildx) exit 1;; build) cat > /dev/null;;\n'
+            f"info) echo {self._folder}; exit;; version) echo linux/amd64; exit;;\n"
+            f"image) echo {self.image_platform}; exit;;\n"
+            "run) echo libc=glibc; echo packages=apt; exit;; esac\n"
+            f"{script}\n"
         )
         program.chmod(0o755)
 
@@ -50,7 +59,7 @@ class Engine:
         return [call for call in self.calls().splitlines() if " build " in call]
 
     async def ensure(self, wanted: str | None = None, flavour: SandboxFlavour = "slim") -> str:
-        config = Config(sandbox_image=wanted, sandbox_flavour=flavour)
+        config = Config(sandbox_image=wanted, sandbox_flavour=flavour, sandbox_base_image=self.base)
         return await ensure_image(config, self.has_image, self.lines.append)
 
 
@@ -82,10 +91,10 @@ async def test_dependencies_are_built_first_and_the_agent_server_on_top(
     engine.install("exit 0")
     tag = await engine.ensure(flavour=flavour)
     lower, upper = engine.builds()
-    recipe = recipe_of(flavour)
+    recipe = recipe_of(flavour, DEFAULT_BASE_IMAGE)
 
     assert f"--tag {recipe.dependencies} " in lower
-    assert f"--target {flavour} --build-arg BASE_IMAGE={BASE_IMAGE}" in lower
+    assert f"--target {flavour} --build-arg BASE_IMAGE={DEFAULT_BASE_IMAGE}" in lower
     assert tag == recipe.image
     assert f"--tag {tag} " in upper
     assert f"DEPENDENCIES={recipe.dependencies}" in upper
@@ -93,7 +102,7 @@ async def test_dependencies_are_built_first_and_the_agent_server_on_top(
 
 async def test_dependencies_that_are_there_are_not_built_again(engine: Engine) -> None:
     engine.install("exit 0")
-    engine.present = {recipe_of("slim").dependencies}
+    engine.present = {recipe_of("slim", DEFAULT_BASE_IMAGE).dependencies}
     tag = await engine.ensure()
 
     [build] = engine.builds()
@@ -102,7 +111,9 @@ async def test_dependencies_that_are_there_are_not_built_again(engine: Engine) -
 
 def test_flavours_share_no_name_and_all_of_this_version_are_current() -> None:
     names = [
-        name for each in ("full", "slim") for name in (recipe_of(each).dependencies, recipe_of(each).image)
+        name
+        for recipe in (recipe_of("full", DEFAULT_BASE_IMAGE), recipe_of("slim", DEFAULT_BASE_IMAGE))
+        for name in (recipe.dependencies, recipe.image)
     ]
 
     assert len(set(names)) == 4
@@ -123,7 +134,7 @@ async def test_two_starts_at_once_share_one_build(engine: Engine, tmp_path: Path
     engine.install(f'[ "$1" = build ] || exit 1; echo built >> {tmp_path}/builds; sleep 0.3')
 
     async def note_built(name: str) -> bool:
-        return name == BASE_IMAGE or (tmp_path / "builds").exists()
+        return name == DEFAULT_BASE_IMAGE or (tmp_path / "builds").exists()
 
     await asyncio.gather(*(ensure_image(Config(), note_built, engine.lines.append) for _ in range(2)))
 
@@ -154,9 +165,52 @@ async def test_without_base_image_and_registry_the_fix_names_the_script(engine: 
     with pytest.raises(StartFailure) as failure:
         await engine.ensure()
 
-    assert f"pull {BASE_IMAGE}" in engine.calls()
+    assert f"pull {DEFAULT_BASE_IMAGE}" in engine.calls()
     assert "containers/base/build.sh" in failure.value.fix
     assert "no such host" in failure.value.output
+
+
+async def test_a_base_of_ones_own_is_pulled_and_built_on(engine: Engine) -> None:
+    engine.install("exit 0")
+    engine.base = "registry.example/tools:7"
+    tag = await engine.ensure()
+    lower, _ = engine.builds()
+
+    assert "pull registry.example/tools:7" in engine.calls()
+    assert "BASE_IMAGE=registry.example/tools:7" in lower
+    assert tag != recipe_of("slim", DEFAULT_BASE_IMAGE).image
+
+
+async def test_a_base_of_ones_own_that_cannot_be_pulled_is_not_made_from_debian(engine: Engine) -> None:
+    engine.install("echo 'no such host'; exit 1")
+    engine.base = "registry.example/tools:7"
+    with pytest.raises(StartFailure) as failure:
+        await engine.ensure()
+
+    assert "docker load" in failure.value.fix
+    assert "debootstrap" not in failure.value.fix
+
+
+async def test_a_base_for_other_processors_is_found_before_the_build(engine: Engine) -> None:
+    engine.image_platform = "linux/arm64"
+    engine.install("exit 0")
+    with pytest.raises(StartFailure) as failure:
+        await engine.ensure()
+
+    assert failure.value.code == "sandbox_base_wrong_architecture"
+    assert failure.value.fix.endswith(f"docker pull --platform linux/amd64 {DEFAULT_BASE_IMAGE}")
+    assert engine.builds() == []
+
+
+async def test_a_full_disk_is_found_before_the_build(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NEEDED_BYTES, "full", 2**62)
+    engine.install("exit 0")
+    with pytest.raises(StartFailure) as failure:
+        await engine.ensure(flavour="full")
+
+    assert failure.value.code == "sandbox_image_no_room"
+    assert "slipway images prune" in failure.value.fix
+    assert engine.builds() == []
 
 
 async def test_a_named_image_must_exist(engine: Engine) -> None:

@@ -1,0 +1,58 @@
+"""The docker command and its kin, run with their lines reported as they come."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections import deque
+from typing import IO
+
+from app_server.sandboxes.backend import Report
+
+KEPT_LINES = 60
+MAX_LINE_BYTES = 1024**2
+
+
+async def run_command(
+    command: list[str],
+    report: Report,
+    timeout_seconds: float,
+    *,
+    stdin: bytes = b"",
+    environment: dict[str, str] | None = None,
+) -> tuple[int, str]:
+    """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
+    lines: deque[str] = deque(maxlen=KEPT_LINES)
+    # From a file, not through a pipe: a program that ends without reading it is no error of ours.
+    with await asyncio.to_thread(_file_with, stdin) as source:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env={**os.environ, **(environment or {})},
+            stdin=source,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+            limit=MAX_LINE_BYTES,
+        )
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            assert process.stdout
+            async for raw in process.stdout:
+                if line := raw.decode(errors="replace").rstrip():
+                    lines.append(line)
+                    report(line)
+            return await process.wait(), "\n".join(lines)
+    except TimeoutError:
+        lines.append(f"(ended after {timeout_seconds:g} seconds)")
+        return 124, "\n".join(lines)
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+
+def _file_with(content: bytes) -> IO[bytes]:
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file.write(content)
+    file.seek(0)
+    return file

@@ -1,0 +1,104 @@
+"""What keeps a base image from carrying a sandbox is found before the build, and has a name."""
+
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+from docker import DockerClient
+
+from app_server.config import DEFAULT_BASE_IMAGE, SandboxFlavour
+from app_server.errors import StartFailure
+from app_server.sandboxes.preflight import Base, judge, require_fitting_base
+
+DEBIAN = Base(distribution="debian", release="12", libc="glibc", packages="apt")
+UBUNTU = Base(distribution="ubuntu", release="24.04", libc="glibc", packages="apt")
+
+NO_SHELL = "FROM scratch\nENV none=none\n"
+# A program that needs no libc is the whole system.
+NO_GLIBC = f"""FROM {DEFAULT_BASE_IMAGE} AS tools
+RUN apt-get update && apt-get install -y --no-install-recommends busybox-static
+FROM scratch
+COPY --from=tools /bin/busybox /bin/sh
+USER 1000
+"""
+OLD = f"""FROM {DEFAULT_BASE_IMAGE}
+RUN rm /etc/os-release && printf 'ID=debian\\nVERSION_ID="11"\\n' > /etc/os-release
+"""
+NO_APT = f"FROM {DEFAULT_BASE_IMAGE}\nRUN rm /usr/bin/apt-get\n"
+
+
+@contextmanager
+def base_image(engine: DockerClient, dockerfile: str) -> Iterator[str]:
+    """Its name, for as long as this lasts."""
+    name = f"slipway-test-base:{uuid4().hex[:12]}"
+    engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True)
+    try:
+        yield name
+    finally:
+        engine.images.remove(name, force=True)
+
+
+@pytest.mark.parametrize(
+    ("base", "flavour", "code"),
+    [
+        (DEBIAN, "full", None),
+        (UBUNTU, "slim", None),
+        (Base(distribution="debian", release="13", libc="glibc", packages="apt"), "full", None),
+        (Base(distribution="debian", libc="glibc", packages="apt"), "full", None),
+        (Base(distribution="mint", release="1", libc="glibc", packages="apt"), "slim", None),
+        (UBUNTU, "full", "sandbox_base_no_browser"),
+        (
+            Base(distribution="ubuntu", release="22.04", libc="glibc", packages="apt"),
+            "slim",
+            "sandbox_base_too_old",
+        ),
+        (Base(distribution="alpine", release="3.20.1"), "slim", "sandbox_base_no_glibc"),
+        (Base(distribution="fedora", release="42", libc="glibc"), "slim", "sandbox_base_no_apt"),
+        (Base(), "slim", "sandbox_base_no_glibc"),
+    ],
+)
+def test_what_an_image_lacks_has_a_name(base: Base, flavour: SandboxFlavour, code: str | None) -> None:
+    if code is None:
+        judge("mine:1", flavour, base)
+        return
+    with pytest.raises(StartFailure) as failure:
+        judge("mine:1", flavour, base)
+
+    assert failure.value.code == code
+    assert "mine:1" in failure.value.cause
+    assert failure.value.fix
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("dockerfile", "code"),
+    [
+        (NO_SHELL, "sandbox_base_no_shell"),
+        (NO_GLIBC, "sandbox_base_no_glibc"),
+        (NO_APT, "sandbox_base_no_apt"),
+        (OLD, "sandbox_base_too_old"),
+    ],
+    ids=["no shell", "no glibc", "no apt", "too old"],
+)
+async def test_a_real_image_that_does_not_fit_is_seen_through(
+    engine: DockerClient, dockerfile: str, code: str
+) -> None:
+    with base_image(engine, dockerfile) as base, pytest.raises(StartFailure) as failure:
+        await require_fitting_base(_docker(), base, "full")
+
+    assert failure.value.code == code
+    assert base in failure.value.cause
+
+
+@pytest.mark.docker
+async def test_our_own_base_fits() -> None:
+    await require_fitting_base(_docker(), DEFAULT_BASE_IMAGE, "full")
+
+
+def _docker() -> str:
+    found = shutil.which("docker")
+    assert found
+    return found
