@@ -12,7 +12,6 @@ import shutil
 import signal
 import socket
 from collections import deque
-from contextlib import suppress
 from pathlib import Path
 
 from agent_runtime.workspace.environment import bash_path, command_environment
@@ -22,6 +21,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"
 WIDTH, HEIGHT = 1280, 800
 """Of a page, in pixels."""
 EXIT_SECONDS = 10.0
+_REST_SECONDS = 2.0
 _STDERR_LINES = 20
 _FIRST_FREE_DESCRIPTOR = 10
 _NO_SANDBOX = "--no-sandbox"
@@ -82,9 +82,7 @@ class Chromium:
 
     async def last_words(self) -> str:
         """What it wrote to standard error at last, once it has ended."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(EXIT_SECONDS):
-                await asyncio.shield(self._listening)
+        await asyncio.wait({self._listening}, timeout=EXIT_SECONDS)
         return b"".join(self._said).decode(errors="replace").strip()
 
     async def wait(self) -> int:
@@ -95,6 +93,8 @@ class Chromium:
         signal_group(self.pid, signal.SIGKILL)
         self.socket.close()
         await self._process.wait()
+        # Its last words may still be on their way; a process that it let go could keep the pipe open.
+        await asyncio.wait({self._listening}, timeout=_REST_SECONDS)
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)
 

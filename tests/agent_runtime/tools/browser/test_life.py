@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_runtime.tools.browser.chromium import find_chromium
 from agent_runtime.tools.browser.connection import BrowserGoneError
 from agent_runtime.tools.browser.session import BrowserSession
 from agent_runtime.tools.registry import ToolNotFoundError, ToolSpec, create_tools
@@ -133,6 +134,27 @@ async def test_a_browser_that_dies_in_the_middle_of_a_call_is_an_answer(browser:
     assert "has ended unexpectedly" in answer.text
     assert "exit code -9" in answer.text
     assert "Title: Two" in await browser.open(site.url + "/two")
+
+
+async def test_where_chromium_cannot_sandbox_its_pages_it_goes_on_without(
+    browser: Driver, site: WebSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    site.pages["/"] = "<title>Home</title>"
+    refusing = tmp_path / "programs" / "chromium"
+    refusing.parent.mkdir()
+    # It has ended long before its socket closes, while what it started still holds its standard error.
+    refusing.write_text(
+        f"""#!/bin/bash
+case " $* " in *" --no-sandbox "*) exec {find_chromium()} "$@";; esac
+echo "No usable sandbox!" >&2
+(sleep 0.5; exec 3<&- 4>&-; sleep 60) &
+"""
+    )
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{refusing.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr("agent_runtime.tools.browser.browser.may_be_sandboxed", lambda: True)
+
+    assert "Home" in await browser.open(site.url)
 
 
 async def test_a_page_that_crashes_does_not_take_the_browser_along(browser: Driver, site: WebSite):
