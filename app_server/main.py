@@ -46,6 +46,8 @@ from app_server.llm_gateway import router as llm_gateway
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES, Exchanges
 from app_server.mcp_servers import router as mcp_servers
+from app_server.mcp_servers.grants import Grants
+from app_server.mcp_servers.sign_in import SignIns
 from app_server.memory import router as memory
 from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext
 from app_server.migrate import migrate
@@ -80,6 +82,7 @@ _PUBLIC_ROUTERS = (
     settings.router,
     secrets.router,
     mcp_servers.router,
+    mcp_servers.sign_in_router,
     confirmation.router,
     memory.router,
     consents.router,
@@ -132,6 +135,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background.run_forever(sandboxes.rest, name="idle sandboxes", interval_seconds=_REST_INTERVAL_SECONDS)
         start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
         sandboxes.on_change = start_worker.announce
+        mcp_sign_ins = SignIns()
+        stack.push_async_callback(mcp_sign_ins.close)
         await start_worker.open()
         stack.push_async_callback(start_worker.close)
         yield {
@@ -144,6 +149,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "sandboxes": sandboxes,
             "start_worker": start_worker,
             "mcp_exchanges": Exchanges(),
+            "mcp_grants": Grants(database, cipher, http),
+            "mcp_sign_ins": mcp_sign_ins,
         }
 
 

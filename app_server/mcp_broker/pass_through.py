@@ -4,7 +4,7 @@ own, and the answer comes back as it comes, less those credentials.
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -35,12 +35,16 @@ _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 @dataclass(frozen=True)
 class Target:
-    """headers: all that opens it. timeout_seconds: how long it may stay silent."""
+    """headers: all that opens it. timeout_seconds: how long it may stay silent.
+
+    renewed: the headers in place of those that it has refused; None if there are no others.
+    """
 
     name: str
     url: str
     headers: Mapping[str, str]
     timeout_seconds: float
+    renewed: Callable[[], Awaitable[Mapping[str, str]]] | None = None
 
 
 class Exchanges:
@@ -80,28 +84,41 @@ class Place:
 
 
 async def pass_through(http: httpx.AsyncClient, target: Target, request: Request, place: Place) -> Response:
-    """Raises BadGateway `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused`."""
+    """Raises BadGateway `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused`,
+    and what `renewed` raises.
+    """
+    headers = target.headers
+    reply = await _send(http, target, headers, request)
+    if reply.status_code == HTTPStatus.UNAUTHORIZED and target.renewed is not None:
+        await reply.aclose()
+        headers = await target.renewed()
+        reply = await _send(http, target, headers, request)
+    if reply.is_redirect or reply.status_code in _CREDENTIALS_REFUSED:
+        await reply.aclose()
+        raise _refusal(target, reply)
+    place.is_taken = True
+    return _Passing(reply, place, hidden=headers.values())
+
+
+async def _send(
+    http: httpx.AsyncClient, target: Target, headers: Mapping[str, str], request: Request
+) -> httpx.Response:
     silence = _LISTEN_SECONDS if request.method == "GET" else target.timeout_seconds
     outgoing = http.build_request(
         request.method,
         target.url,
         content=await request.body(),
-        headers=_request_headers(request.headers, target.headers),
+        headers=_request_headers(request.headers, headers),
         timeout=httpx.Timeout(silence, connect=_CONNECT_SECONDS),
     )
     try:
-        reply = await http.send(outgoing, stream=True, follow_redirects=False)
+        return await http.send(outgoing, stream=True, follow_redirects=False)
     except httpx.HTTPError as error:
         raise BadGateway(
             f"The MCP server {target.name!r} did not answer ({type(error).__name__}).",
             code="mcp_server_unreachable",
             fix="Check its address in the settings, and that it runs.",
         ) from error
-    if reply.is_redirect or reply.status_code in _CREDENTIALS_REFUSED:
-        await reply.aclose()
-        raise _refusal(target, reply)
-    place.is_taken = True
-    return _Passing(reply, place, hidden=target.headers.values())
 
 
 class _Passing(StreamingResponse):
@@ -146,7 +163,7 @@ def _refusal(target: Target, reply: httpx.Response) -> BadGateway:
     return BadGateway(
         f"The MCP server {target.name!r} does not let us in (HTTP {reply.status_code}).",
         code="mcp_credentials_refused",
-        fix="The user has to mend its headers in the settings.",
+        fix="The user has to mend its headers, or to connect it again, in the settings.",
     )
 
 

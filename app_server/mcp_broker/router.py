@@ -1,11 +1,16 @@
 """The way from a sandbox to its user's MCP servers: what opens them is added here, and never seen there."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from uuid import UUID
+
 from fastapi import APIRouter, Request, Response
 
 from app_server.database import Database
 from app_server.encryption import Cipher
 from app_server.errors import NotFound
 from app_server.mcp_broker.pass_through import Target, pass_through
+from app_server.mcp_servers.grants import Grants, bearer
 from app_server.mcp_servers.schemas import ServerNameInPath
 from app_server.mcp_servers.service import definition_of, get_server
 from app_server.sandboxes.auth import CurrentSandbox
@@ -36,10 +41,18 @@ async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Req
             fix="Switch it on in the settings.",
         )
     target = Target(
-        name=name,
-        url=definition.url,
-        headers=definition.headers,
-        timeout_seconds=definition.timeout,
+        name=name, url=definition.url, headers=definition.headers, timeout_seconds=definition.timeout
     )
+    if definition.auth is not None:
+        target = await _signed_in(target, server.id, request.state.mcp_grants)
     with request.state.mcp_exchanges.of(sandbox.id) as place:
         return await pass_through(request.state.http, target, request, place)
+
+
+async def _signed_in(target: Target, server_id: UUID, grants: Grants) -> Target:
+    token = await grants.access_token(server_id, target.name)
+
+    async def renewed() -> Mapping[str, str]:
+        return {**target.headers, **bearer(await grants.access_token(server_id, target.name, refused=token))}
+
+    return replace(target, headers={**target.headers, **bearer(token)}, renewed=renewed)

@@ -24,3 +24,18 @@ class McpServer(Base):
     definition_encrypted: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+
+
+class McpGrant(Base):
+    """What a user's sign-in to a server has brought: a Grant as JSON.
+
+    is_refused: it cannot be renewed any more.
+    claimed_until: until then somebody is renewing it, and nobody else may.
+    """
+
+    __tablename__ = "mcp_grants"
+
+    server_id: Mapped[UUID] = mapped_column(ForeignKey(McpServer.id, ondelete="CASCADE"), primary_key=True)
+    grant_encrypted: Mapped[str] = mapped_column(Text)
+    is_refused: Mapped[bool]
+    claimed_until: Mapped[datetime | None]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 MAX_TOOL_PAGES = 20
+NO_HEADERS: Mapping[str, str] = {}
 _MAX_ERROR_CHARACTERS = 500
 _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
 
@@ -30,16 +31,21 @@ async def probe(
     refusals: list[httpx2.Response] = []
     try:
         async with asyncio.timeout(timeout_seconds):
-            return McpTestReport(ok=True, tools=await _tools(url, headers, refusals))
+            return McpTestReport(ok=True, tools=await list_tools(url, headers=headers, refusals=refusals))
     except TimeoutError:
         return _trouble("timeout", f"It did not answer within {timeout_seconds:g} seconds.")
     except (ExceptionGroup, MCPError, httpx2.HTTPError) as error:
         return _report(error, refusals)
 
 
-async def _tools(
-    url: str, headers: Mapping[str, str], refusals: "list[httpx2.Response]"
+async def list_tools(
+    url: str,
+    *,
+    headers: Mapping[str, str] = NO_HEADERS,
+    auth: "httpx2.Auth | None" = None,
+    refusals: "list[httpx2.Response] | None" = None,
 ) -> list[McpToolInfo]:
+    """refusals: takes in what the server refuses. ExceptionGroup, MCPError, httpx2.HTTPError."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
@@ -47,10 +53,14 @@ async def _tools(
 
     async def note(response: "httpx2.Response") -> None:
         # The library says no more than that there was one.
-        if response.status_code >= HTTPStatus.BAD_REQUEST and response.request.method == "POST":
+        if (
+            refusals is not None
+            and response.status_code >= HTTPStatus.BAD_REQUEST
+            and response.request.method == "POST"
+        ):
             refusals.append(response)
 
-    async with create_mcp_http_client(headers=dict(headers)) as http:
+    async with create_mcp_http_client(headers=dict(headers), auth=auth) as http:
         http.event_hooks = {"response": [note]}
         connection = streamable_http_client(url, http_client=http)
         async with Client(connection, client_info=Implementation(name="slipway", version="1")) as client:
@@ -72,9 +82,7 @@ async def _listed(client: "Client") -> list[McpToolInfo]:
 
 
 def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestReport:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    said = first_cause(error)
     if not refusals:
         return _trouble("connection", said, fix="Check the URL, and that this server can reach it.")
     last = refusals[-1]
@@ -83,9 +91,16 @@ def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestR
         return _trouble(
             "refused",
             f"It does not let us in ({status}).",
-            fix="Check its headers: a token may be missing, wrong or expired.",
+            fix="Check its headers: a token may be missing or wrong. If it wants a sign-in, connect it.",
         )
     return _trouble("unknown", f"{said} ({status})", fix="Check that the URL is that of its MCP endpoint.")
+
+
+def first_cause(error: BaseException) -> str:
+    """Of groups of groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _trouble(kind: McpTroubleKind, said: str, *, fix: str | None = None) -> McpTestReport:

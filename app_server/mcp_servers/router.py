@@ -2,29 +2,35 @@
 
 from fastapi import APIRouter, Request
 
+from app_server.config import Config
 from app_server.database import Database, ReadSession, Session
+from app_server.encryption import Cipher
 from app_server.errors import Conflict
 from app_server.mcp_servers import service
+from app_server.mcp_servers.grants import Grants, bearer
 from app_server.mcp_servers.probe import probe
 from app_server.mcp_servers.schemas import (
     ChangeMcpServer,
+    FinishSignIn,
     McpServerInfo,
     McpSettings,
     McpTestReport,
     SaveMcpServer,
     ServerNameInPath,
+    SignedIn,
+    SignInStarted,
 )
+from app_server.mcp_servers.sign_in import Answer, SignIns
 from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/settings/mcp", tags=["MCP servers"])
+sign_in_router = APIRouter(prefix="/api/v1/mcp-sign-ins", tags=["MCP servers"])
 
 
 @router.get("")
 async def list_servers(user: CurrentUser, session: ReadSession, request: Request) -> McpSettings:
     servers = await service.list_servers(session, user.id)
-    return McpSettings(
-        mcp_config={server.name: service.info_of(request.state.cipher, server) for server in servers}
-    )
+    return McpSettings(mcp_config=await service.infos_of(session, request.state.cipher, servers))
 
 
 @router.post("/{name}", status_code=201)
@@ -33,7 +39,8 @@ async def add_server(
 ) -> McpServerInfo:
     """Conversations that are started from now on have it."""
     cipher = request.state.cipher
-    return service.info_of(cipher, await service.add_server(session, cipher, user.id, name, body))
+    server = await service.add_server(session, cipher, user.id, name, body)
+    return await service.info_of(session, cipher, server)
 
 
 @router.patch("/{name}")
@@ -43,7 +50,8 @@ async def change_server(
     """What is left out stays. Headers and address hold from the next call of any conversation on."""
     cipher = request.state.cipher
     changes = body.model_extra or {}
-    return service.info_of(cipher, await service.change_server(session, cipher, user.id, name, changes))
+    server = await service.change_server(session, cipher, user.id, name, changes)
+    return await service.info_of(session, cipher, server)
 
 
 @router.delete("/{name}", status_code=204)
@@ -66,4 +74,48 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
             code="mcp_server_runs_in_sandbox",
             fix="Start a conversation: it says which tools the server offers, or why it does not start.",
         )
-    return await probe(definition.url, definition.headers)
+    headers = dict(definition.headers)
+    if definition.auth is not None:
+        grants: Grants = request.state.mcp_grants
+        headers |= bearer(await grants.access_token(server.id, name))
+    return await probe(definition.url, headers)
+
+
+@router.post("/{name}/sign-in")
+async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Request) -> SignInStarted:
+    """Begins to sign in: the server is asked who may let us in, and we register there."""
+    database: Database = request.state.database
+    sign_ins: SignIns = request.state.mcp_sign_ins
+    async with database.read() as session:
+        server = await service.get_server(session, user.id, name)
+    definition = service.definition_of(request.state.cipher, server)
+    if definition.url is None or definition.auth is None:
+        raise Conflict("This server is set up without a sign-in.", code="mcp_sign_in_not_wanted")
+    address = await sign_ins.start(user.id, server.id, definition.url, _callback_url(request))
+    return SignInStarted(authorization_url=address)
+
+
+@router.delete("/{name}/sign-in", status_code=204)
+async def disconnect(user: CurrentUser, session: Session, name: ServerNameInPath) -> None:
+    """Forgets the tokens. Conversations cannot reach the server any more until it is connected again."""
+    await service.disconnect(session, await service.get_server(session, user.id, name))
+
+
+@sign_in_router.post("")
+async def finish_sign_in(user: CurrentUser, body: FinishSignIn, request: Request) -> SignedIn:
+    """Takes what the browser was sent back with: once, by the user who began, for ten minutes."""
+    database: Database = request.state.database
+    cipher: Cipher = request.state.cipher
+    sign_ins: SignIns = request.state.mcp_sign_ins
+    answer = Answer(body.state, body.code, body.error, body.iss)
+    finished = await sign_ins.finish(user.id, answer)
+    async with database.session() as session:
+        name = await service.connect(session, cipher, user.id, finished)
+    return SignedIn(name=name)
+
+
+def _callback_url(request: Request) -> str:
+    """Where our own page takes the answer, under the name by which the browser knows us."""
+    config: Config = request.state.config
+    base = config.base_url if config.public_url else str(request.base_url).rstrip("/")
+    return f"{base}/settings/mcp-servers/callback"

@@ -75,6 +75,14 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
 
 
+class OAuth(BaseModel):
+    """The user signs in to the server; what that brings is kept apart."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    strategy: Literal["oauth2"]
+
+
 class Definition(BaseModel):
     """A URL with what opens it, or a command that is run in the sandbox. timeout: seconds for a call.
 
@@ -86,6 +94,7 @@ class Definition(BaseModel):
     transport: Annotated[Transport | None, BeforeValidator(_transport)] = None
     url: Url | None = None
     headers: dict[HeaderName, HeaderValue] = Field(default={}, max_length=MAX_HEADERS)
+    auth: OAuth | None = None
     command: Annotated[Word, StringConstraints(min_length=1)] | None = None
     args: list[Word] = Field(default=[], max_length=MAX_ARGUMENTS)
     env: dict[VariableName, Word] = Field(default={}, max_length=MAX_VARIABLES)
@@ -99,8 +108,10 @@ class Definition(BaseModel):
             raise ValueError("an MCP server has either a `url` or a `command`")
         if self.transport not in (None, self.kind):
             raise ValueError(f"the transport {self.transport} does not go with what is given")
-        if self.command is not None and self.headers:
-            raise ValueError("a command has no headers")
+        if self.command is not None and (self.headers or self.auth):
+            raise ValueError("a command has no headers and no sign-in")
+        if self.auth and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("a server has either a sign-in or the header Authorization")
         if self.url is not None and (self.args or self.env or self.cwd):
             raise ValueError("`args`, `env` and `cwd` belong to a command")
         return self
@@ -138,12 +149,17 @@ class ChangeMcpServer(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+SignInState = Literal["none", "connected", "expired"]
+
+
 class McpServerInfo(BaseModel):
-    """`headers`: names, with asterisks for values."""
+    """`headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one."""
 
     transport: Transport
     url: str | None
     headers: dict[str, str]
+    auth: OAuth | None
+    sign_in: SignInState | None
     command: str | None
     args: list[str]
     env: dict[str, str]
@@ -163,6 +179,27 @@ class McpToolInfo(BaseModel):
     name: str
     title: str | None
     description: str | None
+
+
+class SignInStarted(BaseModel):
+    """`authorization_url`: where the user's browser has to go."""
+
+    authorization_url: str
+
+
+class FinishSignIn(BaseModel):
+    """What the authorization server has sent the browser back with."""
+
+    state: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    code: Annotated[str, StringConstraints(min_length=1, max_length=8000)] | None = None
+    error: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    iss: Annotated[str, StringConstraints(max_length=2000)] | None = None
+
+
+class SignedIn(BaseModel):
+    """`name`: of the server that is connected now."""
+
+    name: str
 
 
 McpTroubleKind = Literal["timeout", "connection", "refused", "unknown"]

@@ -6,14 +6,15 @@ from uuid import UUID
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.encryption import Cipher
 from app_server.errors import BadRequest, Conflict, NotFound
-from app_server.mcp_servers.models import McpServer
-from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer
+from app_server.mcp_servers.grants import SignedInTo, save_grant
+from app_server.mcp_servers.models import McpGrant, McpServer
+from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
 
 MAX_SERVERS = 50
 
@@ -75,6 +76,9 @@ async def change_server(
             code="mcp_headers_needed",
             fix="Enter their values again.",
         )
+    if (given.url, given.auth) != (before.url, before.auth):
+        # A token is for the one server that it was granted for.
+        await disconnect(session, server)
     _put(server, cipher, given, kept=before.headers)
     await session.flush()
     return server
@@ -84,16 +88,54 @@ async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None
     await session.delete(await get_server(session, user_id, name))
 
 
+async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_in: SignedInTo) -> str:
+    """Keeps what was granted, and returns the server's name. Raises NotFound when it is gone, or another one
+    by now.
+    """
+    server = await session.get(McpServer, signed_in.server_id)
+    definition = definition_of(cipher, server) if server and server.user_id == user_id else None
+    if server is None or definition is None or definition.url != signed_in.url or definition.auth is None:
+        raise NotFound("The MCP server was changed or deleted meanwhile.", code="mcp_server_not_found")
+    await save_grant(session, cipher, server.id, signed_in.grant)
+    return server.name
+
+
+async def disconnect(session: AsyncSession, server: McpServer) -> None:
+    """Forgets what a sign-in has brought."""
+    await session.execute(delete(McpGrant).where(McpGrant.server_id == server.id))
+
+
 def definition_of(cipher: Cipher, server: McpServer) -> Definition:
     """With all that opens it."""
     return Definition.model_validate_json(cipher.decrypt(server.definition_encrypted))
 
 
-def info_of(cipher: Cipher, server: McpServer) -> McpServerInfo:
+async def infos_of(
+    session: AsyncSession, cipher: Cipher, servers: Sequence[McpServer]
+) -> dict[str, McpServerInfo]:
+    """By name."""
+    ids = [server.id for server in servers]
+    grants = await session.scalars(select(McpGrant).where(McpGrant.server_id.in_(ids)))
+    states: dict[UUID, SignInState] = {
+        grant.server_id: "expired" if grant.is_refused else "connected" for grant in grants
+    }
+    return {server.name: _info(cipher, server, states.get(server.id, "none")) for server in servers}
+
+
+async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> McpServerInfo:
+    return (await infos_of(session, cipher, [server]))[server.name]
+
+
+def _info(cipher: Cipher, server: McpServer, state: SignInState) -> McpServerInfo:
     definition = definition_of(cipher, server)
     shown = definition.model_dump(exclude={"transport", "headers"})
-    masked = dict.fromkeys(definition.headers, MASK)
-    return McpServerInfo(**shown, transport=definition.kind, headers=masked, enabled=server.is_enabled)
+    return McpServerInfo(
+        **shown,
+        transport=definition.kind,
+        headers=dict.fromkeys(definition.headers, MASK),
+        sign_in=state if definition.auth else None,
+        enabled=server.is_enabled,
+    )
 
 
 def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -> SaveMcpServer:

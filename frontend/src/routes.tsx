@@ -29,6 +29,10 @@ export const routes: RouteObject[] = [
                 lazy: page(() => import('./routes/conversation').then((m) => m.ConversationRoute)),
               },
               {
+                path: 'settings/mcp-servers/callback',
+                lazy: page(() => import('./routes/mcp-sign-in').then((m) => m.McpSignInRoute)),
+              },
+              {
                 path: 'settings/:section?',
                 lazy: page(() => import('./routes/settings').then((m) => m.SettingsRoute)),
               },

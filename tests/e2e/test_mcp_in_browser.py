@@ -1,6 +1,8 @@
 """An MCP server from the settings to the chat, as a person follows it in a real Chromium."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -70,3 +72,50 @@ def test_a_server_is_added_tested_and_used_and_its_key_is_nowhere_to_be_seen(
         assert someone.complaints == []
     files = [path for path in scripted_server.home.rglob("*") if path.is_file()]
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def test_a_server_is_connected_by_oauth_and_its_tokens_are_nowhere_to_be_seen(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    issued = tmp_path / "tokens"
+    scripted_llm.script(
+        call("whoami"), call("terminal", command="env; cat /proc/self/environ"), say("I am in.")
+    )
+    with (
+        http_server("tests.support.mcp_oauth_server", SLIPWAY_TEST_TOKENS=str(issued)) as guarded_url,
+        scripted_server.client() as client,
+        visitor() as someone,
+    ):
+        someone.sign_in(scripted_server)
+        page = someone.page
+        page.goto(f"{scripted_server.url}/settings/mcp-servers")
+        page.get_by_role("button", name="Add a server").click()
+        page.get_by_label("Name", exact=True).fill("club")
+        page.get_by_label("URL").fill(guarded_url)
+        page.get_by_label("Sign in with OAuth").check()
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Not connected")).to_be_visible()
+        someone.photograph("settings-mcp-servers-sign-in")
+        page.get_by_role("button", name="Connect club").click()
+        # There and back again.
+        expect(page.get_by_text("Connected", exact=True)).to_be_visible()
+        expect(page).to_have_url(re.compile(r"/settings/mcp-servers$"))
+        page.get_by_role("button", name="Test club").click()
+        expect(page.get_by_text("Says that you are in.")).to_be_visible()
+        someone.photograph("settings-mcp-servers-connected")
+
+        conversation = start_conversation(client, "Who am I?", confirmation_mode="never")
+        wait_for_status(client, conversation, "finished")
+        page.goto(f"{scripted_server.url}/conversations/{conversation}")
+        expect(page.get_by_text("I am in.").first).to_be_visible()
+        log = str(events(client, conversation))
+        assert "you are in" in log
+        everything = log + page.content() + scripted_server.output()
+        everything += str([request.body for request in scripted_llm.requests])
+        assert someone.complaints == []
+    tokens = issued.read_text().split()
+    assert len(tokens) >= 2
+    kept = [path.read_bytes() for path in scripted_server.home.rglob("*") if path.is_file()]
+    for token in tokens:
+        assert token not in everything
+        assert not any(token.encode() in content for content in kept)

@@ -1,10 +1,12 @@
 """An MCP server behind OAuth 2.1: `python -m tests.support.mcp_oauth_server PORT`. It asks nobody: who comes
-to its authorization page is sent back with a code.
+to its authorization page is sent back with a code. Every token is added to the file SLIPWAY_TEST_TOKENS.
 """
 
+import os
 import secrets
 import sys
 import time
+from pathlib import Path
 
 from mcp.server.auth.provider import (
     AccessToken,
@@ -86,6 +88,9 @@ class Provider:
             expires_at=int(time.time()) + TOKEN_SECONDS,
             resource=resource,
         )
+        if told := os.environ.get("SLIPWAY_TEST_TOKENS"):
+            with Path(told).open("a") as tokens:
+                tokens.write(f"{access}\n{refresh}\n")
         self.refreshers[refresh] = RefreshToken(token=refresh, client_id=client_id, scopes=[])
         return OAuthToken(access_token=access, refresh_token=refresh, expires_in=TOKEN_SECONDS)
 

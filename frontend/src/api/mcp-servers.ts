@@ -13,6 +13,9 @@ export interface McpServer {
   transport: 'http' | 'stdio'
   url: string | null
   headers: Record<string, string>
+  auth: { strategy: 'oauth2' } | null
+  /** How the sign-in stands, where `auth` wants one. */
+  sign_in: 'none' | 'connected' | 'expired' | null
   command: string | null
   args: string[]
   env: Record<string, string>
@@ -92,6 +95,42 @@ export function useDeleteMcpServer() {
   return useMutation({
     mutationFn: (name: string) => request<unknown>(path(name), { method: 'DELETE' }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: mcpServerKeys.all }),
+  })
+}
+
+/** Where the browser has to go to sign in to the server. */
+export function useStartMcpSignIn() {
+  return useMutation({
+    mutationFn: (name: string) =>
+      request<{ authorization_url: string }>(path(name, 'sign-in'), {
+        method: 'POST',
+        timeoutMs: TEST_TIMEOUT_MS,
+      }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** Forgets what a sign-in has brought. */
+export function useDisconnectMcpServer() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (name: string) => request<unknown>(path(name, 'sign-in'), { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: mcpServerKeys.all }),
+  })
+}
+
+/** Hands in what the browser was sent back with. It counts once, so it is asked for once. */
+export function mcpSignInQuery(answer: Record<string, string>) {
+  return queryOptions({
+    queryKey: ['mcp-sign-in', answer.state],
+    queryFn: () =>
+      request<{ name: string }>('/api/v1/mcp-sign-ins', {
+        method: 'POST',
+        body: answer,
+        timeoutMs: TEST_TIMEOUT_MS,
+      }),
+    retry: false,
+    staleTime: Infinity,
   })
 }
 

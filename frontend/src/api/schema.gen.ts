@@ -860,6 +860,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mcp-sign-ins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish Sign In
+         * @description Takes what the browser was sent back with: once, by the user who began, for ten minutes.
+         */
+        post: operations["finish_sign_in_api_v1_mcp_sign_ins_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/memory": {
         parameters: {
             query?: never;
@@ -1107,6 +1127,30 @@ export interface paths {
          * @description What is left out stays. Headers and address hold from the next call of any conversation on.
          */
         patch: operations["change_server_api_v1_settings_mcp__name__patch"];
+        trace?: never;
+    };
+    "/api/v1/settings/mcp/{name}/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Sign In
+         * @description Begins to sign in: the server is asked who may let us in, and we register there.
+         */
+        post: operations["start_sign_in_api_v1_settings_mcp__name__sign_in_post"];
+        /**
+         * Disconnect
+         * @description Forgets the tokens. Conversations cannot reach the server any more until it is connected again.
+         */
+        delete: operations["disconnect_api_v1_settings_mcp__name__sign_in_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/settings/mcp/{name}/test": {
@@ -1733,6 +1777,20 @@ export interface components {
             timeout: number;
         };
         /**
+         * FinishSignIn
+         * @description What the authorization server has sent the browser back with.
+         */
+        FinishSignIn: {
+            /** Code */
+            code?: string | null;
+            /** Error */
+            error?: string | null;
+            /** Iss */
+            iss?: string | null;
+            /** State */
+            state: string;
+        };
+        /**
          * GitChange
          * @description One changed path of a repository, relative to its root.
          */
@@ -1850,11 +1908,12 @@ export interface components {
         };
         /**
          * McpServerInfo
-         * @description `headers`: names, with asterisks for values.
+         * @description `headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
          */
         McpServerInfo: {
             /** Args */
             args: string[];
+            auth: components["schemas"]["OAuth"] | null;
             /** Command */
             command: string | null;
             /** Cwd */
@@ -1871,6 +1930,8 @@ export interface components {
             headers: {
                 [key: string]: string;
             };
+            /** Sign In */
+            sign_in: ("none" | "connected" | "expired") | null;
             /** Timeout */
             timeout: number;
             /**
@@ -1967,6 +2028,17 @@ export interface components {
             title: string;
             /** Updated At */
             updated_at: string;
+        };
+        /**
+         * OAuth
+         * @description The user signs in to the server; what that brings is kept apart.
+         */
+        OAuth: {
+            /**
+             * Strategy
+             * @constant
+             */
+            strategy: "oauth2";
         };
         /**
          * Offer
@@ -2224,6 +2296,7 @@ export interface components {
              * @default []
              */
             args: string[];
+            auth?: components["schemas"]["OAuth"] | null;
             /** Command */
             command?: string | null;
             /** Cwd */
@@ -2348,10 +2421,26 @@ export interface components {
         SetConfirmationMode: {
             mode: components["schemas"]["ConfirmationMode"];
         };
+        /**
+         * SignInStarted
+         * @description `authorization_url`: where the user's browser has to go.
+         */
+        SignInStarted: {
+            /** Authorization Url */
+            authorization_url: string;
+        };
         /** SignInWithLink */
         SignInWithLink: {
             /** Token */
             token: string;
+        };
+        /**
+         * SignedIn
+         * @description `name`: of the server that is connected now.
+         */
+        SignedIn: {
+            /** Name */
+            name: string;
         };
         /**
          * SkillFinding
@@ -4302,6 +4391,39 @@ export interface operations {
             };
         };
     };
+    finish_sign_in_api_v1_mcp_sign_ins_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishSignIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_memory_notes_api_v1_memory_get: {
         parameters: {
             query?: never;
@@ -4855,6 +4977,66 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["McpServerInfo"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_sign_in_api_v1_settings_mcp__name__sign_in_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInStarted"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disconnect_api_v1_settings_mcp__name__sign_in_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -5,6 +5,7 @@ import type { McpServer, McpTestReport } from '@/api/mcp-servers'
 import { fakeMcpServer } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
+import { server } from '@/test/server'
 
 /** Servers as an app server keeps them; `sent` collects what is saved. */
 function openServers(servers: Record<string, McpServer>, report?: () => Response) {
@@ -47,7 +48,11 @@ test('a server is added with its headers', async () => {
   await user.click(screen.getByRole('button', { name: 'Save' }))
   await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
   expect(sent).toEqual([
-    ['POST', 'tracker', { url: 'https://mcp.example.org/mcp', headers: { Authorization: 'Bearer t' } }],
+    [
+      'POST',
+      'tracker',
+      { url: 'https://mcp.example.org/mcp', auth: null, headers: { Authorization: 'Bearer t' } },
+    ],
   ])
   expect(await screen.findByText('https://mcp.example.org/mcp')).toBeVisible()
 })
@@ -85,7 +90,11 @@ test('editing keeps the stored headers unless a new value is typed', async () =>
       [
         'PATCH',
         'tracker',
-        { url: 'https://mcp.example.org/mcp', headers: { Authorization: '**********', 'X-Team': 'harbour' } },
+        {
+          url: 'https://mcp.example.org/mcp',
+          auth: null,
+          headers: { Authorization: '**********', 'X-Team': 'harbour' },
+        },
       ],
     ]),
   )
@@ -104,7 +113,6 @@ test('fields are checked before anything is sent', async () => {
 
 test('a refused server keeps the form open and shows cause and fix', async () => {
   const { user } = openServers({ tracker: fakeMcpServer() })
-  const { server } = await import('@/test/server')
   server.use(
     http.patch('*/api/v1/settings/mcp/tracker', () =>
       problem(409, {
@@ -152,4 +160,70 @@ test('a server is switched off, and deleted after a question', async () => {
   await user.click(await screen.findByRole('menuitem', { name: 'Delete' }))
   await user.click(await screen.findByRole('button', { name: 'Delete server' }))
   expect(await screen.findByText('No MCP servers')).toBeVisible()
+})
+
+const OAUTH = { auth: { strategy: 'oauth2' } } as const
+
+test('a server that wants a sign-in is connected first; a failure to begin says why', async () => {
+  const { user, sent } = openServers({})
+  server.use(
+    http.post('*/api/v1/settings/mcp/tracker/sign-in', () =>
+      problem(502, { code: 'mcp_sign_in_failed', detail: 'It lets no clients register.' }),
+    ),
+  )
+  await user.click(await screen.findByRole('button', { name: 'Add a server' }))
+  await user.type(await screen.findByLabelText('Name'), 'tracker')
+  await user.type(screen.getByLabelText('URL'), 'https://mcp.example.org/mcp')
+  await user.click(screen.getByLabelText('Sign in with OAuth'))
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
+  expect(sent).toEqual([['POST', 'tracker', { url: 'https://mcp.example.org/mcp', headers: {}, ...OAUTH }]])
+  await user.click(await screen.findByRole('button', { name: 'Connect tracker' }))
+  expect(await screen.findByRole('alert')).toHaveTextContent('It lets no clients register.')
+  expect(screen.queryByRole('button', { name: 'Test tracker' })).not.toBeInTheDocument()
+})
+
+test('how a sign-in stands is shown, and it can be ended', async () => {
+  const forgotten: unknown[] = []
+  const { user } = openServers({
+    notes: fakeMcpServer({ ...OAUTH, sign_in: 'expired' }),
+    tracker: fakeMcpServer({ ...OAUTH, sign_in: 'connected' }),
+  })
+  server.use(
+    http.delete('*/api/v1/settings/mcp/:name/sign-in', ({ params }) => {
+      forgotten.push(params.name)
+      return new HttpResponse(null, { status: 204 })
+    }),
+  )
+  expect(await screen.findByText('Connect again')).toBeVisible()
+  expect(screen.getByRole('button', { name: 'Connect notes' })).toBeVisible()
+  expect(screen.getByText('Connected')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Actions for tracker' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Disconnect' }))
+  await waitFor(() => expect(forgotten).toEqual(['tracker']))
+})
+
+test('what the browser comes back with is handed in once', async () => {
+  const handed: unknown[] = []
+  const finish = http.post('*/api/v1/mcp-sign-ins', async ({ request }) => {
+    handed.push(await request.json())
+    return HttpResponse.json({ name: 'tracker' })
+  })
+  const servers = http.get('*/api/v1/settings/mcp', () => HttpResponse.json({ mcp_config: {} }))
+  const { router } = renderApp({
+    url: '/settings/mcp-servers/callback?state=s1&code=c1&iss=https%3A%2F%2Fid.example.org',
+    extra: [finish, servers],
+  })
+  expect(await screen.findByText('No MCP servers')).toBeVisible()
+  expect(handed).toEqual([{ state: 's1', code: 'c1', iss: 'https://id.example.org' }])
+  expect(router.state.location.pathname + router.state.location.search).toBe('/settings/mcp-servers')
+})
+
+test('a sign-in that was refused says so', async () => {
+  const finish = http.post('*/api/v1/mcp-sign-ins', () =>
+    problem(400, { code: 'mcp_sign_in_refused', detail: 'The sign-in was refused (access_denied).' }),
+  )
+  renderApp({ url: '/settings/mcp-servers/callback?state=s1&error=access_denied', extra: [finish] })
+  expect(await screen.findByRole('alert')).toHaveTextContent('access_denied')
+  expect(screen.getByRole('link', { name: 'Back to the MCP servers' })).toBeVisible()
 })

@@ -46,6 +46,8 @@ export function fakeMcpServer(overrides: Partial<McpServer> = {}): McpServer {
     transport: overrides.command ? 'stdio' : 'http',
     url: overrides.command ? null : 'https://mcp.example.org/mcp',
     headers: {},
+    auth: null,
+    sign_in: null,
     command: null,
     args: [],
     env: {},

@@ -14,8 +14,8 @@ from app_server.mcp_broker.pass_through import MAX_EXCHANGES
 from app_server.sandboxes.auth import authenticate
 from tests.app_server.conftest import App, listening
 from tests.app_server.eventually import eventually
-from tests.app_server.mcp_broker.conftest import Keys
 from tests.app_server.problems import assert_problem
+from tests.app_server.sandbox_keys import Keys
 from tests.support.mcp_processes import http_server
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port

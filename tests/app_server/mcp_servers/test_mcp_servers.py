@@ -39,6 +39,8 @@ async def test_headers_go_in_encrypted_and_never_come_out(app: App, client: http
         "transport": "http",
         "url": REMOTE["url"],
         "headers": {"Authorization": MASK},
+        "auth": None,
+        "sign_in": None,
         "command": None,
         "args": [],
         "env": {},
@@ -106,6 +108,13 @@ async def test_changes_keep_what_is_left_out_and_stored_headers_stay_with_their_
         {"url": "https://x.example.org", "headers": {"X-Key": f"{KEY}\r\nHost: y"}},
         {"url": "https://x.example.org", "headers": {"X Key": KEY}},
         {"url": "https://x.example.org", "unknown": 1},
+        {"url": "https://x.example.org", "auth": {"strategy": "bearer", "value": KEY}},
+        {"command": "npx", "auth": {"strategy": "oauth2"}},
+        {
+            "url": "https://x.example.org",
+            "auth": {"strategy": "oauth2"},
+            "headers": {"authorization": KEY},
+        },
     ],
 )
 async def test_what_cannot_be_one_is_refused_without_being_repeated(

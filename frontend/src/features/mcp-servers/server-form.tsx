@@ -1,4 +1,5 @@
 import { zodResolver } from '@hookform/resolvers/zod'
+import { useId } from 'react'
 import { useForm, useWatch, type UseFormReturn } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
@@ -102,8 +103,33 @@ function RemoteFields({ form, errorOf, server }: FieldsProps & { server?: NamedM
           />
         )}
       </Field>
+      <SignInField form={form} />
       <HeadersField form={form} stored={Object.keys(server?.headers ?? {})} error={errorOf('headers')} />
     </>
+  )
+}
+
+function SignInField({ form }: Pick<FieldsProps, 'form'>) {
+  const { t } = useTranslation()
+  const id = useId()
+  return (
+    <div className="flex items-start gap-2">
+      <input
+        id={id}
+        type="checkbox"
+        aria-describedby={`${id}-hint`}
+        className="mt-0.5 size-4 accent-accent"
+        {...form.register('signsIn')}
+      />
+      <div>
+        <label htmlFor={id} className="text-sm font-medium">
+          {t('mcp_servers.signs_in')}
+        </label>
+        <p id={`${id}-hint`} className="text-xs text-muted">
+          {t('mcp_servers.signs_in_hint')}
+        </p>
+      </div>
+    </div>
   )
 }
 

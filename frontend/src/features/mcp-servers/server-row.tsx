@@ -1,6 +1,11 @@
-import { Ellipsis, Pencil, PlugZap, Power, Trash2 } from 'lucide-react'
+import { Ellipsis, LogIn, Pencil, PlugZap, Power, Trash2, Unplug } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { useTestMcpServer, type NamedMcpServer } from '@/api/mcp-servers'
+import {
+  useDisconnectMcpServer,
+  useStartMcpSignIn,
+  useTestMcpServer,
+  type NamedMcpServer,
+} from '@/api/mcp-servers'
 import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/dropdown-menu'
@@ -18,7 +23,17 @@ export interface ServerRowProps {
 export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps) {
   const { t } = useTranslation()
   const test = useTestMcpServer()
+  const connect = useStartMcpSignIn()
+  const disconnect = useDisconnectMcpServer()
   const { name } = server
+  const wantsSignIn = server.auth !== null && server.sign_in !== 'connected'
+
+  function handleConnect() {
+    connect.mutate(name, {
+      onSuccess: ({ authorization_url }) => window.location.assign(authorization_url),
+    })
+  }
+
   return (
     <li className="flex flex-col gap-3 px-4 py-3">
       <div className="flex items-center gap-3">
@@ -29,7 +44,19 @@ export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps
           </p>
           <p className="truncate font-mono text-xs leading-5 text-muted">{whereOf(server)}</p>
         </div>
-        {server.transport === 'http' && (
+        {wantsSignIn && (
+          <Button
+            size="sm"
+            variant="primary"
+            icon={<LogIn className="size-3.5" />}
+            aria-label={t('mcp_servers.connect_named', { name })}
+            isBusy={connect.isPending || connect.isSuccess}
+            onClick={handleConnect}
+          >
+            {t('mcp_servers.connect')}
+          </Button>
+        )}
+        {server.transport === 'http' && !wantsSignIn && (
           <Button
             size="sm"
             icon={<PlugZap className="size-3.5" />}
@@ -57,12 +84,20 @@ export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps
           <MenuItem icon={<Pencil />} onSelect={onEdit}>
             {t('action.edit')}
           </MenuItem>
+          {server.sign_in === 'connected' && (
+            <MenuItem icon={<Unplug />} onSelect={() => disconnect.mutate(name)}>
+              {t('mcp_servers.disconnect')}
+            </MenuItem>
+          )}
           <MenuSeparator />
           <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
             {t('action.delete')}
           </MenuItem>
         </DropdownMenu>
       </div>
+      {connect.isError && (
+        <ErrorState error={connect.error} title={t('mcp_servers.connect_failed', { name })} />
+      )}
       {test.isError && <ErrorState error={test.error} title={t('mcp_servers.test_failed', { name })} />}
       {test.data && <TestReport name={name} report={test.data} />}
     </li>
@@ -78,6 +113,9 @@ function ServerBadges({ server }: { server: NamedMcpServer }) {
       ) : (
         <Badge>{t('mcp_servers.off')}</Badge>
       )}
+      {server.sign_in === 'none' && <Badge tone="warning">{t('mcp_servers.not_connected')}</Badge>}
+      {server.sign_in === 'expired' && <Badge tone="danger">{t('mcp_servers.expired')}</Badge>}
+      {server.sign_in === 'connected' && <Badge tone="accent">{t('mcp_servers.connected')}</Badge>}
       {server.transport === 'stdio' && <Badge>{t('mcp_servers.in_sandbox')}</Badge>}
     </>
   )

@@ -15,6 +15,7 @@ export const serverSchema = z
         z.regex(/^[\w-]*$/, 'mcp_servers.name_invalid'),
       ),
     url: z.string().check(z.trim()),
+    signsIn: z.boolean(),
     headers: z.array(z.object({ name: z.string().check(z.trim()), value: z.string().check(z.trim()) })),
     command: z.string().check(z.trim()),
     /** One per line. */
@@ -45,6 +46,7 @@ export function toForm(server?: NamedMcpServer): ServerFormValues {
     kind: server?.transport ?? 'http',
     name: server?.name ?? '',
     url: server?.url ?? '',
+    signsIn: Boolean(server?.auth),
     headers: Object.keys(server?.headers ?? {}).map((name) => ({ name, value: '' })),
     command: server?.command ?? '',
     args: (server?.args ?? []).join('\n'),
@@ -68,7 +70,11 @@ export function toServer(values: ServerFormValues, stored?: NamedMcpServer): Par
     .map(
       ({ name, value }) => [name, !value && stored && name in stored.headers ? HEADER_MASK : value] as const,
     )
-  return { url: values.url, headers: Object.fromEntries(headers) }
+  return {
+    url: values.url,
+    auth: values.signsIn ? { strategy: 'oauth2' } : null,
+    headers: Object.fromEntries(headers),
+  }
 }
 
 function linesOf(text: string): string[] {

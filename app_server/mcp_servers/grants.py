@@ -1,0 +1,216 @@
+"""What an authorization server has granted us for an MCP server: kept encrypted, renewed when it expires.
+
+An authorization server may take a refresh token only once. So whoever renews a grant claims it first, in SQL,
+for all app servers; the others wait for what comes of it.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+from sqlalchemy import or_, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.background import finish
+from app_server.database import Database, now
+from app_server.encryption import Cipher
+from app_server.errors import BadGateway
+from app_server.mcp_servers.models import McpGrant
+
+RENEW_SECONDS = 20.0
+CLAIM_SECONDS = 60.0
+_LOOK_AGAIN_SECONDS = 0.2
+_EXPIRES_EARLY_SECONDS = 30.0
+"""A token must still hold when it arrives."""
+
+
+class Grant(BaseModel):
+    """Tokens, and what is needed to renew them. expires_at: seconds since 1970; None: not told."""
+
+    model_config = ConfigDict(frozen=True)
+
+    access_token: str
+    refresh_token: str | None
+    expires_at: float | None
+    token_endpoint: str
+    resource: str | None
+    client_id: str
+    client_secret: str | None
+    client_auth_method: str | None
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.expires_at is None or time.time() < self.expires_at - _EXPIRES_EARLY_SECONDS
+
+
+@dataclass(frozen=True)
+class SignedInTo:
+    """What a sign-in has brought, and for which server at which address."""
+
+    server_id: UUID
+    url: str
+    grant: Grant
+
+
+class _TokenReply(BaseModel):
+    access_token: str
+    refresh_token: str | None = None
+    expires_in: float | None = None
+
+
+class SignInNeeded(BadGateway):
+    """Nobody is signed in to the MCP server, or not any more."""
+
+    code = "mcp_sign_in_needed"
+
+
+async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, grant: Grant) -> None:
+    """In place of the one there was."""
+    await session.merge(
+        McpGrant(
+            server_id=server_id,
+            grant_encrypted=cipher.encrypt(grant.model_dump_json()),
+            is_refused=False,
+            claimed_until=None,
+        )
+    )
+    await session.flush()
+
+
+class Grants:
+    """Access tokens for calls that go out."""
+
+    def __init__(self, database: Database, cipher: Cipher, http: httpx.AsyncClient) -> None:
+        self._database = database
+        self._cipher = cipher
+        self._http = http
+
+    async def access_token(self, server_id: UUID, name: str, *, refused: str | None = None) -> str:
+        """One that holds. refused: one that the server has not taken, whatever it seems to be worth.
+
+        Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable`.
+        """
+        while True:
+            row = await self._row(server_id)
+            if row is None or row.is_refused:
+                raise _needed(name)
+            grant = Grant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
+            if grant.is_fresh and grant.access_token != refused:
+                return grant.access_token
+            if grant.refresh_token is None:
+                await self._end(row)
+                raise _needed(name)
+            if await self._claim(row):
+                # Once asked for, the new tokens must be kept, even if nobody waits for them any more.
+                return await finish(self._renew(row, grant, name))
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+    async def _row(self, server_id: UUID) -> McpGrant | None:
+        async with self._database.read() as session:
+            return await session.get(McpGrant, server_id)
+
+    async def _claim(self, row: McpGrant) -> bool:
+        is_free = or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
+        until = now() + timedelta(seconds=CLAIM_SECONDS)
+        return await self._change(row, is_free, claimed_until=until)
+
+    async def _end(self, row: McpGrant) -> None:
+        await self._change(row, is_refused=True, claimed_until=None)
+
+    async def _change(self, row: McpGrant, *conditions: Any, **values: Any) -> bool:
+        """Unless it has become another one meanwhile."""
+        statement = update(McpGrant).where(
+            McpGrant.server_id == row.server_id,
+            McpGrant.grant_encrypted == row.grant_encrypted,
+            *conditions,
+        )
+        async with self._database.session() as session:
+            result = await session.execute(statement.values(**values).returning(McpGrant.server_id))
+            return result.scalar_one_or_none() is not None
+
+    async def _renew(self, row: McpGrant, grant: Grant, name: str) -> str:
+        try:
+            reply = await self._http.post(
+                grant.token_endpoint,
+                data=_form(grant),
+                auth=_client_auth(grant),
+                headers={"Accept": "application/json"},
+                timeout=RENEW_SECONDS,
+                follow_redirects=False,
+            )
+        except httpx.HTTPError as error:
+            await self._change(row, claimed_until=None)
+            raise _unreachable(name, type(error).__name__) from error
+        if reply.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            await self._end(row)
+            raise _needed(name)
+        try:
+            tokens = _TokenReply.model_validate_json(reply.raise_for_status().content)
+        except (httpx.HTTPError, ValidationError) as error:
+            await self._change(row, claimed_until=None)
+            raise _unreachable(name, f"HTTP {reply.status_code}") from error
+        renewed = grant.model_copy(
+            update={
+                "access_token": tokens.access_token,
+                # One that is not named again stays good.
+                "refresh_token": tokens.refresh_token or grant.refresh_token,
+                "expires_at": expiry(tokens.expires_in),
+            }
+        )
+        encrypted = self._cipher.encrypt(renewed.model_dump_json())
+        await self._change(row, grant_encrypted=encrypted, claimed_until=None)
+        return renewed.access_token
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def expiry(expires_in: float | None) -> float | None:
+    """In seconds since 1970."""
+    return None if expires_in is None else time.time() + expires_in
+
+
+def _form(grant: Grant) -> dict[str, str]:
+    """RFC 6749, section 6, and RFC 8707."""
+    form = {
+        "grant_type": "refresh_token",
+        "refresh_token": grant.refresh_token,
+        "client_id": grant.client_id,
+        "resource": grant.resource,
+        "client_secret": None if _says_who_in_header(grant) else grant.client_secret,
+    }
+    return {name: value for name, value in form.items() if value is not None}
+
+
+def _client_auth(grant: Grant) -> httpx.Auth:
+    """RFC 6749, section 2.3.1."""
+    if not _says_who_in_header(grant):
+        return httpx.Auth()
+    return httpx.BasicAuth(quote(grant.client_id, safe=""), quote(grant.client_secret or "", safe=""))
+
+
+def _says_who_in_header(grant: Grant) -> bool:
+    return grant.client_secret is not None and grant.client_auth_method == "client_secret_basic"
+
+
+def _needed(name: str) -> SignInNeeded:
+    return SignInNeeded(
+        f"The sign-in to the MCP server {name!r} is missing or has expired.",
+        fix="Connect it again in the settings.",
+    )
+
+
+def _unreachable(name: str, cause: str) -> BadGateway:
+    return BadGateway(
+        f"The sign-in to the MCP server {name!r} could not be renewed ({cause}).",
+        code="mcp_sign_in_unreachable",
+        fix="Try again in a moment; if that does not help, connect it again in the settings.",
+    )

@@ -1,0 +1,217 @@
+"""Signing in to an MCP server by OAuth 2.1 in the user's browser.
+
+The library does the protocol: discovery, registration, PKCE, the exchange of the code. It waits in a task for
+what the browser brings back; so a sign-in is finished at the app server where it was begun.
+"""
+
+import asyncio
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urljoin, urlsplit
+from uuid import UUID
+
+from app_server.errors import BadGateway, BadRequest, NotFound, TooManyRequests
+from app_server.mcp_servers.grants import Grant, SignedInTo
+from app_server.mcp_servers.probe import TIMEOUT_SECONDS, first_cause, list_tools
+
+if TYPE_CHECKING:
+    from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+    from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+MAX_SIGN_INS = 5
+"""Of one user at a time."""
+SIGN_IN_SECONDS = 600.0
+CLIENT_NAME = "Slipway"
+_MAX_ERROR_CHARACTERS = 500
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the browser was sent back with."""
+
+    state: str
+    code: str | None = None
+    error: str | None = None
+    iss: str | None = None
+
+
+@dataclass
+class _SignIn:
+    user_id: UUID
+    server_id: UUID
+    url: str
+    redirect_uri: str
+    address: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    task: asyncio.Task[Grant] | None = None
+
+
+class SignIns:
+    """Those under way, by the `state` that their answer has to bring: for one user, once, for ten minutes."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _SignIn] = {}
+        self._tasks: dict[asyncio.Task[Grant], UUID] = {}
+
+    async def start(self, user_id: UUID, server_id: UUID, url: str, redirect_uri: str) -> str:
+        """The address that the user's browser has to go to.
+
+        Raises TooManyRequests; BadGateway `mcp_sign_in_failed`; BadRequest `mcp_sign_in_not_wanted`.
+        """
+        if sum(one == user_id for one in self._tasks.values()) >= MAX_SIGN_INS:
+            raise TooManyRequests("Too many sign-ins are under way.", code="too_many_mcp_sign_ins")
+        # The library takes most of a second to load, which nobody else must wait for.
+        await asyncio.to_thread(importlib.import_module, "mcp.client.auth")
+        sign_in = _SignIn(user_id, server_id, url, redirect_uri)
+        task = sign_in.task = asyncio.create_task(_obtain(sign_in), name=f"mcp sign-in {server_id}")
+        self._tasks[task] = user_id
+        either: set[asyncio.Future[object]] = {task, sign_in.address}  # type: ignore[arg-type]
+        try:
+            await asyncio.wait(either, timeout=TIMEOUT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not sign_in.address.done():
+                task.cancel()
+        if not sign_in.address.done():
+            await asyncio.wait({task})
+            self._forget(task)
+            raise _failure(task)
+        address = sign_in.address.result()
+        state = parse_qs(urlsplit(address).query)["state"][0]
+        self._waiting[state] = sign_in
+        task.add_done_callback(lambda ended: self._forget(ended, state))
+        return address
+
+    async def finish(self, user_id: UUID, answer: Answer) -> SignedInTo:
+        """What was granted, and for which server.
+
+        Raises NotFound `mcp_sign_in_not_found`; BadRequest `mcp_sign_in_refused`; BadGateway
+        `mcp_sign_in_failed`.
+        """
+        sign_in = self._waiting.get(answer.state)
+        if sign_in is None or sign_in.user_id != user_id or sign_in.task is None:
+            raise NotFound(
+                "This sign-in is not known, is over, or has expired.",
+                code="mcp_sign_in_not_found",
+                fix="Start it again in the settings.",
+            )
+        del self._waiting[answer.state]
+        if answer.code is None:
+            sign_in.task.cancel()
+            raise BadRequest(
+                f"The sign-in was refused ({(answer.error or 'no code came back')[:_MAX_ERROR_CHARACTERS]}).",
+                code="mcp_sign_in_refused",
+                fix="Start it again in the settings.",
+            )
+        sign_in.answer.set_result(answer)
+        await asyncio.wait({sign_in.task}, timeout=TIMEOUT_SECONDS)
+        if not sign_in.task.done():
+            sign_in.task.cancel()
+            await asyncio.wait({sign_in.task})
+        if sign_in.task.cancelled() or sign_in.task.exception() is not None:
+            raise _failure(sign_in.task)
+        return SignedInTo(sign_in.server_id, sign_in.url, sign_in.task.result())
+
+    async def close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _forget(self, task: asyncio.Task[Grant], state: str | None = None) -> None:
+        self._tasks.pop(task, None)
+        if state is not None:
+            self._waiting.pop(state, None)
+        if not task.cancelled():
+            # Whoever waits for it is told; if nobody does any more, nobody needs to know.
+            task.exception()
+
+
+class NotWanted(Exception):
+    """The server answers without anybody having signed in."""
+
+
+class _Storage:
+    """The library's, for as long as a sign-in takes: each one registers anew."""
+
+    def __init__(self) -> None:
+        self._tokens: OAuthToken | None = None
+        self._client: OAuthClientInformationFull | None = None
+
+    async def get_tokens(self) -> "OAuthToken | None":
+        return self._tokens
+
+    async def set_tokens(self, tokens: "OAuthToken") -> None:
+        self._tokens = tokens
+
+    async def get_client_info(self) -> "OAuthClientInformationFull | None":
+        return self._client
+
+    async def set_client_info(self, client_info: "OAuthClientInformationFull") -> None:
+        self._client = client_info
+
+
+async def _obtain(sign_in: _SignIn) -> Grant:
+    """Asks the server for its tools, which it answers only to those who have signed in."""
+    provider = _provider(sign_in)
+    async with asyncio.timeout(SIGN_IN_SECONDS):
+        await list_tools(sign_in.url, auth=provider)
+    return _granted(provider)
+
+
+def _provider(sign_in: _SignIn) -> "OAuthClientProvider":
+    from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+    from mcp.shared.auth import OAuthClientMetadata
+
+    async def redirect(address: str) -> None:
+        sign_in.address.set_result(address)
+
+    async def callback() -> "AuthorizationCodeResult":
+        answer = await sign_in.answer
+        return AuthorizationCodeResult(code=answer.code or "", state=answer.state, iss=answer.iss)
+
+    return OAuthClientProvider(
+        server_url=sign_in.url,
+        client_metadata=OAuthClientMetadata.model_validate(
+            {"client_name": CLIENT_NAME, "redirect_uris": [sign_in.redirect_uri]}
+        ),
+        storage=_Storage(),
+        redirect_handler=redirect,
+        callback_handler=callback,
+    )
+
+
+def _granted(provider: "OAuthClientProvider") -> Grant:
+    context = provider.context
+    tokens, client = context.current_tokens, context.client_info
+    if tokens is None or client is None or client.client_id is None:
+        raise NotWanted
+    told = context.oauth_metadata.token_endpoint if context.oauth_metadata else None
+    base = context.get_authorization_base_url(context.server_url)
+    has_resource = context.should_include_resource_param(context.protocol_version)
+    return Grant(
+        access_token=tokens.access_token,
+        refresh_token=tokens.refresh_token,
+        expires_at=context.token_expiry_time,
+        token_endpoint=str(told) if told else urljoin(base, "/token"),
+        resource=context.get_resource_url() if has_resource else None,
+        client_id=client.client_id,
+        client_secret=client.client_secret,
+        client_auth_method=client.token_endpoint_auth_method,
+    )
+
+
+def _failure(task: "asyncio.Task[Grant]") -> BadGateway | BadRequest:
+    cause = None if task.cancelled() else task.exception()
+    if isinstance(cause, NotWanted) or (not task.cancelled() and cause is None):
+        return BadRequest(
+            "The server answers without a sign-in.",
+            code="mcp_sign_in_not_wanted",
+            fix="Switch the sign-in off for it, and test it.",
+        )
+    said = "it did not answer in time" if cause is None else first_cause(cause)
+    return BadGateway(
+        f"Signing in did not work: {said[:_MAX_ERROR_CHARACTERS]}",
+        code="mcp_sign_in_failed",
+        fix="Check the URL. A server that lets no clients register needs a token in its headers instead.",
+    )

@@ -1,0 +1,221 @@
+"""Signing in to MCP servers: a real server behind OAuth, tokens that expire, and who may finish what."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from app_server.mcp_servers.grants import Grant, Grants, save_grant
+from app_server.mcp_servers.models import McpGrant
+from app_server.mcp_servers.sign_in import MAX_SIGN_INS
+from app_server.users.models import Role
+from app_server.users.service import create_api_key, create_user
+from tests.app_server.conftest import App, http_client
+from tests.app_server.problems import assert_problem
+from tests.app_server.sandbox_keys import Keys
+from tests.support.mcp_processes import http_server
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
+
+ROUTE = "/api/v1/settings/mcp"
+SIGN_INS = "/api/v1/mcp-sign-ins"
+OAUTH = {"strategy": "oauth2"}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def guarded_url() -> Iterator[str]:
+    with http_server("tests.support.mcp_oauth_server") as url:
+        yield url
+
+
+class Door:
+    """The server `guarded` in the settings, and what a user, a sandbox and time do to it."""
+
+    def __init__(self, app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient, keys: Keys) -> None:
+        self.app, self.client = app, client
+        self._inner, self._keys = inner, keys
+
+    async def begin(self) -> dict[str, str]:
+        """What the browser comes back with, once its user has agreed there."""
+        reply = await self.client.post(f"{ROUTE}/guarded/sign-in")
+        assert reply.status_code == 200, reply.text
+        async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as browser:
+            there = await browser.get(reply.json()["authorization_url"])
+        back = urlsplit(there.headers["location"])
+        assert f"{back.scheme}://{back.netloc}{back.path}" == (
+            "http://localhost:3000/settings/mcp-servers/callback"
+        )
+        return {name: values[0] for name, values in parse_qs(back.query).items()}
+
+    async def connect(self) -> None:
+        reply = await self.client.post(SIGN_INS, json=await self.begin())
+        assert (reply.status_code, reply.json()) == (200, {"name": "guarded"})
+
+    async def state(self) -> Any:
+        return (await self.client.get(ROUTE)).json()["mcp_config"]["guarded"]["sign_in"]
+
+    async def row(self) -> McpGrant:
+        async with self.app.database.read() as session:
+            return (await session.scalars(select(McpGrant))).one()
+
+    async def grant(self) -> Grant:
+        return Grant.model_validate_json(self.app.state["cipher"].decrypt((await self.row()).grant_encrypted))
+
+    async def tamper(self, **changes: Any) -> None:
+        changed = (await self.grant()).model_copy(update=changes)
+        server_id = (await self.row()).server_id
+        async with self.app.database.session() as session:
+            await save_grant(session, self.app.state["cipher"], server_id, changed)
+
+    async def call(self) -> httpx.Response:
+        """A sandbox's call."""
+        headers = {**self._keys.own, "Accept": "application/json, text/event-stream"}
+        return await self._inner.post("/mcp/guarded", json=INITIALIZE, headers=headers)
+
+
+@pytest.fixture
+async def door(
+    app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient, keys: Keys, guarded_url: str
+) -> Door:
+    reply = await client.post(f"{ROUTE}/guarded", json={"url": guarded_url, "auth": OAUTH})
+    assert reply.status_code == 201
+    assert reply.json()["sign_in"] == "none"
+    return Door(app, client, inner, keys)
+
+
+async def test_a_user_signs_in_and_the_tokens_stay_here(door: Door) -> None:
+    assert_problem(await door.call(), 502, "mcp_sign_in_needed")
+    assert_problem(await door.client.post(f"{ROUTE}/guarded/test"), 502, "mcp_sign_in_needed")
+
+    await door.connect()
+
+    assert await door.state() == "connected"
+    grant, row = await door.grant(), await door.row()
+    assert grant.refresh_token
+    assert grant.access_token not in row.grant_encrypted
+    report = (await door.client.post(f"{ROUTE}/guarded/test")).json()
+    assert [tool["name"] for tool in report["tools"]] == ["whoami"]
+    answer = await door.call()
+    assert answer.status_code == 200
+    assert "behind a door" in answer.text
+    shown = answer.text + str(answer.headers) + (await door.client.get(ROUTE)).text
+    assert grant.access_token not in shown
+    assert grant.refresh_token not in shown
+
+
+async def test_an_answer_counts_once_and_only_from_the_user_who_began(door: Door) -> None:
+    answer = await door.begin()
+    async with door.app.database.session() as session:
+        user = await create_user(session, name="Another", role=Role.MEMBER)
+        _, key = await create_api_key(session, user, name="tests")
+    async with http_client(door.app.public, headers={"Authorization": f"Bearer {key}"}) as other:
+        assert_problem(await other.post(SIGN_INS, json=answer), 404, "mcp_sign_in_not_found")
+    assert (await door.client.post(SIGN_INS, json=answer)).status_code == 200
+    assert_problem(await door.client.post(SIGN_INS, json=answer), 404, "mcp_sign_in_not_found")
+    unknown = await door.client.post(SIGN_INS, json={"state": "unknown", "code": "x"})
+    assert_problem(unknown, 404, "mcp_sign_in_not_found")
+
+
+async def test_a_refusal_and_a_wrong_code_say_so(door: Door) -> None:
+    denied = {"state": (await door.begin())["state"], "error": "access_denied"}
+    reply = await door.client.post(SIGN_INS, json=denied)
+    assert_problem(reply, 400, "mcp_sign_in_refused")
+    assert "access_denied" in reply.json()["detail"]
+    wrong = {"state": (await door.begin())["state"], "code": "wrong"}
+    assert_problem(await door.client.post(SIGN_INS, json=wrong), 502, "mcp_sign_in_failed")
+    assert await door.state() == "none"
+
+
+async def test_so_many_sign_ins_of_a_user_at_a_time(door: Door) -> None:
+    for _ in range(MAX_SIGN_INS):
+        await door.begin()
+    reply = await door.client.post(f"{ROUTE}/guarded/sign-in")
+    assert_problem(reply, 429, "too_many_mcp_sign_ins")
+
+
+async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(door: Door) -> None:
+    await door.connect()
+    first, server_id = await door.grant(), (await door.row()).server_id
+    await door.tamper(expires_at=1.0)
+    # As two app servers have them.
+    state = door.app.state
+    several = [Grants(door.app.database, state["cipher"], state["http"]) for _ in range(2)]
+
+    tokens = await asyncio.gather(*(several[n % 2].access_token(server_id, "guarded") for n in range(8)))
+
+    second = await door.grant()
+    assert set(tokens) == {second.access_token}
+    assert second.access_token != first.access_token
+    assert second.refresh_token != first.refresh_token, "the server takes each only once"
+    await door.tamper(expires_at=1.0)
+    assert (await door.call()).status_code == 200
+    assert await door.state() == "connected"
+
+
+async def test_a_token_that_is_not_taken_any_more_is_renewed_too(door: Door) -> None:
+    await door.connect()
+    await door.tamper(access_token="revoked-but-not-expired")
+    assert (await door.call()).status_code == 200
+    assert (await door.grant()).access_token != "revoked-but-not-expired"
+
+
+@pytest.mark.parametrize("refresh_token", ["revoked", None])
+async def test_a_sign_in_that_is_over_asks_to_connect_again(door: Door, refresh_token: str | None) -> None:
+    await door.connect()
+    await door.tamper(expires_at=1.0, refresh_token=refresh_token)
+    reply = await door.call()
+    assert_problem(reply, 502, "mcp_sign_in_needed")
+    assert "Connect it again" in reply.json()["fix"]
+    assert await door.state() == "expired"
+    await door.connect()
+    assert (await door.call()).status_code == 200
+
+
+async def test_an_authorization_server_that_is_away_ends_nothing(door: Door) -> None:
+    await door.connect()
+    endpoint = (await door.grant()).token_endpoint
+    away = f"http://127.0.0.1:{free_port()}/token"
+    await door.tamper(expires_at=1.0, token_endpoint=away)
+    assert_problem(await door.call(), 502, "mcp_sign_in_unreachable")
+    assert await door.state() == "connected"
+    await door.tamper(token_endpoint=endpoint)
+    assert (await door.call()).status_code == 200
+
+
+async def test_disconnecting_and_another_address_forget_the_tokens(door: Door, guarded_url: str) -> None:
+    await door.connect()
+    assert (await door.client.delete(f"{ROUTE}/guarded/sign-in")).status_code == 204
+    assert await door.state() == "none"
+    assert_problem(await door.call(), 502, "mcp_sign_in_needed")
+
+    await door.connect()
+    answer = await door.begin()
+    await door.client.patch(f"{ROUTE}/guarded", json={"url": f"{guarded_url}?other"})
+    assert await door.state() == "none"
+    assert_problem(await door.client.post(SIGN_INS, json=answer), 404, "mcp_server_not_found")
+    assert await door.state() == "none"
+
+
+async def test_what_has_no_sign_in_says_so(client: httpx.AsyncClient) -> None:
+    await client.post(f"{ROUTE}/plain", json={"url": "https://x.example.org"})
+    assert_problem(await client.post(f"{ROUTE}/plain/sign-in"), 409, "mcp_sign_in_not_wanted")
+    gone = {"url": f"http://127.0.0.1:{free_port()}/mcp", "auth": OAUTH}
+    await client.post(f"{ROUTE}/gone", json=gone)
+    assert_problem(await client.post(f"{ROUTE}/gone/sign-in"), 502, "mcp_sign_in_failed")
+    with http_server("tests.support.mcp_server", "http") as url:
+        await client.post(f"{ROUTE}/open", json={"url": url, "auth": OAUTH})
+        assert_problem(await client.post(f"{ROUTE}/open/sign-in"), 400, "mcp_sign_in_not_wanted")

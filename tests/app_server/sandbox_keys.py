@@ -1,0 +1,32 @@
+"""Sandboxes without machines: a key each, for what only a key decides."""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+
+from app_server.sandboxes.models import SandboxStatus
+from app_server.users.models import Role, User
+from app_server.users.service import create_user
+from app_server.users.tokens import token_hash
+from tests.app_server.conftest import App
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What opens the inner listener, as headers."""
+
+    own: dict[str, str]
+    foreign: dict[str, str]
+
+
+@pytest.fixture
+async def keys(app: App, owner: User) -> Keys:
+    """Of a sandbox of the owner, and of one of somebody else."""
+    await app.state["start_worker"].close()
+    async with app.database.session() as session:
+        stranger = await create_user(session, name="Somebody", role=Role.MEMBER)
+        for key, user_id in (("own-key", owner.id), ("foreign-key", stranger.id)):
+            sandbox = await app.state["sandboxes"].create(session, sandbox_id=uuid4(), user_id=user_id)
+            sandbox.session_key_hash, sandbox.status = token_hash(key), SandboxStatus.RUNNING
+    return Keys({"X-Session-API-Key": "own-key"}, {"X-Session-API-Key": "foreign-key"})
