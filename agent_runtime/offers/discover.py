@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from agent_runtime.context.sub_agents import SubAgent, find_sub_agents
+from agent_runtime.context.sub_agents import SubAgent, find_sub_agents, unused_parts
 from agent_runtime.events.base import JsonObject
 from agent_runtime.hooks.config import HookConfig, known_points
 from agent_runtime.hooks.discover import FILES, HooksFileError, read_hooks
@@ -97,11 +97,18 @@ def _mcp_file(project: Path) -> dict[str, Any]:
 def _sub_agents(project: Path) -> Iterator[Offer]:
     """Those that bring commands of their own: all of the file, since it says when and with what they run."""
     agents, _ = find_sub_agents(project, None, with_built_in=False)
-    for agent in (checked(one)[0] for one in agents):
+    for agent, reasons in map(checked, agents):
         if agent.runs_commands:
             file = Path(agent.source)
-            path = os.path.relpath(file, project)
-            yield _offer(project, "sub_agent", path, agent.name, own=[file], runs=_sub_agent_texts(agent))
+            yield _offer(
+                project,
+                "sub_agent",
+                os.path.relpath(file, project),
+                agent.name,
+                own=[file],
+                runs=_sub_agent_texts(agent),
+                left_out=[*unused_parts(agent), *reasons],
+            )
 
 
 def _plugins(project: Path) -> Iterator[Offer]:
@@ -132,7 +139,7 @@ def _plugin(project: Path, place: Path) -> Offer:
         return Offer.of("plugin", path, plugin.name, files=[], problem=str(error))
     # Where it lies is none of its content.
     shown = [text.replace(str(place), "${PLUGIN_ROOT}") for text in runs]
-    return _offer(project, "plugin", path, plugin.name, own=own, runs=shown)
+    return _offer(project, "plugin", path, plugin.name, own=own, runs=shown, left_out=plugin.left_out)
 
 
 def _files_of(place: Path, *, is_project: bool) -> list[Path]:
@@ -159,6 +166,7 @@ def _offer(
     own: Sequence[Path] = (),
     runs: list[str],
     definition: JsonObject | None = None,
+    left_out: Sequence[str] = (),
 ) -> Offer:
     files = Files(project)
     problem = None
@@ -166,7 +174,16 @@ def _offer(
         files.add_with_named(own, runs)
     except UnreadableOfferError as error:
         problem = str(error)
-    return Offer.of(kind, path, name, files=files.listed(), definition=definition, runs=runs, problem=problem)
+    return Offer.of(
+        kind,
+        path,
+        name,
+        files=files.listed(),
+        definition=definition,
+        runs=runs,
+        left_out=left_out,
+        problem=problem,
+    )
 
 
 def _hook_texts(config: HookConfig) -> list[str]:

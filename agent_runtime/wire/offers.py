@@ -1,6 +1,7 @@
 """What a repository brings that would run: shown to a person, and run only with their consent."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import orjson
@@ -30,8 +31,8 @@ class Offer(BaseModel):
     """One thing that would run. It is known by kind, path and name; its hash says which version it is.
 
     definition: the part of the file at `path` that is meant, where it is not all of it. runs: the commands
-    in it, for people. files: all that the hash stands for, beside the definition. problem: why it cannot be
-    consented to.
+    in it, for people. files: all that the hash stands for, beside the definition. left_out: what of it is not
+    understood, and so not used. problem: why it cannot be consented to.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,6 +44,7 @@ class Offer(BaseModel):
     runs: list[str] = []
     definition: JsonObject | None = None
     files: list[OfferedFile] = []
+    left_out: list[str] = []
     problem: str | None = None
 
     @classmethod
@@ -55,6 +57,7 @@ class Offer(BaseModel):
         files: list[OfferedFile],
         definition: JsonObject | None = None,
         runs: list[str] | None = None,
+        left_out: Sequence[str] = (),
         problem: str | None = None,
     ) -> Self:
         """With the hash of it."""
@@ -68,6 +71,7 @@ class Offer(BaseModel):
             runs=runs or [],
             definition=definition,
             files=files,
+            left_out=list(left_out),
             problem=problem,
         )
 

@@ -27,7 +27,10 @@ class FetchPluginRequest(PluginSource):
 
 
 class FetchedPlugin(BaseModel):
-    """resolved_ref: the commit it is pinned to; null for a directory of the server's machine."""
+    """resolved_ref: the commit it is pinned to; null for a directory of the server's machine.
+
+    left_out: what of it could not be used, and why.
+    """
 
     path: str
     resolved_ref: str | None
@@ -36,6 +39,7 @@ class FetchedPlugin(BaseModel):
     manifest: JsonObject
     skills: list[str]
     commands: list[str]
+    left_out: list[str] = []
 
 
 class PluginsRequest(BaseModel):
@@ -50,12 +54,15 @@ class PluginSkill(BaseModel):
 
 
 class PluginInfo(BaseModel):
+    """left_out: what of it could not be used, and why."""
+
     name: str
     version: str = ""
     description: str = ""
     path: str = ""
     skills: list[PluginSkill] = []
     files: list[str] = []
+    left_out: list[str] = []
 
 
 class PluginsResponse(BaseModel):

@@ -21,10 +21,19 @@ def ran(client: httpx.Client, conversation_id: str) -> set[str]:
     return set((reply.raise_for_status().json()["stdout"] or "").split())
 
 
+def bring_unclear_sub_agent(hostile: HostileRepository) -> None:
+    """In its plugin."""
+    file = hostile.path / ".agents/plugins/evil/agents/unclear.md"
+    file.parent.mkdir()
+    file.write_text("---\nhooks:\n  Stop: often\n---\nYou work.\n")
+    hostile.commit()
+
+
 def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
 ) -> None:
     hostile = HostileRepository(tmp_path / "hostile", serves=False)
+    bring_unclear_sub_agent(hostile)
     scripted_llm.fallback = lambda _: say("Done.")
     edit = f"echo '{marking('smuggled')}' >> tools/install.sh"
     with scripted_server.client() as client:
@@ -48,6 +57,9 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         expect(page.get_by_role("dialog").get_by_text("installed", exact=True)).to_be_visible()
         assert ran(client, conversation_id) == {"setup_script"}
         plugin = page.get_by_role("article", name=re.compile("^Plugin evil"))
+        expect(plugin.get_by_text("agents/unclear: its hooks are not used")).to_be_visible()
+        plugin.get_by_text("Parts of it are not used").scroll_into_view_if_needed()
+        someone.photograph("consent-left-out")
         plugin.get_by_role("button", name="Refuse Plugin evil").click()
         expect(plugin.get_by_text("Refused")).to_be_visible()
         someone.photograph("consent-answered")

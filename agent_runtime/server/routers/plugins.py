@@ -63,6 +63,7 @@ async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
         manifest=plugin.manifest.model_dump(mode="json"),
         skills=[skill.name for skill in plugin.skills if skill.name not in plugin.commands],
         commands=plugin.commands,
+        left_out=list(plugin.left_out),
     )
 
 
@@ -85,4 +86,5 @@ def _info(plugin: Plugin) -> PluginInfo:
         path=str(plugin.path),
         skills=[PluginSkill(name=skill.name, description=skill.description) for skill in plugin.skills],
         files=plugin.files(),
+        left_out=list(plugin.left_out),
     )

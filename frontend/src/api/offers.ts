@@ -21,6 +21,8 @@ export interface Offer {
   runs?: string[]
   definition?: Record<string, unknown> | null
   files?: OfferedFile[]
+  /** What of it is not understood, and so not used. */
+  left_out?: string[]
   /** Why nobody can consent to it. */
   problem?: string | null
 }

@@ -2045,8 +2045,8 @@ export interface components {
          * @description One thing that would run. It is known by kind, path and name; its hash says which version it is.
          *
          *     definition: the part of the file at `path` that is meant, where it is not all of it. runs: the commands
-         *     in it, for people. files: all that the hash stands for, beside the definition. problem: why it cannot be
-         *     consented to.
+         *     in it, for people. files: all that the hash stands for, beside the definition. left_out: what of it is not
+         *     understood, and so not used. problem: why it cannot be consented to.
          */
         Offer: {
             /** Definition */
@@ -2065,6 +2065,11 @@ export interface components {
              * @enum {string}
              */
             kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "sub_agent" | "plugin";
+            /**
+             * Left Out
+             * @default []
+             */
+            left_out: string[];
             /** Name */
             name: string;
             /** Path */

@@ -73,6 +73,26 @@ it('shows all of what a repository would run, and takes an answer to each', asyn
   expect(screen.getByRole('button', { name: 'What the repository may run' })).toBeVisible()
 })
 
+it('says what of an offer is not used', async () => {
+  const reason = 'agents/forecaster: its hooks are not used: stop: Input should be a valid list'
+  const plugin = fakeOffer({
+    kind: 'plugin',
+    name: 'weather',
+    path: '.agents/plugins/weather',
+    left_out: [reason],
+  })
+  const { extra } = offers([
+    { offer: plugin, state: 'pending' },
+    { offer: servers(), state: 'pending' },
+  ])
+  const { user } = openConversation({ ...RUNNING, extra })
+  await user.click(await screen.findByRole('button', { name: 'Look at it' }))
+  const card = await screen.findByRole('article', { name: /^Plugin weather/ })
+  expect(within(card).getByText('Parts of it are not used')).toBeVisible()
+  expect(within(card).getByText(reason)).toBeVisible()
+  expect(screen.getAllByText('Parts of it are not used')).toHaveLength(1)
+})
+
 it('allows all of it at once', async () => {
   const { answers, extra } = offers([
     { offer: script(), state: 'pending' },

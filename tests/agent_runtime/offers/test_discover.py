@@ -163,3 +163,21 @@ def test_a_project_without_anything_offers_nothing(tmp_path: Path):
 
     assert find_offers(tmp_path) == []
     assert find_offers(tmp_path / "nowhere") == []
+
+
+def test_what_is_not_understood_of_an_offer_is_said(tmp_path: Path):
+    matter = "hooks:\n  Stop: often\nmcp_servers:\n  sums: {command: sums}"
+    place = ".agents/plugins/weather"
+    write(tmp_path, f"{place}/.claude-plugin/plugin.json", '{"name": "weather"}')
+    write(tmp_path, f"{place}/agents/half.md", f"---\nname: half\n{matter}\n---\nYou work.")
+    write(tmp_path, f"{place}/skills/bad/SKILL.md", "---\na: [\n---\nx")
+    write(tmp_path, ".agents/agents/half.md", f"---\nname: half\n{matter}\n---\nYou work.")
+
+    found = by_kind(tmp_path)
+
+    assert found["sub_agent"].runs == found["plugin"].runs == ["sums"]
+    (reason,) = found["sub_agent"].left_out
+    assert "its hooks are not used: stop" in reason
+    skill, agent = found["plugin"].left_out
+    assert "skills/bad/SKILL.md: its front matter is not valid YAML" in skill
+    assert "agents/half: its hooks are not used: stop" in agent

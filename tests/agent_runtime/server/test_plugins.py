@@ -251,3 +251,19 @@ def test_the_agent_hands_work_to_a_sub_agent_of_a_plugin(
     (result,) = [e["observation"] for e in server.events(conversation) if e["kind"] == "ObservationEvent"]
     assert (result["subagent"], result["status"]) == ("forecaster", "completed")
     assert "Forecast." in result["content"][0]["text"]
+
+
+def test_what_of_a_plugin_cannot_be_used_is_said(server: AgentServer, tmp_path: Path, plugin: Path):
+    write(plugin / "skills/bad/SKILL.md", "---\na: [\n---\nx")
+    project = tmp_path / "work"
+    (project / ".agents/plugins").mkdir(parents=True)
+    plugin.rename(project / ".agents/plugins/weather")
+
+    body = {"project_dir": str(project), "load_user": False}
+    (listed,) = server.call("POST", "/api/plugins", json=body)["plugins"]
+    source = {"source": str(project / ".agents/plugins/weather")}
+    fetched = server.call("POST", "/api/plugins/fetch", json=source)
+
+    assert listed["left_out"] == fetched["left_out"]
+    (reason,) = listed["left_out"]
+    assert reason == "skills/bad/SKILL.md: its front matter is not valid YAML"

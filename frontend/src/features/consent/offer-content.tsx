@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next'
 import type { Offer, OfferedFile } from '@/api/offers'
 import { lineDiff } from '@/lib/line-diff'
 import { DiffLines, withContext } from '@/ui/diff-lines'
+import { Notice } from '@/ui/notice'
 import { ScrollPre } from '@/ui/scroll-pre'
 
 export interface OfferContentProps {
@@ -16,6 +17,15 @@ export function OfferContent({ offer, approved }: OfferContentProps) {
   const files = offer.files ?? []
   return (
     <div className="flex flex-col gap-3 text-sm">
+      {offer.left_out && offer.left_out.length > 0 && (
+        <Notice tone="neutral" title={t('offer.left_out')}>
+          <ul className="flex flex-col gap-1 wrap-anywhere">
+            {offer.left_out.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </Notice>
+      )}
       {offer.runs && offer.runs.length > 0 && (
         <div>
           <p className="text-xs text-muted">{t('offer.runs')}</p>
