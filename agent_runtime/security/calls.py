@@ -163,7 +163,7 @@ def _inner(call: Call) -> Iterator[Call]:
     """The calls that this one makes of its arguments."""
     if call.name == "find":
         yield from _found_by_find(call)
-    elif call.name in _WRAPPERS and not _only_asks(call) and (rest := _behind(call)):
+    elif call.name in _WRAPPERS and not _only_asks(call) and (rest := behind(call)):
         yield _wrapped(
             call, _with_what_is_read(call, rest) if call.name in _TAKES_UNKNOWN_ARGUMENTS else rest
         )
@@ -202,8 +202,8 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
     return replace(call, name=name, arguments=words[1:], wrappers=(*call.wrappers, call.name))
 
 
-def _behind(call: Call) -> tuple[Word, ...]:
-    """The wrapped program with its arguments."""
+def behind(call: Call) -> tuple[Word, ...]:
+    """The program that a wrapper runs, with its arguments."""
     with_value, words = _WRAPPERS[call.name], list(call.arguments)
     operands = _OPERANDS.get(call.name, 0)
     while words:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from agent_runtime.security import places
-from agent_runtime.security.calls import Call, resolve
+from agent_runtime.security.calls import Call, behind, resolve
 from agent_runtime.security.rule import of
 from agent_runtime.security.words import Word
 
@@ -58,9 +58,16 @@ def assignments(call: Call) -> Iterator[tuple[str, str]]:
     """Of variables that programs see, with a null character for what is not known."""
     yield from call.command.assigned
     if call.name in {"export", "declare", "typeset", "readonly", "local", "env"}:
-        pairs = (text.partition("=") for text in call.texts)
+        words = _before_program(call) if call.name == "env" else call.arguments
+        pairs = (word.text.partition("=") for word in words)
         exports = call.name == "export" and not call.has("-n")
         yield from ((name.rstrip("+"), value) for name, is_set, value in pairs if is_set or exports)
+
+
+def _before_program(call: Call) -> Iterator[Word]:
+    program = behind(call)
+    yield from call.arguments[: len(call.arguments) - len(program)]
+    yield from takewhile(lambda word: "=" in word.text, program)  # after `--`
 
 
 def _loads(name: str, value: str) -> bool:

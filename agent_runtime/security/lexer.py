@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from agent_runtime.security.words import Piece, Pieces
 
+_CASE = re.compile(r"(?<![\w./-])case\s[^;\n]{1,200}?\sin\s")
+_ESAC = re.compile(r"(?<![\w./-])esac\b")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _SIMPLE_EXPANSION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DEMANDED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*):?\?")
@@ -239,7 +241,7 @@ class _Lexer:
 
     def _balanced(self, opening: str, closing: str) -> str:
         """What stands between here and the end of the bracket that opens here, quotes respected."""
-        start, depth = self._at + 1, 0
+        start, depth, cases = self._at + 1, 0, list[int]()
         at, text = self._at, self._text
         while at < len(text):
             char = text[at]
@@ -249,9 +251,11 @@ class _Lexer:
                 at = text.find("'", at + 1)
             elif char == '"':
                 at = _end_of_double_quotes(text, at)
+            elif char in "ce" and closing == ")":
+                _note_case(text, at, depth, cases)
             elif char == opening:
                 depth += 1
-            elif char == closing:
+            elif char == closing and cases[-1:] != [depth]:
                 depth -= 1
                 if depth == 0:
                     self._at = at + 1
@@ -306,6 +310,14 @@ def _end_of_double_quotes(text: str, at: int) -> int:
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1
     return at if at < len(text) else -1
+
+
+def _note_case(text: str, at: int, depth: int, cases: list[int]) -> None:
+    """cases: how deep in parentheses those stand that have begun: a further one ends a pattern of theirs."""
+    if _CASE.match(text, at):
+        cases.append(depth)
+    elif cases and _ESAC.match(text, at):
+        cases.pop()
 
 
 def _unescaped(found: re.Match[str]) -> str:
