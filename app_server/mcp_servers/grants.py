@@ -137,15 +137,16 @@ class Grants:
 
     async def _renew(self, row: McpGrant, grant: Grant, name: str) -> str:
         try:
-            reply = await self._http.post(
-                grant.token_endpoint,
-                data=_form(grant),
-                auth=_client_auth(grant),
-                headers={"Accept": "application/json"},
-                timeout=RENEW_SECONDS,
-                follow_redirects=False,
-            )
-        except httpx.HTTPError as error:
+            # Over before the claim is, or another would send the same refresh token meanwhile.
+            async with asyncio.timeout(RENEW_SECONDS):
+                reply = await self._http.post(
+                    grant.token_endpoint,
+                    data=_form(grant),
+                    auth=_client_auth(grant),
+                    headers={"Accept": "application/json"},
+                    follow_redirects=False,
+                )
+        except (httpx.HTTPError, TimeoutError) as error:
             await self._change(row, claimed_until=None)
             raise _unreachable(name, type(error).__name__) from error
         if reply.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urljoin, urlsplit
 from uuid import UUID
 
-from app_server.errors import BadGateway, BadRequest, NotFound, TooManyRequests
+from app_server.errors import BadGateway, BadRequest, NotFound
 from app_server.mcp_servers.grants import Grant, SignedInTo
 from app_server.mcp_servers.probe import TIMEOUT_SECONDS, first_cause, list_tools
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 MAX_SIGN_INS = 5
-"""Of one user at a time."""
+"""Of one user at a time; a further one ends the oldest."""
 SIGN_IN_SECONDS = 600.0
 CLIENT_NAME = "Slipway"
 _MAX_ERROR_CHARACTERS = 500
@@ -57,15 +57,15 @@ class SignIns:
     async def start(self, user_id: UUID, server_id: UUID, url: str, redirect_uri: str) -> str:
         """The address that the user's browser has to go to.
 
-        Raises TooManyRequests; BadGateway `mcp_sign_in_failed`; BadRequest `mcp_sign_in_not_wanted`.
+        Raises BadGateway `mcp_sign_in_failed`; BadRequest `mcp_sign_in_not_wanted`.
         """
-        if sum(one == user_id for one in self._tasks.values()) >= MAX_SIGN_INS:
-            raise TooManyRequests("Too many sign-ins are under way.", code="too_many_mcp_sign_ins")
+        self._give_up_oldest(user_id)
         # The library takes most of a second to load, which nobody else must wait for.
         await asyncio.to_thread(importlib.import_module, "mcp.client.auth")
         sign_in = _SignIn(user_id, server_id, url, redirect_uri)
         task = sign_in.task = asyncio.create_task(_obtain(sign_in), name=f"mcp sign-in {server_id}")
         self._tasks[task] = user_id
+        task.add_done_callback(self._forget)
         either: set[asyncio.Future[object]] = {task, sign_in.address}  # type: ignore[arg-type]
         try:
             await asyncio.wait(either, timeout=TIMEOUT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -74,12 +74,11 @@ class SignIns:
                 task.cancel()
         if not sign_in.address.done():
             await asyncio.wait({task})
-            self._forget(task)
             raise _failure(task)
         address = sign_in.address.result()
         state = parse_qs(urlsplit(address).query)["state"][0]
         self._waiting[state] = sign_in
-        task.add_done_callback(lambda ended: self._forget(ended, state))
+        task.add_done_callback(lambda _: self._waiting.pop(state, None))
         return address
 
     async def finish(self, user_id: UUID, answer: Answer) -> SignedInTo:
@@ -118,10 +117,13 @@ class SignIns:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _forget(self, task: asyncio.Task[Grant], state: str | None = None) -> None:
+    def _give_up_oldest(self, user_id: UUID) -> None:
+        own = [task for task, one in self._tasks.items() if one == user_id]
+        for task in own[: max(0, len(own) + 1 - MAX_SIGN_INS)]:
+            task.cancel()
+
+    def _forget(self, task: asyncio.Task[Grant]) -> None:
         self._tasks.pop(task, None)
-        if state is not None:
-            self._waiting.pop(state, None)
         if not task.cancelled():
             # Whoever waits for it is told; if nobody does any more, nobody needs to know.
             task.exception()
