@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -22,6 +23,17 @@ KEY = "canary-header-2ac9f10e"
 def guarded_url() -> Iterator[str]:
     with http_server("tests.support.mcp_server", "http", SLIPWAY_TEST_MCP_KEY=KEY) as url:
         yield url
+
+
+def holders_in_container(client: httpx.Client, conversation: str) -> str:
+    """Files and processes of a container that hold the key; those of processes are the server's own."""
+    if client.get("/web-client/config").json()["sandbox"]["backend"] != "docker":
+        return ""
+    search = f"grep -rasl --exclude-dir=proc --exclude-dir=sys {KEY[:-4]}'{KEY[-4:]}' / /proc/[0-9]*/environ"
+    reply = client.post(
+        f"/app-conversations/{conversation}/execute-bash-command", json={"command": f"{search}; true"}
+    ).raise_for_status()
+    return str(reply.json()["stdout"] or "")
 
 
 @pytest.mark.parametrize("server", SANDBOX_KINDS, indirect=True)
@@ -69,6 +81,7 @@ def test_a_server_is_added_tested_and_used_and_its_key_is_nowhere_to_be_seen(
         log = str(events(client, conversation))
         assert "sum=42" in log
         assert KEY not in log + page.content() + scripted_server.output()
+        assert holders_in_container(client, conversation) == ""
         assert someone.complaints == []
     files = [path for path in scripted_server.home.rglob("*") if path.is_file()]
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
