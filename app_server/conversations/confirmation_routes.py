@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from agent_runtime.wire import ConfirmationResponseRequest
 from app_server.conversations.dependencies import OwnedConversationId, Viewer
-from app_server.conversations.safeguards import analyzer_of, policy_of
+from app_server.conversations.safeguards import analyzer_of, mode_of, policy_of
 from app_server.conversations.schemas import Success
 from app_server.settings.confirmation import ConfirmationMode
 
@@ -48,6 +48,19 @@ async def respond(
     )
     await viewer.sandboxes.client(conversation_id).respond_to_confirmation(conversation_id, answer)
     return Success()
+
+
+class PresentMode(BaseModel):
+    """`mode`: null for a policy of a program's own, which is none of these."""
+
+    mode: ConfirmationMode | None
+
+
+@router.get("/confirmation-mode")
+async def get_mode(viewer: Viewer, conversation_id: OwnedConversationId) -> PresentMode:
+    """What the agent goes by now."""
+    info = await viewer.sandboxes.client(conversation_id).get_conversation(conversation_id)
+    return PresentMode(mode=mode_of(info.confirmation_policy))
 
 
 @router.post("/confirmation-mode")

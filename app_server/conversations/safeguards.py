@@ -1,5 +1,6 @@
 """How a mode that people choose becomes what the agent server is told. Pure."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from app_server.settings.confirmation import ConfirmationMode
@@ -18,6 +19,11 @@ _ANALYZER = {
 
 def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
     return _POLICIES[mode]
+
+
+def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
+    """None: a policy that is none of these, such as a program may set."""
+    return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:

@@ -72,3 +72,30 @@ def test_the_mode_is_chosen_in_the_settings_and_for_a_task(
         expect(question(page).get_by_text("echo harmless", exact=True)).to_be_visible()
         question(page).get_by_role("button", name="Approve", exact=True).click()
         expect(page.get_by_text("Done.").first).to_be_visible()
+
+
+def test_the_mode_is_changed_in_a_conversation_that_is_under_way(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(call("terminal", command="echo one"), say("The first."))
+    with scripted_server.client() as client, visitor() as someone:
+        conversation = start_conversation(client, "Go.", confirmation_mode="never")
+        wait_for_status(client, conversation, "finished")
+        someone.sign_in(scripted_server)
+        page = someone.page
+        page.goto(f"{scripted_server.url}/conversations/{conversation}")
+
+        page.get_by_role("button", name="Before the agent acts: Run freely in the sandbox").press("Enter")
+        expect(page.get_by_role("menuitemradio", name="Run freely in the sandbox")).to_be_checked()
+        someone.photograph("asking-menu")
+        page.get_by_role("menuitemradio", name="Ask every time").press("Enter")
+        expect(page.get_by_role("button", name="Before the agent acts: Ask every time")).to_be_visible()
+        someone.photograph("asking-changed")
+
+        scripted_llm.script(call("terminal", command="echo two"), say("The second."))
+        page.get_by_role("textbox", name="Message to the agent").fill("Again.")
+        page.keyboard.press("Enter")
+        expect(question(page).get_by_text("echo two", exact=True)).to_be_visible()
+        question(page).get_by_role("button", name="Approve", exact=True).click()
+        expect(page.get_by_text("The second.").first).to_be_visible()
+        assert someone.complaints == []

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import type { ConfirmationMode, ConfirmationSettings, Success } from './types'
 
@@ -20,6 +20,25 @@ export function useSetConfirmationMode() {
     mutationFn: (mode: ConfirmationMode | null) =>
       request<ConfirmationSettings>(SETTINGS, { method: 'PUT', body: { mode } }),
     onSuccess: (settings) => queryClient.setQueryData(confirmationKeys.settings, settings),
+  })
+}
+
+const modePath = (id: string) => `/api/v1/app-conversations/${id}/confirmation-mode`
+
+/** What the agent of a conversation goes by now. `changeSeq`: where its log last told of a change. */
+export function conversationModeQuery(id: string, changeSeq: number) {
+  return queryOptions({
+    queryKey: ['conversation-mode', id, changeSeq],
+    queryFn: ({ signal }) => request<{ mode: ConfirmationMode | null }>(modePath(id), { signal }),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** From the agent's next step on; the log tells of it. */
+export function useSetConversationMode(id: string) {
+  return useMutation({
+    mutationFn: (mode: ConfirmationMode) =>
+      request<Success>(modePath(id), { method: 'POST', body: { mode } }),
   })
 }
 

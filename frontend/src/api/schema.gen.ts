@@ -383,7 +383,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get Mode
+         * @description What the agent goes by now.
+         */
+        get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
         /**
          * Set Mode
@@ -2147,6 +2151,13 @@ export interface components {
             next_page_id?: string | null;
         };
         /**
+         * PresentMode
+         * @description `mode`: null for a policy of a program's own, which is none of these.
+         */
+        PresentMode: {
+            mode: components["schemas"]["ConfirmationMode"] | null;
+        };
+        /**
          * Problem
          * @description RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members.
          */
@@ -3534,6 +3545,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresentMode"];
                 };
             };
             /** @description A problem (RFC 9457) */

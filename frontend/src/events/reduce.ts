@@ -50,6 +50,8 @@ export interface ConversationView {
   goal: PursuedGoal | null
   /** Work that sub-agents do: id of the action event that handed it over → how it stands. */
   tasks: ReadonlyMap<string, HandedTask>
+  /** Position of the last word about when the agent asks first; 0: as the conversation began. */
+  askingChangedSeq: number
   /** Tools of MCP servers that are not as they were approved. */
   mcpChanges: readonly McpChange[]
   /** Position of the last event that may have changed files: the change list is refetched when it moves. */
@@ -74,6 +76,7 @@ export const emptyView: ConversationView = {
   usage: null,
   goal: null,
   tasks: new Map(),
+  askingChangedSeq: 0,
   mcpChanges: [],
   filesTouchedSeq: 0,
   sight: null,
@@ -217,6 +220,7 @@ function applyStateUpdate(draft: Draft, seq: number, event: EventOf<'Conversatio
   const told = tasksOf(event)
   if (told.length > 0)
     draft.tasks = new Map([...draft.tasks, ...told.map((task) => [task.action_id, task] as const)])
+  if (event.key === 'confirmation_policy') draft.askingChangedSeq = seq
   draft.mcpChanges = mcpChangesOf(event) ?? draft.mcpChanges
   const usage = sumUsage(asRecord(values['stats'])['usage_to_metrics'])
   if (usage !== null) draft.usage = usage

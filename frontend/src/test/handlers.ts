@@ -35,6 +35,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/confirmation', () =>
       HttpResponse.json({ mode: null, default_mode: 'never' }),
     ),
+    http.get('*/api/v1/app-conversations/:id/confirmation-mode', () => HttpResponse.json({ mode: 'risky' })),
     http.get('*/api/v1/app-conversations/:id/consent', () =>
       HttpResponse.json({ repository: 'github.com/ada/engine', items: [] }),
     ),

@@ -1,6 +1,7 @@
 """An agent that asks its user first, through the public routes: a real agent server, a scripted model."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -35,6 +36,12 @@ async def events(home: Home, conversation_id: str, kind: str) -> list[dict[str, 
     reply = await home.client.get(f"/api/v1/conversation/{conversation_id}/events/search", params=params)
     items: list[dict[str, Any]] = [item for item in reply.json()["items"] if item["kind"] == kind]
     return items
+
+
+async def mode_of(home: Home, conversation_id: str) -> Any:
+    reply = await home.client.get(f"{ROOT}/{conversation_id}/confirmation-mode")
+    assert reply.status_code == 200, reply.text
+    return reply.json()["mode"]
 
 
 async def respond(home: Home, conversation_id: str, **body: Any) -> Any:
@@ -72,8 +79,10 @@ async def test_a_refused_agent_goes_on_with_the_reason(home: Home, scripted_llm:
 
 async def test_the_mode_can_be_changed_on_the_way(home: Home, scripted_llm: ScriptedLLM):
     conversation, waiting = await asked(home, scripted_llm, "echo one", confirmation_mode="always")
+    assert await mode_of(home, conversation) == "always"
     reply = await home.client.post(f"{ROOT}/{conversation}/confirmation-mode", json={"mode": "never"})
     assert reply.json() == {"success": True}
+    assert await mode_of(home, conversation) == "never"
 
     scripted_llm.script(call("terminal", command="echo two"), say("Done."))
     await respond(home, conversation, accept=True, action_ids=waiting)
@@ -90,6 +99,15 @@ async def test_what_a_user_has_set_holds_for_tasks_that_do_not_say(home: Home, s
 
 async def test_a_mode_that_is_none_is_refused(home: Home):
     assert (await home.client.put(SETTINGS, json={"mode": "sometimes"})).status_code == 422
+
+
+async def test_a_policy_that_is_no_mode_is_not_called_one(home: Home, scripted_llm: ScriptedLLM):
+    conversation, _ = await asked(home, scripted_llm, "echo one", confirmation_mode="always")
+    agent = home.state["sandboxes"].client(UUID(conversation))
+    low = {"kind": "ConfirmRisky", "threshold": "LOW", "confirm_unknown": True}
+    await agent.set_safeguards(UUID(conversation), policy=low, analyzer=None)
+
+    assert await mode_of(home, conversation) is None
 
 
 @pytest.mark.parametrize(("is_isolated", "mode"), [(True, "never"), (False, "risky")])

@@ -2,6 +2,7 @@ import { FolderGit2, GitBranch } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
+import { AskingMenu } from './asking-menu'
 import { EditableTitle } from './editable-title'
 import { ModelMenu } from './model-menu'
 import { Usage } from './usage'
@@ -12,7 +13,7 @@ export interface ConversationHeaderProps {
   actions?: ReactNode
 }
 
-/** Which conversation this is: title, repository and branch, model, what it has cost. */
+/** Which conversation this is: title, repository and branch, model, when it asks, what it has cost. */
 export function ConversationHeader({ conversation, actions }: ConversationHeaderProps) {
   const { selected_repository: repository, selected_branch: branch } = conversation
   return (
@@ -34,6 +35,7 @@ export function ConversationHeader({ conversation, actions }: ConversationHeader
           </span>
         )}
         <ModelMenu conversation={conversation} />
+        <AskingMenu conversation={conversation} />
         <Usage conversation={conversation} />
       </div>
       {actions && <div className="ml-auto flex items-center gap-1">{actions}</div>}
