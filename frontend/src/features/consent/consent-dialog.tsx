@@ -88,29 +88,24 @@ function Setup({ conversationId, stage, script }: SetupProps) {
   const again = useRunSetupScript(conversationId)
   if (stage.state !== 'running' && stage.state !== 'done' && stage.state !== 'failed') return null
   return (
-    <Notice
-      tone={TONES[stage.state]}
-      title={t(`consent.setup.${stage.state}`)}
-      action={
-        script &&
-        stage.state !== 'running' && (
-          <Button
-            size="sm"
-            icon={<RotateCw aria-hidden className="size-3.5" />}
-            isBusy={again.isPending}
-            onClick={() => again.mutate(script.hash)}
-          >
-            {t('consent.setup.again')}
-          </Button>
-        )
-      }
-    >
-      {again.isError && <p className="text-danger">{errorDetail(again.error)}</p>}
+    <Notice tone={TONES[stage.state]} title={t(`consent.setup.${stage.state}`)}>
       {stage.state === 'failed' && <p>{stage.detail}</p>}
       {stage.output && (
         <ScrollPre className="mt-1 max-h-60 rounded-md bg-sunken p-3 font-mono text-xs whitespace-pre-wrap text-text">
           {stage.output}
         </ScrollPre>
+      )}
+      {again.isError && <p className="text-danger">{errorDetail(again.error)}</p>}
+      {script && stage.state !== 'running' && (
+        <Button
+          size="sm"
+          icon={<RotateCw aria-hidden className="size-3.5" />}
+          className="mt-2"
+          isBusy={again.isPending}
+          onClick={() => again.mutate(script.hash)}
+        >
+          {t('consent.setup.again')}
+        </Button>
       )}
     </Notice>
   )
