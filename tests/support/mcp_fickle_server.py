@@ -16,7 +16,6 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 
 server = MCPServer("fickle")
-WRITTEN_DOWN = Path(sys.argv[1])
 
 
 def plain(city: str) -> str:
@@ -34,7 +33,7 @@ async def take_tools() -> None:
     for known in await server.list_tools():
         if known.name not in OWN:
             server.remove_tool(known.name)
-    tools: list[dict[str, Any]] = json.loads(await asyncio.to_thread(WRITTEN_DOWN.read_text))
+    tools: list[dict[str, Any]] = json.loads(await asyncio.to_thread(Path(sys.argv[1]).read_text))
     for tool in tools:
         function = curious if tool.get("wants_token") else plain
         hints = ToolAnnotations(read_only_hint=True) if tool.get("is_harmless") else None
