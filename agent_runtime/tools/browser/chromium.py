@@ -145,6 +145,7 @@ def _at_home_in(profile: Path) -> dict[str, str]:
     """Whatever it keeps goes with its profile."""
     return {
         "HOME": str(profile),
+        "TMPDIR": str(profile),
         "XDG_CONFIG_HOME": str(profile / "config"),
         "XDG_CACHE_HOME": str(profile / "cache"),
         # An X server of the machine must not show it, and a session bus not answer for it.

@@ -47,6 +47,10 @@ def profiles() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob(f"slipway-browser-{os.getpid()}-*"))
 
 
+def leftovers_of_chromium() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("org.chromium.Chromium.*"))
+
+
 def port_listeners(group: int) -> list[str]:
     """The inodes of listening sockets that its processes hold."""
     tables = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -65,7 +69,7 @@ def port_listeners(group: int) -> list[str]:
 async def test_nothing_starts_before_the_first_call_and_nothing_stays_after_the_end(
     workspace: Path, site: WebSite
 ):
-    before = profiles()
+    before, left_before = profiles(), leftovers_of_chromium()
     session = BrowserSession(workspace)
     assert session.pid is None
     assert profiles() == before
@@ -82,6 +86,7 @@ async def test_nothing_starts_before_the_first_call_and_nothing_stays_after_the_
 
     await until_gone(pid)
     assert profiles() == before
+    assert leftovers_of_chromium() <= left_before
     assert not session.is_in_use
 
 
