@@ -63,6 +63,9 @@ class Config(BaseSettings):
     sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     sandbox_cpus: float = Field(default=2.0, gt=0)
     sandbox_pids: int = Field(default=1024, ge=64)
+    sandbox_disk_bytes: int | None = Field(default=None, ge=256 * 1024**2)
+    """How much the workspace of a new container can hold. Default: as much as the engine's disk."""
+
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     stop_sandboxes_on_exit: bool = False
     """Whether containers end with the server and come back at its next start. Processes always do."""

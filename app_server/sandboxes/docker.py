@@ -16,6 +16,7 @@ from uuid import UUID
 from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
+from app_server.sandboxes.disks import Disks
 from app_server.sandboxes.engine import ask, connect, unavailable
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, withdraw
 from app_server.sandboxes.hardening import AGENT_UID, hardened, require_runtime
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 LABEL = "slipway.sandbox"
 AGENT_PORT = 8000
 WORKSPACE = "/workspace"
+PROJECT = "project"
+CONVERSATIONS = "conversations"
 SESSION_KEY_FILE = ".session-key"
 THREADS = 8
 STOP_SECONDS = 3
@@ -54,6 +57,7 @@ class DockerBackend:
         self._is_examined = False
         self._gap: str | None = None
         self._in_use: set[UUID] = set()
+        self._disks = Disks(config.home / "disks")
 
     @property
     def kind(self) -> SandboxKind:
@@ -117,6 +121,8 @@ class DockerBackend:
             # What it was created with cannot be changed. The workspace, a volume, stays.
             await self._in_thread(_remove, container)
             container = None
+        if container is None or container.status not in {"running", "paused"}:
+            await self._in_thread(self._ready_volume, client, sandbox_id)
         if container is None:
             report("Creating the container")
             container = await self._in_thread(self._create, client, image, sandbox_id)
@@ -128,7 +134,7 @@ class DockerBackend:
         return Machine(
             spec_id=str(container.attrs["Config"]["Image"]),
             url=f"http://{address}:{AGENT_PORT}",
-            working_root=f"{WORKSPACE}/project",
+            working_root=f"{WORKSPACE}/{PROJECT}",
             inner_url=self._inner_url,
         )
 
@@ -149,16 +155,18 @@ class DockerBackend:
     async def stop(self, sandbox_id: UUID) -> None:
         self._in_use.discard(sandbox_id)
         await self._in_thread(_stop, self._engine(), sandbox_id)
+        await self._in_thread(self._disks.detach, _name(sandbox_id))
 
     async def delete(self, sandbox_id: UUID) -> None:
         self._in_use.discard(sandbox_id)
         await self._in_thread(_delete, self._engine(), sandbox_id)
+        await self._in_thread(self._disks.remove, _name(sandbox_id))
 
     async def close(self) -> None:
         """Containers go on without us, unless they are to end with the server; our connections end."""
         if self._client:
             if self._config.stop_sandboxes_on_exit:
-                await asyncio.gather(*(self._end(self._client, sandbox_id) for sandbox_id in self._in_use))
+                await asyncio.gather(*(self._end(sandbox_id) for sandbox_id in list(self._in_use)))
             if self._is_admitted:
                 await self._withdraw()
             await self._in_thread(self._client.close)
@@ -170,9 +178,9 @@ class DockerBackend:
         except NotFiltered as error:
             logger.warning("a port stays open to containers", extra={"cause": str(error)})
 
-    async def _end(self, client: "DockerClient", sandbox_id: UUID) -> None:
+    async def _end(self, sandbox_id: UUID) -> None:
         try:
-            await self._in_thread(_stop, client, sandbox_id)
+            await self.stop(sandbox_id)
         except StartFailure as failure:
             # The others must end all the same.
             extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
@@ -203,6 +211,17 @@ class DockerBackend:
         """Runs a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask, call, *arguments)
 
+    def _ready_volume(self, client: "DockerClient", sandbox_id: UUID) -> None:
+        """Its workspace, if that is to be, or is, on a disk of its own; others the engine makes by itself."""
+        name, size = _name(sandbox_id), self._config.sandbox_disk_bytes
+        if not self._disks.holds(name):
+            if size is None or _has_volume(client, name):
+                return
+            self._disks.make(name, size, owner=AGENT_UID, directories=[PROJECT, CONVERSATIONS])
+        options = self._disks.attach(name)
+        if not _has_volume(client, name):
+            client.volumes.create(name, driver="local", driver_opts=dict(options))
+
     def _create(self, client: "DockerClient", image: str, sandbox_id: UUID) -> "Container":
         return client.containers.create(
             image,
@@ -221,6 +240,16 @@ def _has_image(client: "DockerClient", name: str) -> bool:
     try:
         client.images.get(name)
     except ImageNotFound:
+        return False
+    return True
+
+
+def _has_volume(client: "DockerClient", name: str) -> bool:
+    from docker.errors import NotFound
+
+    try:
+        client.volumes.get(name)
+    except NotFound:
         return False
     return True
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from app_server.config import Config
 from app_server.errors import StartFailure
+from app_server.sandboxes.disks import why_impossible
 from app_server.sandboxes.findings import GIBIBYTE, Finding, check_disk, failed, warned, well
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, is_admitted, withdraw
 from app_server.sandboxes.hardening import hardened, require_runtime
@@ -28,6 +29,9 @@ def check_engine(client: "DockerClient", config: Config) -> list[Finding]:
     findings = [well("engine", f"Docker {info['ServerVersion']} answers.")]
     findings += _check_runtime(client, config)
     findings.append(_check_limits(info, config))
+    if config.sandbox_disk_bytes and (reason := why_impossible()):
+        fix = "Run Slipway as root beside its engine, or unset SLIPWAY_SANDBOX_DISK_BYTES."
+        findings.append(failed("workspace size", f"Workspaces cannot be limited: {reason}", fix))
     if not any("seccomp" in option for option in info.get("SecurityOptions") or []):
         findings.append(
             warned(

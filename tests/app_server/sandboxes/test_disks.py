@@ -1,0 +1,107 @@
+"""Containers whose workspaces can hold only so much."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+
+from app_server.errors import StartFailure
+from app_server.sandboxes.models import SandboxStatus
+from tests.app_server.sandboxes.conftest import House, name_of, shell
+
+pytestmark = pytest.mark.docker
+
+MEBIBYTE = 1024**2
+
+
+@pytest.fixture
+def limited_house(docker_house: House) -> House:
+    docker_house.config = docker_house.config.model_copy(update={"sandbox_disk_bytes": 256 * MEBIBYTE})
+    return docker_house
+
+
+@pytest.fixture
+def other_disk(tmp_path: Path) -> Iterator[None]:
+    """Somebody else's, attached where ours may have been."""
+    file = tmp_path / "other"
+    with file.open("wb") as empty:
+        empty.truncate(MEBIBYTE)
+    device = losetup("--find", "--show", str(file))
+    yield
+    losetup("--detach", device)
+
+
+def losetup(*arguments: str) -> str:
+    return subprocess.run(["losetup", *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def disks_of(house: House) -> list[str]:
+    return sorted(path.name for path in (house.config.home / "disks").iterdir())
+
+
+async def test_what_fills_a_workspace_ends_at_its_limit_and_can_be_cleared_away(limited_house: House) -> None:
+    async with limited_house.open_sandboxes() as sandboxes:
+        running = await limited_house.start(sandboxes)
+        filled = await running.client.execute_command(
+            "head -c 600M /dev/zero > filler", cwd=running.working_root
+        )
+        size = int(await shell(running, "stat -c %s filler"))
+
+        assert "No space left on device" in (filled.stderr or "")
+        assert 0 < size < 256 * MEBIBYTE
+        assert await running.client.is_healthy()
+        await shell(running, "rm filler && echo kept > file")
+
+
+async def test_files_are_there_again_wherever_the_disk_is_attached_next(
+    limited_house: House, engine: DockerClient, request: pytest.FixtureRequest
+) -> None:
+    limited_house.config = limited_house.config.model_copy(update={"sandbox_frozen_minutes": 0})
+    async with limited_house.open_sandboxes() as sandboxes:
+        running = await limited_house.start(sandboxes)
+        await shell(running, "echo kept > file")
+        await sandboxes.pause(running.id)
+        await sandboxes.rest()
+        assert str(limited_house.config.home) not in losetup(
+            "--list", "--noheadings", "--output", "BACK-FILE"
+        )
+    request.getfixturevalue("other_disk")
+
+    # Disks that are there stay in use when new sandboxes get none any more.
+    limited_house.config = limited_house.config.model_copy(update={"sandbox_disk_bytes": None})
+    async with limited_house.open_sandboxes() as sandboxes:
+        await sandboxes.wake(running.id)
+        assert await shell(sandboxes.running(running.id), "cat file") == "kept\n"
+
+        await sandboxes.delete(running.id)
+        assert disks_of(limited_house) == []
+        assert not engine.volumes.list(filters={"name": name_of(running.id)})
+        assert str(limited_house.config.home) not in losetup(
+            "--list", "--noheadings", "--output", "BACK-FILE"
+        )
+
+
+async def test_a_disk_that_cannot_be_made_fails_the_start_and_says_why(
+    limited_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing = tmp_path / "bin" / "mkfs.ext4"
+    refusing.parent.mkdir()
+    refusing.write_text("#!/bin/sh\necho 'no such file system here' >&2; exit 1\n")
+    refusing.chmod(0o755)
+    async with limited_house.open_sandboxes() as sandboxes:
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", str(refusing.parent), prepend=":")
+            sandbox_id = await limited_house.create(sandboxes)
+            with pytest.raises(StartFailure, match="no such file system here") as caught:
+                await sandboxes.bring_up(sandbox_id, limited_house.reports.append)
+            row = await limited_house.row(sandbox_id)
+
+            assert caught.value.code == "sandbox_disk_failed"
+            assert "SLIPWAY_SANDBOX_DISK_BYTES" in caught.value.fix
+            assert row is not None
+            assert row.status == SandboxStatus.ERROR
+
+        running = await sandboxes.bring_up(sandbox_id, limited_house.reports.append)
+        assert await shell(running, "stat -f -c %T /workspace") == "ext2/ext3\n"
