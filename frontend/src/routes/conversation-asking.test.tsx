@@ -45,6 +45,17 @@ describe('when the agent asks first', () => {
     expect(await button('Asks by rules of its own')).toBeVisible()
   })
 
+  it('is not asked for before the conversation has started', async () => {
+    let asked = 0
+    const counting = http.get('*/confirmation-mode', () => {
+      asked += 1
+      return HttpResponse.json({ mode: 'never' })
+    })
+    openConversation({ conversation: { start_status: 'WAITING_FOR_SANDBOX' }, extra: [counting] })
+    expect(await screen.findByRole('heading', { level: 1 })).toBeVisible()
+    expect(asked).toBe(0)
+  })
+
   it('is not known of a sandbox that sleeps', async () => {
     openConversation({ conversation: { sandbox_status: 'PAUSED' }, extra: present({ mode: 'never' }) })
     expect(await screen.findByText('Sandbox asleep')).toBeVisible()

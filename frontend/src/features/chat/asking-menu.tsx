@@ -7,13 +7,15 @@ import { useConversation } from '@/events/use-conversation'
 import { DropdownMenu, MenuRadioGroup } from '@/ui/dropdown-menu'
 
 /** When the agent asks before it acts, and the choice of another way, also while it works. */
-export function AskingMenu({ conversation: { id, sandbox_status } }: { conversation: AppConversation }) {
+export function AskingMenu({ conversation }: { conversation: AppConversation }) {
+  const { id, sandbox_status, start_status } = conversation
   const { t } = useTranslation()
   const changeSeq = useConversation((state) => state.view.askingChangedSeq)
-  // Only the agent server knows.
-  const query = useQuery({ ...conversationModeQuery(id, changeSeq), enabled: sandbox_status === 'RUNNING' })
+  // Only the agent server knows, once it has the conversation.
+  const canTell = start_status === 'READY' && sandbox_status === 'RUNNING'
+  const query = useQuery({ ...conversationModeQuery(id, changeSeq), enabled: canTell })
   const change = useSetConversationMode(id)
-  if (sandbox_status !== 'RUNNING' || !query.data) return null
+  if (!canTell || !query.data) return null
   const name = t(`confirmation_mode.${query.data.mode ?? 'own'}`)
   return (
     <DropdownMenu
