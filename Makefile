@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 ARGS ?=
+# How many tests run side by side: by default one per CPU. 0: in one process, which starts sooner.
+WORKERS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,7 +28,7 @@ frontend: frontend/dist/index.html ## Build the front end
 test: test-python test-frontend ## Run every test: Python, front end, real browser
 
 test-python: $(VENV)/.dev frontend/node_modules/.dev frontend/dist/index.html ## Run the Python and end-to-end tests (ARGS="-k name")
-	$(BIN)/python scripts/with_test_services.py $(BIN)/pytest $(ARGS)
+	$(BIN)/python scripts/with_test_services.py $(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-frontend: frontend/node_modules/.dev ## Run the front end's tests
 	$(NPM) test
@@ -58,14 +60,16 @@ base-image: ## Make the base image from Debian packages, for machines without an
 api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents and the front end's types
 	$(BIN)/python -m app_server.openapi > docs/openapi/app_server.json
 	$(BIN)/python -m agent_runtime.server.openapi > docs/openapi/agent_server.json
+	$(BIN)/python -m app_server.sandbox_host.openapi > docs/openapi/sandbox_host.json
 	$(NPM) run generate
 
 bench: $(VENV)/.dev ## Measure the agent server beside its peer (ARGS="--quick | --only steps | --ours-only")
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-app: $(VENV)/.dev ## Measure the start of the app server and of sandboxes, and a conversation of 2,000 steps that condenses
+bench-app: $(VENV)/.dev ## Measure starts of the app server and of sandboxes, the LLM gateway, and a long conversation
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.sandboxes
+	$(BIN)/python -m benchmarks.llm_gateway
 	$(BIN)/python -m benchmarks.long_run
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from agent_runtime.client.frames import StreamAborted, StreamDelta, StreamEvent, StreamStarted
+    from agent_runtime.client.local_agent_server import LocalAgentServer
     from agent_runtime.client.local_workspace import LocalWorkspace
     from agent_runtime.client.remote_workspace import RemoteWorkspace
     from agent_runtime.client.replay import replay
@@ -96,6 +97,7 @@ else:
         "client.docker_workspace": ("DockerWorkspace",),
         "client.errors": ("ConversationRunError", "DisconnectedError", "StuckError", "WorkspaceError"),
         "client.frames": ("StreamAborted", "StreamDelta", "StreamEvent", "StreamStarted"),
+        "client.local_agent_server": ("LocalAgentServer",),
         "client.local_workspace": ("LocalWorkspace",),
         "client.remote_workspace": ("RemoteWorkspace",),
         "client.replay": ("replay",),
@@ -220,6 +222,7 @@ __all__ = [
     "InterruptEvent",
     "LLMSecurityAnalyzer",
     "LLMSummarizingCondenser",
+    "LocalAgentServer",
     "LocalWorkspace",
     "Message",
     "MessageEvent",

@@ -36,6 +36,10 @@ class Background:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def drain(self) -> None:
+        """Waits for the end of what was started; not for use beside `run_forever`."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app_server.config import Config, SandboxChoice
-from app_server.errors import ConfigurationError
+from app_server.errors import ConfigurationError, StartFailure
 from app_server.sandboxes.commands import (
     NO_SERVER_YET,
     Home,
@@ -31,6 +31,12 @@ app.add_typer(images, name="images")
 app.add_typer(sandboxes, name="sandboxes")
 app.command(name="doctor")(run_doctor)
 
+_PLACES = {
+    "docker": "Docker containers",
+    "process": "processes",
+    "remote": "Docker containers on other hosts",
+}
+
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
 
 
@@ -49,14 +55,14 @@ def serve(
     """Start the server and print a link to sign in with."""
     config = configuration(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
     # Imported here so that the other commands, and --help, answer at once.
+    from app_server.listeners import PortTaken
     from app_server.logs import configure_logging
     from app_server.sandboxes.backend import SandboxKind
-    from app_server.serve import PortTaken
     from app_server.serve import serve as run_server
 
     def announce(kind: SandboxKind, link: str) -> None:
         typer.echo(f"\nSlipway is ready: {config.base_url}")
-        typer.echo(f"Agents work in: {'Docker containers' if kind.backend == 'docker' else 'processes'}")
+        typer.echo(f"Agents work in: {_PLACES[kind.backend]}")
         if kind.warning:
             typer.secho(kind.warning, fg=typer.colors.YELLOW)
         typer.echo(f"\nSign in (once, within 24 hours):\n{link}\n")
@@ -67,6 +73,41 @@ def serve(
         asyncio.run(run_server(config, announce))
     except (PortTaken, ConfigurationError) as error:
         leave(str(error))
+
+
+@app.command()
+def sandbox_host(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. [env: SLIPWAY_HOST]")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port for app servers. [env: SLIPWAY_SANDBOX_HOST_PORT]")
+    ] = None,
+    inner_port: Annotated[
+        int | None, typer.Option(help="Port that sandboxes report to. [env: SLIPWAY_INNER_PORT]")
+    ] = None,
+    behind_tls: Annotated[
+        bool, typer.Option(help="Speak plain HTTP: something in front of this speaks TLS.")
+    ] = False,
+    home: Home = None,
+) -> None:
+    """Offer this machine's Docker engine to a Slipway on another one (docs/sandbox-service.md)."""
+    config = configuration(host=host, sandbox_host_port=port, inner_port=inner_port, home=home)
+    from app_server.listeners import PortTaken
+    from app_server.logs import configure_logging
+    from app_server.sandbox_host.main import serve_host
+
+    def announce(token_file: Path) -> None:
+        scheme = "https" if config.sandbox_host_certificate else "http"
+        typer.echo(f"\nThis sandbox host is ready: {scheme}://{config.host}:{config.sandbox_host_port}")
+        typer.echo(f"App servers need the token in {token_file}\n")
+        sys.stdout.flush()
+
+    configure_logging()
+    try:
+        asyncio.run(serve_host(config, announce, behind_tls=behind_tls))
+    except (PortTaken, ConfigurationError) as error:
+        leave(str(error))
+    except StartFailure as failure:
+        leave(f"{failure.cause}\nFix: {failure.fix}\nCode: {failure.code}")
 
 
 @app.command()

@@ -4,16 +4,26 @@ What a user edits at run time lives in `settings/`, not here.
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app_server.addresses import parse_named, parse_rule
 from app_server.errors import ConfigurationError
 
-SandboxChoice = Literal["auto", "docker", "process"]
+SandboxChoice = Literal["auto", "docker", "process", "remote"]
 SandboxFlavour = Literal["full", "slim"]
 DEFAULT_BASE_IMAGE = "debian:bookworm-slim"
+IMAGE_NAME = r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
+
+
+class SandboxHost(BaseModel):
+    """A machine on which `slipway sandbox-host` runs. token_file: holds what it wants to be shown."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    url: str = Field(pattern=r"^https?://[^/?#@]+/?$")
+    token_file: Path
 
 
 class Config(BaseSettings):
@@ -35,6 +45,10 @@ class Config(BaseSettings):
     allowed_hosts: list[str] = []
     """Further names accepted in the Host header, beside localhost and the host of `public_url`."""
 
+    preview_domain: str | None = Field(default=None, pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)*)?$")
+    """Each port of a sandbox gets a name below this one, which needs wildcard DNS and TLS. Default: localhost
+    where `public_url` is not set. Empty: no names; pages are below a path of ours, in an opaque origin."""
+
     database_url: SecretStr | None = None
     """SQLAlchemy URL; `postgresql+asyncpg://…` for teams. Default: a SQLite file in `home`."""
 
@@ -54,27 +68,89 @@ class Config(BaseSettings):
     sandbox_flavour: SandboxFlavour = "full"
     """What our own image holds: a browser and fonts too, or not."""
 
-    sandbox_base_image: str = Field(default=DEFAULT_BASE_IMAGE, pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]*$")
-    """What our own image is built on. Known by this name alone: a changed base needs another."""
+    sandbox_base_image: str = Field(default=DEFAULT_BASE_IMAGE, pattern=IMAGE_NAME)
+    """What our own image is built on. Known by this name alone: a changed base needs another. `slipway images
+    build --dockerfile` makes one and prints its name."""
+
+    sandbox_specs: Literal["nobody", "admins", "everybody"] = "admins"
+    """Who may choose what sandboxes are built on. It lets them run builds, with a network, on the engine."""
+
+    sandbox_build_timeout_seconds: float = Field(default=1800.0, gt=0)
+    """For how long a base image that a user has chosen may be built or fetched."""
+
+    sandbox_build_max_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
+    """How large such a base image may be."""
+
+    sandbox_build_network: Literal["default", "none"] = "default"
+    """Whether the commands of a user's own Dockerfile have the engine's network."""
 
     sandbox_runtime: str | None = None
     """What containers run in, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
 
     sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
+    sandbox_memory_total_bytes: int | None = Field(default=None, ge=256 * 1024**2)
+    """How much memory the limits of all sandboxes that are up may add up to; further ones wait in line.
+
+    Default: one and a half times what the engine's machine has; process sandboxes have no limit then.
+    """
+
     sandbox_cpus: float = Field(default=2.0, gt=0)
     sandbox_pids: int = Field(default=1024, ge=64)
-    sandbox_disk_bytes: int | None = Field(default=None, ge=256 * 1024**2)
-    """How much the workspace of a new container can hold. Default: as much as the engine's disk."""
+    sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
+    """How much a workspace can hold; 0: as much as the disk. Set, it is a disk of its own or no start; unset,
+    a watch stands in where no such disk can be had."""
+
+    sandbox_pool: int = Field(default=0, ge=0, le=20)
+    """How many containers are kept ready for new conversations. Each is halted, and holds 60 MB."""
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     stop_sandboxes_on_exit: bool = False
     """Whether containers end with the server and come back at its next start. Processes always do."""
 
+    sandbox_hosts: list[SandboxHost] = []
+    """For SLIPWAY_SANDBOX=remote: what sandboxes are spread over, each `{"name", "url", "token_file"}`."""
+
+    sandbox_hosts_ca: Path | None = None
+    """Certificates of authorities that the hosts' own are from, beside those the system trusts. PEM."""
+
+    sandbox_host_patience_seconds: float = Field(default=20.0, gt=0)
+    """After so long without an answer a host counts as lost, and its sandboxes are marked so."""
+
+    sandbox_backup_minutes: float | None = Field(default=None, gt=0)
+    """After so long without work the files of a sandbox are copied into the archive, for when its host is
+    lost; anew after further work. It stands still meanwhile. Default: never."""
+
+    sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
+    sandbox_host_certificate: Path | None = None
+    sandbox_host_key: Path | None = None
+    """Of `slipway sandbox-host`: where app servers reach it, and its TLS certificate and key (PEM)."""
+
+    session_key_minutes: float = Field(default=60.0, gt=0)
+    """For how long a sandbox's key opens. It is replaced after half of that, while the sandbox runs."""
+
     sandbox_idle_minutes: float | None = Field(default=None, gt=0)
     """After so long without work a sandbox is put to sleep; a message wakes it. Default: never."""
 
+    sandbox_max_conversations: int = Field(default=20, ge=1)
+    """How many conversations may share a sandbox, where their user lets them share any."""
+
     sandbox_frozen_minutes: float = Field(default=60.0, ge=0)
     """For how long a sleeping container keeps its memory and its processes. Then it ends; its files stay."""
+
+    egress: Literal["none", "allowlist", "open"] = "allowlist"
+    """What sandboxes may call, unless a user or a repository has it otherwise: nothing, listed hosts, all."""
+
+    egress_hosts: list[str] = []
+    """Hosts beside those of package registries and git hosts: `name`, `*.name`, `name:port`."""
+
+    egress_private: list[str] = []
+    """Private networks, addresses and hosts that sandboxes may call if they are allowed to. Default: none."""
+
+    sandbox_archive_days: float | None = Field(default=None, gt=0)
+    """After so long asleep the files of a sandbox are kept in an archive alone. Default: never."""
+
+    sandbox_archive_max_bytes: int = Field(default=50 * 1024**3, ge=1024**2)
+    """How much an archive or a snapshot of a workspace may hold, uncompressed."""
 
     skills_path: Path | None = None
     """Skills for everybody: its directories `organisation` and `public` hold `*.md` and `NAME/SKILL.md`."""
@@ -86,6 +162,11 @@ class Config(BaseSettings):
     max_message_bytes: int = Field(default=1024**2, ge=1024)
     llm_timeout_seconds: float = Field(default=600.0, gt=0)
     session_days: int = Field(default=30, ge=1)
+
+    @field_validator("sandbox_disk_bytes", mode="before")
+    @classmethod
+    def _none_for_zero(cls, value: object) -> object:
+        return None if value in (0, "0") else value
 
     @field_validator("home")
     @classmethod
@@ -101,6 +182,42 @@ class Config(BaseSettings):
         if not whole.is_dir():
             raise ValueError("there is no such directory")
         return whole
+
+    @field_validator("egress_hosts")
+    @classmethod
+    def _hosts(cls, hosts: list[str]) -> list[str]:
+        return [str(parse_rule(host)) for host in hosts]
+
+    @field_validator("egress_private")
+    @classmethod
+    def _private(cls, places: list[str]) -> list[str]:
+        parse_named(places)
+        return places
+
+    @model_validator(mode="after")
+    def _hosts_are_named(self) -> Self:
+        names = [host.name for host in self.sandbox_hosts]
+        if len(set(names)) < len(names):
+            raise ValueError("two of SLIPWAY_SANDBOX_HOSTS have the same name")
+        if self.sandbox == "remote" and not names:
+            raise ValueError("SLIPWAY_SANDBOX=remote needs SLIPWAY_SANDBOX_HOSTS")
+        if self.sandbox_hosts_ca and not self.sandbox_hosts_ca.is_file():
+            raise ValueError("there is no file at SLIPWAY_SANDBOX_HOSTS_CA")
+        return self
+
+    @model_validator(mode="after")
+    def _names_of_pages_are_kept_apart(self) -> Self:
+        # Over plain HTTP a page could set cookies for the names above it, which nothing tells from ours.
+        if self.preview_domain in {None, "", "localhost"} or self.base_url.startswith("https:"):
+            return self
+        raise ValueError("SLIPWAY_PREVIEW_DOMAIN needs a SLIPWAY_PUBLIC_URL that begins with https")
+
+    @property
+    def preview_suffix(self) -> str | None:
+        """What the names of ports end with; None: ports have no names."""
+        if self.preview_domain is None:
+            return None if self.public_url else "localhost"
+        return self.preview_domain or None
 
     @property
     def base_url(self) -> str:

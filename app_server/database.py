@@ -5,7 +5,6 @@ answer can rely on it. Nobody else calls `commit()` except workers, which open t
 """
 
 import logging
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -16,13 +15,14 @@ from uuid import UUID
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse
 from pydantic import PlainSerializer
-from sqlalchemy import JSON, DateTime, Enum, MetaData, TypeDecorator, event
-from sqlalchemy.engine import Connection, Dialect
+from sqlalchemy import JSON, DateTime, Enum, MetaData, TypeDecorator
+from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase
 from starlette.requests import HTTPConnection
 
+from app_server import sqlite
 from app_server.errors import problem, request_id
 
 logger = logging.getLogger(__name__)
@@ -83,13 +83,19 @@ def now() -> datetime:
 
 
 class Database:
-    """An engine and the two kinds of session made from it."""
+    """The engines and the kinds of session made from them.
+
+    The brief ones are for what every call of a model waits for: a few statements that find their rows by an
+    index. On SQLite they spare the way to a thread, so a long statement would hold up everybody.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.engine = _create_engine(url)
+        self.engine, self._brief_engine = _create_engines(url)
         self._write = async_sessionmaker(self.engine, expire_on_commit=False)
-        self._read = async_sessionmaker(self.engine.execution_options(read_only=True), expire_on_commit=False)
+        self._read = async_sessionmaker(_reading(self.engine), expire_on_commit=False)
+        self._write_briefly = async_sessionmaker(self._brief_engine, expire_on_commit=False)
+        self._read_briefly = async_sessionmaker(_reading(self._brief_engine), expire_on_commit=False)
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
@@ -98,9 +104,21 @@ class Database:
             yield session
 
     @asynccontextmanager
+    async def brief_session(self) -> AsyncIterator[AsyncSession]:
+        """As `session`."""
+        async with self._write_briefly() as session, session.begin():
+            yield session
+
+    @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
         """A transaction for reading; never waits for a writer."""
         async with self._read() as session:
+            yield session
+
+    @asynccontextmanager
+    async def brief_read(self) -> AsyncIterator[AsyncSession]:
+        """As `read`."""
+        async with self._read_briefly() as session:
             yield session
 
     @property
@@ -110,6 +128,7 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
+        await self._brief_engine.dispose()
 
 
 async def _get_session(connection: HTTPConnection) -> AsyncIterator[AsyncSession]:
@@ -145,41 +164,13 @@ async def _on_database_error(request: Request, error: Exception) -> JSONResponse
     )
 
 
-def _create_engine(url: str) -> AsyncEngine:
-    if not url.startswith("sqlite"):
-        return create_async_engine(url, pool_size=20, max_overflow=10, pool_pre_ping=True)
-    engine = create_async_engine(url, connect_args={"timeout": 30, "factory": _SqliteConnection})
-    event.listen(engine.sync_engine, "connect", _configure_sqlite)
-    event.listen(engine.sync_engine, "begin", _begin_sqlite)
-    return engine
+def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
+    """The usual one, and the one for brief transactions: only on SQLite is that another one."""
+    if url.startswith("sqlite"):
+        return sqlite.create_engine(url), sqlite.create_brief_engine(url)
+    engine = create_async_engine(url, pool_size=20, max_overflow=10, pool_pre_ping=True)
+    return engine, engine
 
 
-class _SqliteConnection(sqlite3.Connection):
-    """Gives its locks back when it is closed, whatever was under way.
-
-    A task that is cancelled between a statement and its rows leaves a cursor behind. SQLite keeps a closed
-    connection with open cursors, and its write lock, until the garbage collector finds them: for half a
-    minute everybody else got "database is locked".
-    """
-
-    def close(self) -> None:
-        if self.in_transaction:
-            self.rollback()
-        super().close()
-
-
-def _configure_sqlite(connection: Any, _record: object) -> None:
-    # We begin transactions ourselves (below); the driver must not.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    # The write-ahead log is a property of the file: migrate() switches it on once.
-    for pragma in ("synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A deferred transaction that reads, then writes, fails at once with "database is locked" when another
-    # wrote meanwhile; taking the write lock first makes it wait its turn instead.
-    read_only = connection.get_execution_options().get("read_only", False)
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+def _reading(engine: AsyncEngine) -> AsyncEngine:
+    return engine.execution_options(read_only=True)

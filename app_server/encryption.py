@@ -1,5 +1,6 @@
 """Encryption at rest with key rotation (Fernet, newest key first)."""
 
+import hmac
 import os
 from pathlib import Path
 
@@ -15,6 +16,7 @@ class Cipher:
     def __init__(self, keys: list[str]) -> None:
         try:
             self._fernet = MultiFernet([Fernet(key) for key in keys])
+            self._keys = [key.encode() for key in keys]
         except ValueError:
             raise ConfigurationError(
                 "SLIPWAY_ENCRYPTION_KEYS: each key must be 32 url-safe base64-encoded bytes"
@@ -22,6 +24,10 @@ class Cipher:
 
     def encrypt(self, text: str) -> str:
         return self._fernet.encrypt(text.encode()).decode()
+
+    def signing_keys(self, purpose: str) -> list[bytes]:
+        """Keys that sign what is for one purpose, newest first; they tell nothing of those they come from."""
+        return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 
     def decrypt(self, token: str) -> str:
         """Raises ConfigurationError when no known key fits."""

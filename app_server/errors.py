@@ -1,11 +1,12 @@
 """Errors a client may see, and the one handler that renders them as RFC 9457 problems.
 
     AppError
-    ├── BadRequest 400            ├── Conflict 409
-    ├── NotAuthenticated 401      ├── Gone 410
-    ├── Forbidden 403             ├── PayloadTooLarge 413
-    ├── NotFound 404              ├── BadGateway 502
-    └── TooManyRequests 429       └── Unavailable 503
+    ├── BadRequest 400            ├── Gone 410
+    ├── NotAuthenticated 401      ├── PayloadTooLarge 413
+    ├── PaymentRequired 402       ├── TooManyRequests 429
+    ├── Forbidden 403             ├── BadGateway 502
+    ├── NotFound 404              └── Unavailable 503
+    └── Conflict 409
 
 A feature raises the most specific one with a stable `code`; routers never catch.
 """
@@ -13,7 +14,7 @@ A feature raises the most specific one with a stable `code`; routers never catch
 import logging
 import secrets
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -29,14 +30,73 @@ class ConfigurationError(Exception):
     """The environment asks for something impossible; the process must not start."""
 
 
+StartCode = Literal[
+    "docker_unavailable",
+    "docker_not_permitted",
+    "engine_disk_full",
+    "bubblewrap_unavailable",
+    "inner_port_taken",
+    "sandbox_image_missing",
+    "sandbox_image_wrong",
+    "sandbox_image_wrong_architecture",
+    "sandbox_image_build_failed",
+    "sandbox_image_no_room",
+    "sandbox_base_missing",
+    "sandbox_base_build_failed",
+    "sandbox_base_too_large",
+    "sandbox_spec_missing",
+    "sandbox_base_no_shell",
+    "sandbox_base_no_glibc",
+    "sandbox_base_no_apt",
+    "sandbox_base_no_browser",
+    "sandbox_base_too_old",
+    "sandbox_base_wrong_architecture",
+    "sandbox_runtime_missing",
+    "sandbox_limits_refused",
+    "sandbox_larger_than_total",
+    "sandbox_network_foreign",
+    "sandbox_network_exhausted",
+    "sandbox_name_taken",
+    "sandbox_port_taken",
+    "sandbox_disk_failed",
+    "sandbox_disk_full",
+    "sandbox_home_unusable",
+    "sandbox_workspace_broken",
+    "sandbox_workspace_full",
+    "sandbox_of_other_kind",
+    "sandbox_host_lost",
+    "sandbox_host_refused",
+    "sandbox_host_unknown",
+    "workspace_missing",
+    "archive_failed",
+    "archive_too_large",
+    "archive_missing",
+    "archive_damaged",
+    "sandbox_start_failed",
+    "sandbox_start_timeout",
+    "sandbox_out_of_memory",
+    "agent_server_missing",
+    "agent_server_ended",
+    "agent_server_error",
+    "repository_not_found",
+    "repository_not_allowed",
+    "repository_clone_failed",
+    "branch_not_found",
+    "setup_script_failed",
+    "llm_profile_not_found",
+    "internal_error",
+]
+"""Stable; docs/start-failures.md has the cause and the fix of each."""
+
+
 class StartFailure(Exception):
     """Why a conversation could not be brought up: shown to the user at the stage where it happened.
 
-    `code` is stable (docs/protocol.md §6), `cause` says what happened, `fix` what to do about it, `output`
-    is the last output of the command that failed.
+    `cause` says what happened, `fix` what to do about it, `output` is the last output of the command that
+    failed.
     """
 
-    def __init__(self, code: str, cause: str, *, fix: str, output: str = "") -> None:
+    def __init__(self, code: StartCode, cause: str, *, fix: str, output: str = "") -> None:
         super().__init__(cause)
         self.code = code
         self.cause = cause
@@ -78,6 +138,11 @@ class BadRequest(AppError):
 class NotAuthenticated(AppError):
     status = 401
     code = "not_authenticated"
+
+
+class PaymentRequired(AppError):
+    status = 402
+    code = "payment_required"
 
 
 class Forbidden(AppError):

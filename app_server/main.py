@@ -9,15 +9,19 @@ import logging
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
+from uuid import UUID
 
 import httpx
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agent_runtime.relay.http import new_transport
 from app_server import demo, status, web_client
+from app_server.addresses import parse_named
 from app_server.background import Background
 from app_server.config import Config
 from app_server.consents import router as consents
@@ -31,36 +35,59 @@ from app_server.conversations import (
     git_routes,
     goal_routes,
     mcp_change_routes,
+    network_routes,
+    sandbox_settings_routes,
     skill_routes,
+    snapshot_routes,
     start_task_routes,
     steering_routes,
     task_routes,
 )
 from app_server.conversations import router as conversations
+from app_server.conversations.egress import announce_refusal, repositories_of
+from app_server.conversations.git_work import git_work_of
+from app_server.conversations.residents import folder_of, llm_caller_of
 from app_server.conversations.start_worker import StartWorker
+from app_server.conversations.view import position_of
 from app_server.database import Database, install_database_errors
+from app_server.egress import credential_routes as network_credentials
+from app_server.egress import router as network
+from app_server.egress.authority import load_authority
+from app_server.egress.ledger import Ledger
+from app_server.egress.proxy import EgressProxy
 from app_server.encryption import load_cipher
 from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
 from app_server.events.schemas import MAX_REPORT_BYTES
+from app_server.gateway import router as gateway
+from app_server.gateway.gateway import Gateway
+from app_server.git import router as git_credentials
+from app_server.git_proxy import router as git_proxy
+from app_server.git_proxy.access import Moves
+from app_server.guarded import Guard, GuardedTransport
+from app_server.llm_gateway import administration_routes, limit_routes
 from app_server.llm_gateway import router as llm_gateway
+from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES, Exchanges
 from app_server.mcp_servers import router as mcp_servers
 from app_server.mcp_servers.grants import Grants
 from app_server.mcp_servers.sign_in import SignIns
 from app_server.memory import router as memory
-from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext
+from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext, security_headers
 from app_server.migrate import migrate
 from app_server.pubsub import make_pubsub
+from app_server.sandbox_specs import router as sandbox_specs
 from app_server.sandboxes import router as sandboxes_router
-from app_server.sandboxes import secret_routes
+from app_server.sandboxes import runtime_plugin_routes, secret_routes
+from app_server.sandboxes.remote.tls import trust_of_hosts
 from app_server.sandboxes.service import Sandboxes
 from app_server.secrets import router as secrets
-from app_server.settings import confirmation
+from app_server.settings import confirmation, grouping
 from app_server.settings import router as settings
 from app_server.settings.profiles import add_demo_profile
 from app_server.sign_in import router as sign_in
 from app_server.static import install_frontend
+from app_server.upstream import upstream_of
 from app_server.users import router as users
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
@@ -81,13 +108,24 @@ _PUBLIC_ROUTERS = (
     sign_in.router,
     settings.router,
     secrets.router,
+    git_credentials.router,
     mcp_servers.router,
     mcp_servers.sign_in_router,
     confirmation.router,
+    grouping.router,
+    network.router,
+    network_credentials.router,
+    limit_routes.router,
+    administration_routes.router,
     memory.router,
     consents.router,
     web_client.router,
     sandboxes_router.router,
+    sandbox_specs.router,
+    sandbox_specs.settings_router,
+    gateway.router,
+    runtime_plugin_routes.router,
+    snapshot_routes.router,
     start_task_routes.router,
     conversations.router,
     conversations.pending_router,
@@ -99,6 +137,7 @@ _PUBLIC_ROUTERS = (
     confirmation_routes.router,
     consent_routes.router,
     mcp_change_routes.router,
+    network_routes.router,
     goal_routes.router,
     checkpoint_routes.router,
     task_routes.router,
@@ -108,7 +147,9 @@ _INNER_ROUTERS: tuple[APIRouter, ...] = (
     status.inner_router,
     llm_gateway.router,
     mcp_broker.router,
+    git_proxy.router,
     secret_routes.inner_router,
+    sandbox_settings_routes.inner_router,
     webhooks.router,
 )
 
@@ -121,7 +162,13 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         database = await _open_database(config, stack)
         await _make_demo(config)
         cipher = load_cipher(config)
+        authority = load_authority(config, cipher)
         http = await stack.enter_async_context(_http_client())
+        upstream = upstream_of()
+        guard = Guard(parse_named(config.egress_private), upstream=upstream)
+        guarded_http = await stack.enter_async_context(_http_client(GuardedTransport(guard)))
+        trust = trust_of_hosts(config)
+        relay_transport = await stack.enter_async_context(new_transport(trust=trust))
         pubsub = make_pubsub(config.redis_url.get_secret_value() if config.redis_url else None)
         stack.push_async_callback(pubsub.close)
         sandboxes = Sandboxes(config, database, cipher)
@@ -133,24 +180,61 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             sandboxes.check, name="sandbox monitor", interval_seconds=_MONITOR_INTERVAL_SECONDS
         )
         background.run_forever(sandboxes.rest, name="idle sandboxes", interval_seconds=_REST_INTERVAL_SECONDS)
+        background.run_forever(
+            sandboxes.measure, name="sizes of workspaces", interval_seconds=_REST_INTERVAL_SECONDS
+        )
+        spending = Spending(database)
+        stack.push_async_callback(spending.close)
+        if config.database_file:
+            await spending.release_all()
+        background.run_forever(spending.renew, name="reservations of calls", interval_seconds=RENEWAL_SECONDS)
+        background.run_forever(
+            sandboxes.archiving.tidy, name="archives", interval_seconds=_REST_INTERVAL_SECONDS
+        )
+        background.run_forever(
+            sandboxes.backups.make, name="backups", interval_seconds=_REST_INTERVAL_SECONDS
+        )
         start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
-        sandboxes.on_change = start_worker.announce
+        sandboxes.listen(
+            on_change=start_worker.announce_sandbox,
+            on_return=start_worker.bring_back,
+            position=partial(position_of, database),
+        )
         mcp_sign_ins = SignIns()
         stack.push_async_callback(mcp_sign_ins.close)
         await start_worker.open()
         stack.push_async_callback(start_worker.close)
+
+        def tell_of_refusal(sandbox_id: UUID) -> None:
+            background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
+
+        ledger = Ledger(database, tell_of_refusal)
+        egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
+        background.run_forever(
+            egress.end_forbidden, name="open connections", interval_seconds=_MONITOR_INTERVAL_SECONDS
+        )
         yield {
             "config": config,
             "database": database,
             "cipher": cipher,
             "http": http,
+            "guard": guard,
+            "guarded_http": guarded_http,
+            "relay_transport": relay_transport,
+            "trust_of_hosts": trust,
             "background": background,
             "pubsub": pubsub,
             "sandboxes": sandboxes,
             "start_worker": start_worker,
+            "spending": spending,
             "mcp_exchanges": Exchanges(),
-            "mcp_grants": Grants(database, cipher, http),
+            "mcp_grants": Grants(database, cipher),
             "mcp_sign_ins": mcp_sign_ins,
+            "egress": egress,
+            "git_work_of": git_work_of,
+            "llm_caller_of": llm_caller_of,
+            "folder_of": folder_of,
+            "git_moves": Moves(),
         }
 
 
@@ -165,7 +249,8 @@ def create_app(config: Config) -> FastAPI:
         responses=PROBLEM_RESPONSES,
         dependencies=[Depends(require_wellformed_text)],
         middleware=[
-            Middleware(RequestContext),
+            Middleware(Gateway, config=config),
+            Middleware(RequestContext, page_headers=security_headers(config)),
             Middleware(HostCheck, config=config),
             Middleware(OriginCheck, config=config),
             Middleware(BodyLimit, max_bytes=config.max_body_bytes),
@@ -180,7 +265,7 @@ def create_app(config: Config) -> FastAPI:
 
 
 def create_inner_app(config: Config) -> FastAPI:
-    """The app for sandboxes: events in, calls of models and MCP servers out."""
+    """The app for sandboxes: events in, calls of models, MCP servers and git hosts out."""
     app = FastAPI(
         title="Slipway, inner listener",
         version=VERSION,
@@ -197,6 +282,7 @@ def create_inner_app(config: Config) -> FastAPI:
                     webhooks.router.prefix: MAX_REPORT_BYTES,
                     mcp_broker.router.prefix: MAX_REQUEST_BYTES,
                 },
+                streamed=(f"{git_proxy.router.prefix}/",),
             ),
         ],
     )
@@ -225,11 +311,12 @@ class _PublicApp(FastAPI):
         return description
 
 
-def _http_client() -> httpx.AsyncClient:
+def _http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
     # No limit on connections: a model's replies may occupy many for minutes.
     # No cookies: what a vendor sets for one user would be sent for the next one, too.
     return httpx.AsyncClient(
         timeout=30,
+        transport=transport,
         limits=httpx.Limits(max_connections=None),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
     )

@@ -22,10 +22,11 @@ from app_server.logs import bind
 
 logger = logging.getLogger(__name__)
 
-SESSION_COOKIE: Final = "slipway_session"
+SESSION_COOKIES: Final = ("__Host-slipway_session", "slipway_session")
+"""Over HTTPS and over HTTP. The prefix makes browsers refuse it from pages of our subdomains."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NO_LOWER_LIMITS: Mapping[str, int] = MappingProxyType({})
 _WILDCARD_HOSTS = frozenset({"0.0.0.0", "::", ""})
 
@@ -34,20 +35,38 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-_SECURITY_HEADERS = {
+SECURITY_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
-class RequestContext:
-    """Outermost: gives the request its id, puts our headers on the reply, turns a crash into a problem."""
+def session_cookie(config: Config) -> str:
+    """The name of the cookie that signs a browser in."""
+    return SESSION_COOKIES[0 if config.base_url.startswith("https:") else 1]
 
-    def __init__(self, app: ASGIApp) -> None:
+
+def security_headers(config: Config) -> Mapping[str, str]:
+    """Those of our own pages, which may frame the pages of sandboxes and no others."""
+    suffix, told = config.preview_suffix, urlsplit(config.base_url)
+    port = ":*" if suffix == "localhost" else f":{told.port}" if told.port else ""
+    frames = f"; frame-src 'self' {told.scheme}://*.{suffix}{port}" if suffix else ""
+    return {**SECURITY_HEADERS, "Content-Security-Policy": _CONTENT_SECURITY_POLICY + frames}
+
+
+class RequestContext:
+    """Outermost: gives the request its id, puts headers on the reply, turns a crash into a problem.
+
+    page_headers: none for what is not ours: then nothing at all is added.
+    """
+
+    def __init__(self, app: ASGIApp, *, page_headers: Mapping[str, str] = SECURITY_HEADERS) -> None:
         self._app = app
+        self._page_headers = page_headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -62,7 +81,8 @@ class RequestContext:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                _add_headers(message, request_id, scope["path"])
+                if self._page_headers:
+                    _add_headers(message, self._page_headers, request_id, scope["path"])
             await send(message)
 
         try:
@@ -87,7 +107,7 @@ class HostCheck:
         self._names = allowed_host_names(config)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or _host_name(Headers(scope=scope).get("host", "")) in self._names:
+        if scope["type"] == "lifespan" or host_name(Headers(scope=scope).get("host", "")) in self._names:
             await self._app(scope, receive, send)
             return
         await _refuse(
@@ -107,9 +127,10 @@ class OriginCheck:
     def __init__(self, app: ASGIApp, *, config: Config) -> None:
         self._app = app
         self._public_netloc = urlsplit(config.base_url).netloc.lower()
+        self._cookie = session_cookie(config)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not _changes_state(scope) or self._is_ours(HTTPConnection(scope)):
+        if is_safe(scope) or self._is_ours(HTTPConnection(scope)):
             await self._app(scope, receive, send)
             return
         await _refuse(
@@ -124,23 +145,32 @@ class OriginCheck:
 
     def _is_ours(self, connection: HTTPConnection) -> bool:
         headers = connection.headers
-        if "x-session-api-key" in headers or "authorization" in headers:
+        if "x-session-api-key" in headers or headers.get("authorization", "").lower().startswith("bearer "):
             return True  # No browser adds these by itself; the cookie is not looked at then.
         if (origin := headers.get("origin")) is None:
-            return SESSION_COOKIE not in connection.cookies
+            return self._cookie not in connection.cookies
         return _netloc(origin) in {headers.get("host", "").lower(), self._public_netloc}
 
 
 class BodyLimit:
     """Refuses bodies over `max_bytes`, told or untold (413), and null characters in the address (400).
 
-    below: lower limits, by the beginning of the path.
+    below: lower limits, by the beginning of the path. streamed: beginnings of paths without a limit, whose
+    bodies are never held.
     """
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int, below: Mapping[str, int] = _NO_LOWER_LIMITS) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        max_bytes: int,
+        below: Mapping[str, int] = _NO_LOWER_LIMITS,
+        streamed: tuple[str, ...] = (),
+    ) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._below = below
+        self._streamed = streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -151,7 +181,9 @@ class BodyLimit:
             await _refuse(scope, receive, send, status=400, code="bad_request", detail=detail)
             return
         limit = self._limit(scope["path"])
-        if _told_length(scope) > limit:
+        if scope["path"].startswith(self._streamed):
+            await self._app(scope, receive, send)
+        elif _told_length(scope) > limit:
             detail = f"The body must not be larger than {limit} bytes."
             await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
         else:
@@ -180,11 +212,12 @@ def _limited(receive: Receive, max_bytes: int) -> Callable[[], Awaitable[Message
 def allowed_host_names(config: Config) -> frozenset[str]:
     """The names of this server, lower case, without port and brackets."""
     told = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
-    names = {name for host in told if (name := _host_name(host))}
-    return frozenset(_LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))
+    names = {name for host in told if (name := host_name(host))}
+    return frozenset(LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))
 
 
-def _host_name(host: str) -> str | None:
+def host_name(host: str) -> str | None:
+    """The name in a Host header, lower case, without port and brackets."""
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:
@@ -198,8 +231,9 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
-def _changes_state(scope: Scope) -> bool:
-    return scope["type"] == "websocket" or (scope["type"] == "http" and scope["method"] not in _SAFE_METHODS)
+def is_safe(scope: Scope) -> bool:
+    """Whether this cannot change anything: no method that does, and no WebSocket."""
+    return scope["type"] != "websocket" and (scope["type"] != "http" or scope["method"] in _SAFE_METHODS)
 
 
 def _told_length(scope: Scope) -> int:
@@ -207,10 +241,10 @@ def _told_length(scope: Scope) -> int:
     return int(told) if told.isdecimal() and len(told) < 20 else 0
 
 
-def _add_headers(message: Message, request_id: str, path: str) -> None:
+def _add_headers(message: Message, page_headers: Mapping[str, str], request_id: str, path: str) -> None:
     headers = MutableHeaders(scope=message)
     headers["X-Request-ID"] = request_id
-    for name, value in _SECURITY_HEADERS.items():
+    for name, value in page_headers.items():
         headers.setdefault(name, value)
     # Built files carry a hash of their content in their name.
     is_asset = path.startswith("/assets/") and message["status"] in {200, 206, 304}

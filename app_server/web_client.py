@@ -12,6 +12,18 @@ from app_server.version import VERSION
 router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
 
+class WorkspaceLimit(BaseModel):
+    """How much a new workspace can hold: `bytes`, null for as much as there is.
+
+    `kept_by`: a disk of that size; a watch, which stops a sandbox that holds more; or nothing.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    bytes: int | None
+    kept_by: Literal["disk", "watch", "none"]
+
+
 class SandboxInfo(BaseModel):
     """`isolation`: what of the server's machine is out of an agent's reach: all of it, its files, or nothing.
 
@@ -20,7 +32,7 @@ class SandboxInfo(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    backend: Literal["docker", "process"]
+    backend: Literal["docker", "process", "remote"]
     isolation: Literal["full", "files", "none"]
     is_isolated: bool
     warning: str | None
@@ -37,6 +49,7 @@ class DemoInfo(BaseModel):
 class WebClientConfig(BaseModel):
     version: str
     sandbox: SandboxInfo
+    workspace_limit: WorkspaceLimit
     demo: DemoInfo
 
 
@@ -46,6 +59,7 @@ async def get_web_client_config(request: Request) -> WebClientConfig:
     return WebClientConfig(
         version=VERSION,
         sandbox=SandboxInfo.model_validate(request.state.sandboxes.describe()),
+        workspace_limit=WorkspaceLimit.model_validate(request.state.sandboxes.workspace_limit()),
         demo=DemoInfo(
             profile=demo.PROFILE, repository=str(demo.repository_path(config.home)), task=demo.TASK
         ),

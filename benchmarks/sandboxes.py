@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.sandboxes [docker|process] [RUNS]
 
 It asks the app server's own sandbox service, whose image is there: from the request to an agent server that
-answers, for a new one, for one that was ended, and for one that was halted; and to halt one.
+answers, for a new one, for one of the pool, for one that was ended, and for one that was halted; and to halt
+one. Then it asks a served app server for conversations, until their first tool has run.
 """
 
 import asyncio
@@ -12,10 +13,12 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Literal
 from uuid import UUID, uuid4
+
+import docker
 
 from app_server.config import Config
 from app_server.database import Base, Database
@@ -24,15 +27,26 @@ from app_server.headless.server_process import free_ports
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from benchmarks.figures import quantile
+from benchmarks.first_tool import halted_members, seconds_to_first_tool
 
 Kind = Literal["docker", "process"]
+
+POLL_SECONDS = 0.05
 
 
 def main() -> None:
     kind: Kind = "process" if "process" in sys.argv else "docker"
     runs = next((int(word) for word in sys.argv[1:] if word.isdigit()), 20)
     with tempfile.TemporaryDirectory(prefix="slipway-bench-") as directory:
-        taken = asyncio.run(_measure(Path(directory), kind, runs))
+        home = Path(directory)
+        for name in ("service", "pooled"):
+            (home / name).mkdir()
+        taken = asyncio.run(_measure(home / "service", kind, runs))
+        taken["request → first tool"] = seconds_to_first_tool(home / "served", kind, pool=0, runs=runs)
+        if kind == "docker":
+            taken |= asyncio.run(_measure_pool(home / "pooled", runs))
+            pooled = seconds_to_first_tool(home / "pooled and served", kind, pool=1, runs=runs)
+            taken["request → first tool, from the pool"] = pooled
     for name, seconds in taken.items():
         middle, slow = quantile(seconds, 0.5), quantile(seconds, 0.95)
         print(f"{kind}: {name}: p50 {middle:.3f} s, p95 {slow:.3f} s ({runs} runs)")
@@ -59,9 +73,36 @@ async def _measure(home: Path, kind: Kind, runs: int) -> dict[str, list[float]]:
     return taken
 
 
+async def _measure_pool(home: Path, runs: int) -> dict[str, list[float]]:
+    taken: dict[str, list[float]] = defaultdict(list)
+    async with _service(home, "docker", pool=1) as (sandboxes, database, user_id):
+        for number in range(runs + 1):
+            while not (members := await asyncio.to_thread(halted_members, home)):
+                await sandboxes.check()
+                await asyncio.sleep(POLL_SECONDS)
+            if not number:
+                print(f"docker: a halted member of the pool: {_megabytes(members[0]):.0f} MB")
+            sandbox_id = uuid4()
+            async with database.session() as session:
+                await sandboxes.create(session, sandbox_id=sandbox_id, user_id=user_id)
+            seconds = await _seconds(sandboxes.bring_up(sandbox_id, _ignore))
+            await sandboxes.delete(sandbox_id)
+            if number:
+                taken["request → healthy, from the pool"].append(seconds)
+    return taken
+
+
+def _megabytes(container_id: str) -> float:
+    """What the engine counts of it."""
+    with closing(docker.from_env(version="auto")) as engine:
+        return float(engine.containers.get(container_id).stats(stream=False)["memory_stats"]["usage"] / 1e6)
+
+
 @asynccontextmanager
-async def _service(home: Path, kind: Kind) -> AsyncIterator[tuple[Sandboxes, Database, UUID]]:
-    config = Config(home=home, sandbox=kind, inner_port=free_ports(1)[0], sandbox_frozen_minutes=0)
+async def _service(home: Path, kind: Kind, pool: int = 0) -> AsyncIterator[tuple[Sandboxes, Database, UUID]]:
+    config = Config(
+        home=home, sandbox=kind, inner_port=free_ports(1)[0], sandbox_frozen_minutes=0, sandbox_pool=pool
+    )
     database = Database(config.resolved_database_url)
     async with database.engine.begin() as connection:
         await connection.run_sync(Base.metadata.create_all)

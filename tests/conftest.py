@@ -7,11 +7,14 @@ import pytest
 
 from tests.support.sandbox_image import FLAVOUR
 from tests.support.scripted_llm import ScriptedLLM
+from tests.support.steady_chromium import STEADY_BIN
 
 pytest_plugins = ["tests.support.requirements"]
 
 # For every server and command that tests start, here or as a process.
 os.environ["SLIPWAY_SANDBOX_FLAVOUR"] = FLAVOUR
+# Before the Chromium of the machine, also for the agents' browsers.
+os.environ["PATH"] = f"{STEADY_BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
 @pytest.fixture

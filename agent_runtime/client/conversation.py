@@ -78,7 +78,7 @@ class Conversation:
         plugins: Sequence[PluginSource | str] = (),
         consent: Callable[[Offer], bool] | Sequence[str] = (),
         client_tools: Sequence[ClientToolSpec] = (),
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str | JsonObject] | None = None,
         tags: Mapping[str, str] | None = None,
         title: str | None = None,
     ) -> None:
@@ -99,8 +99,9 @@ class Conversation:
         once, and may be followed by a message.
         consent: what of the project's own hooks, MCP servers and plugins may run: the hashes of `Offer`s (see
         `workspace.offers`), or a function that is asked about each. Without it none of them does.
-        secrets: by the name of the variable in which a command gets it, if it names it. Never shown to the
-        model, nor kept on disk: give them again when you come back.
+        secrets: by the name of the variable in which a command gets it, if it names it: a value, or where it
+        is looked up each time (`LocalAgentServer.get_secrets`). Values are never shown to the model, nor kept
+        on disk: give them again when you come back.
         max_iteration_per_run: how often one run may ask the model.
         One that comes back has its policy, analyzer, hooks, plugins, tools, tags and title already.
         """
@@ -234,7 +235,7 @@ class Conversation:
         answer = ClientToolAnswer(action_id=action_id, content=parts, is_error=is_error)
         self._session.call(self._session.link.answer_client_tool(answer))
 
-    def update_secrets(self, secrets: Mapping[str, str]) -> None:
+    def update_secrets(self, secrets: Mapping[str, str | JsonObject]) -> None:
         """Adds secrets, or replaces those of the same name: the next command gets the new value."""
         self._session.call(self._session.link.update_secrets(secrets))
 

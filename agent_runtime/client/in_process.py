@@ -151,7 +151,7 @@ class InProcess:
         switch_llm(self._engine, llm)
         self._agent = with_llm(self._agent, llm)
 
-    async def update_secrets(self, secrets: Mapping[str, str]) -> None:
+    async def update_secrets(self, secrets: Mapping[str, str | JsonObject]) -> None:
         with self._refusals():
             self._engine.secrets.update(secrets)
         self._engine.keep_secrets()

@@ -152,7 +152,7 @@ class OnServer:
     async def switch_llm(self, llm: LLM) -> None:
         await self._switch(Switch(llm, None))
 
-    async def update_secrets(self, secrets: Mapping[str, str]) -> None:
+    async def update_secrets(self, secrets: Mapping[str, str | JsonObject]) -> None:
         await self._post("/secrets", {"secrets": dict(secrets)})
         self._change_request({"secrets": {**self._request.secrets, **secrets}})
 

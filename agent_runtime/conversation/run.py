@@ -21,13 +21,16 @@ from agent_runtime.events.base import Event, new_id
 from agent_runtime.events.condensation import CondensationRequest
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
-from agent_runtime.llm.cost import BUDGET_REACHED, add_usage
-from agent_runtime.llm.errors import LLMContextWindowError, LLMError
+from agent_runtime.llm.cost import add_usage
+from agent_runtime.llm.errors import LLMContextWindowError, LLMError, LLMSpendingLimitError
+from agent_runtime.metering.limits import ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED
 from agent_runtime.tools.tool import CallSuspendedError
 
 logger = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
+
+_SPENT = {ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED, LLMSpendingLimitError.__name__}
 
 
 async def run(conversation: Running) -> None:
@@ -64,7 +67,7 @@ def _end(conversation: Running, status: ExecutionStatus) -> list[Event]:
 
 def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus:
     """A spent budget is no failure: the user decides whether to go on."""
-    is_spent = any(failure.code == BUDGET_REACHED for failure in failures)
+    is_spent = any(failure.code in _SPENT for failure in failures)
     return ExecutionStatus.PAUSED if is_spent else ExecutionStatus.ERROR
 
 

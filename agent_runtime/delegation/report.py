@@ -3,7 +3,8 @@
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.events.errors import ConversationErrorEvent
 from agent_runtime.events.state import ExecutionStatus
-from agent_runtime.llm.cost import BUDGET_REACHED, total_cost
+from agent_runtime.llm.cost import total_cost
+from agent_runtime.metering.limits import BUDGET_REACHED
 from agent_runtime.tools.delegation import Result
 
 _LOOK_BACK_EVENTS = 20

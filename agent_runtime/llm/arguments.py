@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm.foreign import a_dict, whole
+from agent_runtime.llm.foreign import whole
+from agent_runtime.metering.counts import a_dict
 
 MAX_ARGUMENT_CHARS = 1024 * 1024
 MAX_REPAIRED_CHARS = 100_000

@@ -10,9 +10,11 @@ from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError
-from agent_runtime.llm.foreign import TextInPieces, a_count, a_dict, a_json_text, a_text, an_id, dicts, whole
-from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, Usage
+from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts, whole
+from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import outgoing
+from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.usage import Usage, usage_of
 
 PATH = "/chat/completions"
 MAX_CALLS = 128
@@ -112,22 +114,6 @@ def parse(decoded: dict[str, Any]) -> Reply:
         raise LLMMalformedReplyError("The model's server sent a reply without a message.")
     usage = usage_of(a_dict(decoded.get("usage")))
     return _reply(an_id(decoded.get("id")), choices[0]["message"], usage, choices[0].get("finish_reason"))
-
-
-def usage_of(usage: dict[str, Any]) -> Usage:
-    prompt = a_dict(usage.get("prompt_tokens_details"))
-    completion = a_dict(usage.get("completion_tokens_details"))
-    cost = usage.get("cost")
-    return Usage(
-        prompt_tokens=a_count(usage.get("prompt_tokens")),
-        completion_tokens=a_count(usage.get("completion_tokens")),
-        cache_read_tokens=a_count(prompt.get("cached_tokens") or usage.get("cache_read_input_tokens")),
-        cache_write_tokens=a_count(
-            usage.get("cache_creation_input_tokens") or prompt.get("cache_creation_tokens")
-        ),
-        reasoning_tokens=a_count(completion.get("reasoning_tokens")),
-        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < float("inf") else None,
-    )
 
 
 def new_call_id() -> str:

@@ -7,7 +7,7 @@ from itertools import count
 
 import httpx
 
-from agent_runtime.llm import litellm_transport, openai_http, prices, prompted_tools
+from agent_runtime.llm import litellm_transport, openai_http, prompted_tools
 from agent_runtime.llm.cancellable import cancellable
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
@@ -15,6 +15,7 @@ from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import PassedOver, PieceKind, Prompt, Reply, Retry, Silence, StreamListener
 from agent_runtime.llm.retry import wait_seconds
 from agent_runtime.llm.router import choose, in_order
+from agent_runtime.metering import prices
 
 CredentialFor = Callable[[str], str | None]
 """The bearer token for a base URL, if its calls are authorised by something else than the model's own key."""
@@ -105,11 +106,14 @@ async def _settled(reply: Reply) -> Reply:
     """The reply with its cost, where the vendor has not stated it, and the size of the model's window."""
     model = reply.answered_by
     assert model is not None
-    known = prices.facts(model) if prices.are_at_hand() else await asyncio.to_thread(prices.facts, model)
+    names = (model.model_canonical_name, model.model)
+    known = prices.listed(*names) if prices.are_at_hand() else await asyncio.to_thread(prices.listed, *names)
+    price = prices.flat_price(model.input_cost_per_token, model.output_cost_per_token) or known.price
     cost = reply.usage.cost
-    if cost is None and known.price is not None:
-        cost = known.price.of(reply.usage)
-    return replace(reply, usage=replace(reply.usage, cost=cost), context_window=known.context_window)
+    if cost is None and price is not None:
+        cost = price.of(reply.usage)
+    window = model.max_input_tokens or known.context_window
+    return replace(reply, usage=replace(reply.usage, cost=cost), context_window=window)
 
 
 class _Attempts:

@@ -5,9 +5,6 @@ from typing import Any
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.messages import Reply
 
-BUDGET_REACHED = "MaxBudgetReached"
-"""The code of the ConversationErrorEvent that ends a run when `max_budget_per_task` is spent."""
-
 NO_STATS: dict[str, Any] = {"usage_to_metrics": {}}
 
 _SUMMED = (

@@ -9,6 +9,7 @@
 | LLMMalformedReplyError     | transient    | the same                                                    |
 | LLMAuthenticationError     | auth         | the run ends: the user mends the key                        |
 | LLMBudgetError             | quota        | the run ends: the user tops up the account                  |
+| LLMSpendingLimitError      | quota        | the run pauses: the user raises a limit of their own        |
 | LLMContextWindowError      | agent_action | the conversation is condensed, if it has a condenser        |
 | LLMContentPolicyError      | agent_action | the run ends: the user says it differently                  |
 | LLMBadRequestError         | config       | the run ends: the user mends the settings                   |
@@ -23,6 +24,13 @@ import re
 from typing import ClassVar
 
 from agent_runtime.events.errors import ErrorClassification, FailureKind, UserAction
+from agent_runtime.metering.limits import (
+    ADMINISTRATOR_LIMIT_REACHED,
+    ADMINISTRATOR_LIMIT_WORDS,
+    BUDGET_REACHED,
+    CONVERSATION_LIMIT_WORDS,
+    USER_LIMIT_WORDS,
+)
 
 MAX_DETAIL_CHARS = 2000
 MAX_SERVED_WAIT_SECONDS = 300
@@ -41,6 +49,7 @@ _BUDGET_WORDS = re.compile(
     r"|budget.{0,20}(exceeded|spent|reached)",
     re.IGNORECASE,
 )
+_LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMINISTRATOR_LIMIT_WORDS})[^(]*")
 
 
 class LLMError(Exception):
@@ -68,7 +77,17 @@ class LLMAuthenticationError(LLMError):
 
 
 class LLMBudgetError(LLMError):
-    kind = "quota"
+    kind: ClassVar[FailureKind] = "quota"
+
+
+class LLMSpendingLimitError(LLMBudgetError):
+    """A limit that was set where the calls are paid for; `code` says which one."""
+
+    @property
+    def code(self) -> str:
+        if CONVERSATION_LIMIT_WORDS in str(self):
+            return BUDGET_REACHED
+        return ADMINISTRATOR_LIMIT_REACHED if ADMINISTRATOR_LIMIT_WORDS in str(self) else super().code
 
 
 class LLMBadRequestError(LLMError):
@@ -112,6 +131,8 @@ class LLMTimeoutError(_TransientError): ...
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
     """The error an HTTP status stands for."""
+    if limit := _LIMIT_WORDS.search(detail):
+        return LLMSpendingLimitError(limit[0].strip())
     text = f"The model's server answered HTTP {status}: {detail}"
     if retry_after_seconds is not None:
         text = f"{text[:MAX_DETAIL_CHARS]} (it asks to wait {retry_after_seconds:.0f} s)"

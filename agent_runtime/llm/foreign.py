@@ -8,8 +8,6 @@ import orjson
 
 from agent_runtime.llm.errors import LLMMalformedReplyError
 
-MAX_TOKENS = 2**53
-
 
 def decode(data: bytes | str) -> dict[str, Any]:
     """A JSON object. LLMMalformedReplyError when it is none (the one that does raise)."""
@@ -20,10 +18,6 @@ def decode(data: bytes | str) -> dict[str, Any]:
     if not isinstance(decoded, dict):
         raise LLMMalformedReplyError("The model's server sent JSON that is not an object.")
     return decoded
-
-
-def a_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def a_list(value: Any) -> list[Any]:
@@ -50,12 +44,6 @@ def a_json_text(value: Any) -> str:
     if isinstance(value, str):
         return whole(value)
     return "" if value is None else json.dumps(value)
-
-
-def a_count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
-        return 0
-    return int(value)
 
 
 def whole(text: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agent_runtime.llm.config import LLM
+from agent_runtime.metering.usage import Usage
 
 IMAGE_MARK = b'"image_url"'
 """Stands in the JSON of every chat message with an image (and harmlessly in some others)."""
@@ -39,21 +40,6 @@ class RequestedCall:
     arguments: str
     item_id: str | None = None
     reasoning_item: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of one call; reasoning is part of the completion, what was cached part of the prompt.
-
-    cost: in dollars; None while nobody has said.
-    """
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost: float | None = None
 
 
 @dataclass(frozen=True)

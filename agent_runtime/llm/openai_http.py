@@ -19,8 +19,9 @@ from agent_runtime.llm.errors import (
     error_for_status,
     error_of_kind,
 )
-from agent_runtime.llm.foreign import a_dict, decode, whole
+from agent_runtime.llm.foreign import decode, whole
 from agent_runtime.llm.messages import Prompt, Reply
+from agent_runtime.metering.counts import a_dict
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS
 
 CONNECT_TIMEOUT_SECONDS = 15

@@ -14,9 +14,11 @@ from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError, error_of_kind
-from agent_runtime.llm.foreign import TextInPieces, a_count, a_dict, a_json_text, a_text, an_id, dicts, whole
-from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, Usage
+from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts, whole
+from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import without_images
+from agent_runtime.metering.counts import a_count, a_dict
+from agent_runtime.metering.usage import Usage
 
 PATH = "/responses"
 

@@ -32,6 +32,7 @@ def _forms(value: str) -> Iterator[str]:
     yield from _escaped(value)
     yield from (quote(value, safe=""), quote(value), quote_plus(value))
     yield from (quote(value, safe="").lower(), quote(value).lower())
+    yield value[::-1]
     data = value.encode()
     for text in (data.hex(), data.hex().upper()):
         yield text

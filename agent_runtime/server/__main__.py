@@ -22,8 +22,15 @@ def main() -> None:
     gc.disable()
     leave_out_command_lines()
     from agent_runtime.secrets.masking import MaskingFormatter
-    from agent_runtime.server.config import ConfigError, hide_from_own_user, read_config
+    from agent_runtime.server.config import ConfigError, read_config
+    from agent_runtime.server.handover import (
+        HandOverError,
+        erase_from_first_environment,
+        hide_from_own_user,
+        take_session_key,
+    )
     from agent_runtime.server.main import create_app
+    from agent_runtime.server.variables import TAKEN_OUT
 
     logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     for handler in logging.getLogger().handlers:
@@ -31,12 +38,15 @@ def main() -> None:
     # httpx would log every URL it calls.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     hide_from_own_user()
-    _import_modules(arguments.extra_python_path, arguments.import_modules)
     try:
+        key = take_session_key(arguments.session_key_from) if arguments.session_key_from else None
         # The process that --reload starts again and again reads its keys from the environment itself.
-        config = read_config(dict(os.environ) if arguments.reload else os.environ)
-    except ConfigError as error:
+        config = read_config(dict(os.environ) if arguments.reload else os.environ, key)
+    except (ConfigError, HandOverError) as error:
         sys.exit(str(error))
+    if not arguments.reload:
+        erase_from_first_environment(TAKEN_OUT)
+    _import_modules(arguments.extra_python_path, arguments.import_modules)
     is_open = not config.session_keys and not config.deferred_init
     app = "agent_runtime.server.main:app_of_environment" if arguments.reload else create_app(config)
     _serve(app, arguments, default_host="127.0.0.1" if is_open else "0.0.0.0")
@@ -84,7 +94,13 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m agent_runtime.server")
     parser.add_argument("--host", help="default: 0.0.0.0 with a session key, 127.0.0.1 without one")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--reload", action="store_true", help="start again when a source file changes")
+    key = parser.add_mutually_exclusive_group()
+    key.add_argument("--reload", action="store_true", help="start again when a source file changes")
+    key.add_argument(
+        "--session-key-from",
+        metavar="FILE",
+        help="where the session key is read, once: a file that is removed then; -: the standard input",
+    )
     parser.add_argument(
         "--import-modules", type=_split(","), default=[], metavar="A,B", help="modules to import at start"
     )

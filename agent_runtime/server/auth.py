@@ -1,8 +1,6 @@
 """Who may call: everybody who holds a session key."""
 
 import asyncio
-import hmac
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import orjson
@@ -10,19 +8,12 @@ from fastapi import Header, Request, WebSocket, WebSocketDisconnect
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.services import not_ready
+from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER
 
 CLOSE_NOT_AUTHENTICATED = 4001
 CLOSE_RESTARTING = 1012
 FIRST_FRAME_TIMEOUT_SECONDS = 10
-
-
-def is_accepted(given: str | None, keys: Sequence[str]) -> bool:
-    """Whether `given` is one of `keys`, in a time that does not tell how nearly. No keys: everything is."""
-    if not keys:
-        return True
-    matches = [hmac.compare_digest((given or "").encode(), key.encode()) for key in keys]
-    return any(matches)
 
 
 async def require_key(
@@ -32,13 +23,22 @@ async def require_key(
     services = request.app.state.services
     if services.state != "ready":
         raise not_ready(services.state)
-    if not is_accepted(key, request.app.state.config.session_keys):
-        raise ServerProblem(
-            401,
-            "not_authenticated",
-            "This server needs a session key.",
-            f"Send it in the header {API_KEY_HEADER}.",
-        )
+    keys: SessionKeys = request.app.state.session_keys
+    match keys.judge(key):
+        case "expired":
+            raise ServerProblem(
+                401,
+                "session_key_expired",
+                "This session key has expired.",
+                "The app server renews it: POST /api/session_key.",
+            )
+        case "wrong":
+            raise ServerProblem(
+                401,
+                "not_authenticated",
+                "This server needs a session key.",
+                f"Send it in the header {API_KEY_HEADER}.",
+            )
 
 
 async def require_bearer(
@@ -59,12 +59,12 @@ async def accept_socket(socket: WebSocket) -> bool:
     if socket.app.state.services.state != "ready":
         await socket.close(CLOSE_RESTARTING, "not_initialized")
         return False
-    keys = socket.app.state.config.session_keys
+    keys: SessionKeys = socket.app.state.session_keys
     await socket.accept()
     given = socket.query_params.get("session_api_key") or socket.headers.get(API_KEY_HEADER)
-    if given is None and keys:
+    if given is None and keys.present is not None:
         given = await _key_in_first_frame(socket)
-    if is_accepted(given, keys):
+    if keys.judge(given) == "accepted":
         return True
     await socket.close(CLOSE_NOT_AUTHENTICATED, "Authentication failed")
     return False

@@ -1,16 +1,23 @@
 """What the agent server is told by its file and its environment, read once at start."""
 
-import ctypes
 import json
 import logging
 import os
-import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    Base64Bytes,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 
 from agent_runtime.server.variables import TAKEN_OUT, read_variables
 
@@ -18,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 FILE_VARIABLE = "OPENHANDS_AGENT_SERVER_CONFIG_PATH"
 DEFAULT_FILE = "workspace/openhands_agent_server_config.json"
-_PR_SET_DUMPABLE = 4
 
 
 class ConfigError(Exception):
@@ -50,7 +56,11 @@ class Config(BaseModel):
     max_concurrent_runs: further ones wait for their turn; None: as many as there are.
     conversation_idle_ttl_seconds: after so long without use a conversation leaves memory; None: never.
     deferred_init: nothing works until POST /api/init says for whom, with `init_key`.
+    git_outlet_port: on loopback, for git of commands to reach the app server; 0: any; None: nowhere.
     secret_key: encrypts what is kept of secrets; without one they are kept in memory only.
+    egress_proxy_url: the only way from here to the outside, opened by the session key; None: no proxy.
+    egress_relay_port: where commands find that way, without a key; 0: any port that is free.
+    egress_authority: PEM in base64 of whom commands have to believe there, beside the system's authorities.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -63,6 +73,9 @@ class Config(BaseModel):
     webhooks: tuple[Webhook, ...] = ()
     secret_key: SecretStr | None = None
     previous_secret_keys: tuple[SecretStr, ...] = ()
+    egress_proxy_url: HttpUrl | None = None
+    egress_relay_port: int = Field(8021, ge=0, le=65_535)
+    egress_authority: Base64Bytes | None = None
     init_api_key: SecretStr | None = None
     deferred_init: bool = False
     max_concurrent_runs: int | None = Field(10, ge=1)
@@ -75,6 +88,7 @@ class Config(BaseModel):
     vscode_port: int = Field(8001, ge=1, le=65_535)
     vscode_base_path: str | None = None
     desktop_port: int = Field(8002, ge=1, le=65_535)
+    git_outlet_port: int | None = Field(None, ge=0, le=65_535)
 
     @field_validator("session_keys")
     @classmethod
@@ -96,23 +110,18 @@ class Config(BaseModel):
         key = self.init_api_key or self.secret_key
         return key.get_secret_value() if key else None
 
-    def credential_for(self, url: str) -> str | None:
-        """The session key for what lies on the app server's origin; nothing for any other place."""
-        if self.report_url is None or not self.session_keys or _origin(url) != _origin(self.report_url):
-            return None
-        return self.session_keys[0]
 
-
-def read_config(environment: MutableMapping[str, str]) -> Config:
+def read_config(environment: MutableMapping[str, str], session_key: str | None = None) -> Config:
     """The configuration of these variables, and of the file they name. Variables win.
 
-    Keys are taken out: what runs here later must not inherit one. ConfigError when a value cannot be used.
+    session_key: one that came another way; then it is the only one. Keys are taken out of the variables:
+    what runs here later must not inherit one. ConfigError when a value cannot be used.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
     given = {**_read_file(path, is_named=FILE_VARIABLE in environment), **read_variables(environment, _NAMES)}
     for name in [name for name in environment if name.startswith(TAKEN_OUT)]:
         del environment[name]
-    config = validated(given)
+    config = validated(given if session_key is None else {**given, "session_api_keys": [session_key]})
     if config.deferred_init and config.init_key is None:
         raise ConfigError("OH_DEFERRED_INIT needs a key for POST /api/init: set OH_INIT_API_KEY.")
     return config
@@ -133,17 +142,6 @@ def from_environment() -> Config:
     return read_config(os.environ)
 
 
-def hide_from_own_user() -> None:
-    """Closes /proc/<pid>/environ and memory to other processes of the same user: the agent's commands.
-
-    The environment a process was started with stays readable there, whatever is removed from it later.
-    """
-    if sys.platform != "linux":
-        return
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
-        logger.warning("the environment stays readable", extra={"errno": ctypes.get_errno()})
-
-
 _NAMES = {field.alias or name: field.annotation for name, field in Config.model_fields.items()}
 
 
@@ -161,8 +159,3 @@ def _read_file(path: Path, *, is_named: bool) -> dict[str, Any]:
     for name in sorted(set(body) - set(_NAMES)):
         logger.warning("%s in %s is not a setting of this server", name, path)
     return body
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

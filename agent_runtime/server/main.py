@@ -7,11 +7,14 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
+from agent_runtime.relay.http import new_transport
 from agent_runtime.server.auth import require_bearer, require_key
 from agent_runtime.server.config import Config, from_environment
 from agent_runtime.server.description import DescribedApp
 from agent_runtime.server.errors import install_error_handlers
+from agent_runtime.server.listeners import mark_as_ours
 from agent_runtime.server.origins import Cors, OpenServerGuard
+from agent_runtime.server.port_relay import PortRelay
 from agent_runtime.server.routers import (
     answers,
     bash,
@@ -32,10 +35,13 @@ from agent_runtime.server.routers import (
     mcp,
     offers,
     plugins,
+    ports,
     profiles,
     responses,
+    runtime_plugins,
     screens,
     secrets,
+    session_key,
     settings,
     skills,
     sockets,
@@ -66,7 +72,9 @@ _KEYED = (
     git,
     mcp,
     tools,
+    runtime_plugins,
     screens,
+    ports,
     offers,
     plugins,
     settings,
@@ -86,8 +94,10 @@ def create_app(config: Config) -> FastAPI:
     install_error_handlers(app)
     app.add_middleware(OpenServerGuard, state=app.state)
     app.add_middleware(Cors, state=app.state)
+    app.add_middleware(PortRelay, state=app.state)
     app.include_router(info.router)
     app.include_router(init.router)
+    app.include_router(session_key.router)
     app.include_router(sockets.router)
     app.include_router(bash_socket.router)
     app.include_router(workspace.router)
@@ -105,10 +115,12 @@ def app_of_environment() -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.started_at = time.monotonic()
+    mark_as_ours(app.state.config.conversations_path)
     services: Services = app.state.services
     if not app.state.config.deferred_init:
         await services.start(app.state.config)
     try:
-        yield
+        async with new_transport() as app.state.relay_transport:
+            yield
     finally:
         await services.close()

@@ -25,6 +25,7 @@ from agent_runtime.conversation.trajectory.receive import Wishes, receive
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.secrets.sources import CredentialFor
 from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.catalog import Catalog
 from agent_runtime.server.config import Config
@@ -44,7 +45,9 @@ DelegationOf = Callable[[UUID], Delegation]
 class Registry:
     """Finds, creates and deletes conversations; reports those it has opened."""
 
-    def __init__(self, config: Config, client: LLMClient, reporter: Reporter) -> None:
+    def __init__(
+        self, config: Config, client: LLMClient, reporter: Reporter, credential_for: CredentialFor
+    ) -> None:
         self._path = config.conversations_path
         self._client = client
         self._reporter = reporter
@@ -55,7 +58,7 @@ class Registry:
         # Keys are not on disk: those of a conversation that leaves memory stay here.
         self._agents: dict[UUID, Agent] = {}
         self._secrets: dict[UUID, Secrets] = {}
-        self._credential_for = config.credential_for
+        self._credential_for = credential_for
         self._idle = IdleWatch(config.conversation_idle_ttl_seconds, self._put_away)
         self.delegation_of: DelegationOf = lambda _: ALONE
         self.slots = RunSlots(config.max_concurrent_runs)

@@ -6,8 +6,8 @@ from uuid import UUID
 import httpx
 
 from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.server.config import Config
 from agent_runtime.server.outbox import Outbox
+from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER
 
 TIMEOUT_SECONDS = 30
@@ -16,9 +16,10 @@ TIMEOUT_SECONDS = 30
 class Reporter:
     """Follows conversations with one task each. Close it before the conversations."""
 
-    def __init__(self, config: Config) -> None:
-        self._url = config.report_url
-        self._headers = {API_KEY_HEADER: config.session_keys[0]} if config.session_keys else {}
+    def __init__(self, url: str | None, keys: SessionKeys) -> None:
+        """url: of the app server; None: nothing is reported."""
+        self._url = url
+        self._keys = keys
         self._http: httpx.AsyncClient | None = None
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
 
@@ -51,5 +52,12 @@ class Reporter:
     def _connections(self) -> httpx.AsyncClient:
         if self._http is None:
             # Reports go to the app server's own listener, never through a proxy meant for the outside.
-            self._http = httpx.AsyncClient(headers=self._headers, timeout=TIMEOUT_SECONDS, trust_env=False)
+            self._http = httpx.AsyncClient(
+                event_hooks={"request": [self._sign]}, timeout=TIMEOUT_SECONDS, trust_env=False
+            )
         return self._http
+
+    async def _sign(self, request: httpx.Request) -> None:
+        """With the key of this moment: it changes while reports go on."""
+        if self._keys.present is not None:
+            request.headers[API_KEY_HEADER] = self._keys.present

@@ -12,22 +12,31 @@ from agent_runtime.server.bash_service import BashService
 from agent_runtime.server.children import Children
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.git_remotes import RemotesFile
 from agent_runtime.server.mcp_probes import SignIns
+from agent_runtime.server.outlet import Outlet
 from agent_runtime.server.registry import Registry
+from agent_runtime.server.relay import Relay
 from agent_runtime.server.report import Reporter
+from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
+from agent_runtime.server.session_keys import SessionKeys
+from agent_runtime.server.trust import trust
 from agent_runtime.server.vault import Vault
+from agent_runtime.workspace.environment import set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
 
 InitState = Literal["dormant", "initializing", "ready"]
 
 
 class Services:
-    """Owns them. Routes find them in `app.state`: `config`, `registry` and what else is here."""
+    """Owns them. Routes find them in `app.state`: `config`, `session_keys`, `registry` …"""
 
     def __init__(self, app: FastAPI, config: Config) -> None:
         self._app = app
         self._client: LLMClient | None = None
         self._reporter: Reporter | None = None
+        self._relay: Relay | None = None
+        self._outlet: Outlet | None = None
         self.state: InitState = "dormant"
         self.error: str | None = None
         self._configure(config)
@@ -40,6 +49,14 @@ class Services:
             self._configure(config)
             await asyncio.to_thread(config.workspace_path.mkdir, parents=True, exist_ok=True)
             await asyncio.to_thread(remove_leftovers)
+            if config.egress_proxy_url and config.session_keys:
+                keys: SessionKeys = self._app.state.session_keys
+                self._relay = Relay(config.egress_proxy_url, lambda: keys.present)
+                await self._relay.open(config.egress_relay_port)
+                if config.egress_authority:
+                    directory = config.conversations_path
+                    await asyncio.to_thread(trust, directory, config.egress_authority)
+            await self._open_outlet(config)
             self._begin(config)
         except Exception as error:
             self.state, self.error = "dormant", str(error)
@@ -51,28 +68,47 @@ class Services:
     async def close(self) -> None:
         if self._reporter is not None:
             await self._reporter.close()
-        for name in ("mcp_sign_ins", "bash_service", "registry"):
+        for name in ("mcp_sign_ins", "bash_service", "registry", "runtime_plugins"):
             service = getattr(self._app.state, name, None)
             if service is not None:
                 await service.close()
                 delattr(self._app.state, name)
+        if self._outlet is not None:
+            await self._outlet.close()
+        if self._relay is not None:
+            set_trusted({})
+            await self._relay.close()
         if self._client is not None:
             await self._client.close()
-        self._client = self._reporter = None
+        self._client = self._reporter = self._relay = self._outlet = None
 
     def _configure(self, config: Config) -> None:
         self._app.state.config = config
+        self._app.state.session_keys = SessionKeys(config)
         self._app.state.file_roots = [
             config.workspace_path,
             config.conversations_path,
             config.conversation_worktree_root,
         ]
 
+    async def _open_outlet(self, config: Config) -> None:
+        self._app.state.git_remotes = None
+        if config.git_outlet_port is None or config.report_url is None:
+            return
+        keys: SessionKeys = self._app.state.session_keys
+        self._outlet = Outlet(config.report_url, lambda: keys.present)
+        await self._outlet.open(config.git_outlet_port)
+        self._app.state.git_remotes = remotes = RemotesFile(config.conversations_path, self._outlet.url)
+        await asyncio.to_thread(remotes.open)
+
     def _begin(self, config: Config) -> None:
-        self._app.state.llm_client = self._client = LLMClient(credential_for=config.credential_for)
+        keys: SessionKeys = self._app.state.session_keys
+        self._app.state.llm_client = self._client = LLMClient(credential_for=keys.credential_for)
         self._app.state.vault = Vault(config)
-        self._reporter = Reporter(config)
-        self._app.state.registry = registry = Registry(config, self._client, self._reporter)
+        self._reporter = Reporter(config.report_url, keys)
+        self._app.state.registry = registry = Registry(
+            config, self._client, self._reporter, keys.credential_for
+        )
         self._app.state.children = children = Children(
             registry, self._app.state.vault, config.conversation_worktree_root
         )
@@ -80,6 +116,7 @@ class Services:
         self._app.state.bash_service = BashService(
             config.workspace_path, retention_seconds=config.bash_events_retention_seconds
         )
+        self._app.state.runtime_plugins = RuntimePlugins(config)
         self._app.state.plugins = PluginStore(config.persistence_dir / "plugins", config.workspace_path)
         self._app.state.approved_offers = ApprovedOffers(config.persistence_dir / "approved")
         self._app.state.mcp_sign_ins = SignIns(config.workspace_path)

@@ -12,6 +12,8 @@ from agent_runtime.wire.bash import (
 )
 from agent_runtime.wire.basics import (
     API_KEY_HEADER,
+    INIT_KEY_HEADER,
+    ReplaceSessionKeyRequest,
     Success,
 )
 from agent_runtime.wire.browser import (
@@ -37,6 +39,10 @@ from agent_runtime.wire.conversations import (
     SendMessageRequest,
     StartConversationRequest,
     StuckDetectionThresholds,
+)
+from agent_runtime.wire.git import (
+    GitRemote,
+    GitRemotes,
 )
 from agent_runtime.wire.knowledge import (
     HooksRequest,
@@ -78,6 +84,18 @@ from agent_runtime.wire.plugins import (
     PluginsRequest,
     PluginsResponse,
 )
+from agent_runtime.wire.ports import (
+    NOT_ANSWERED_HEADER,
+    RELAY_KEY_HEADER,
+    ListeningPort,
+    PortsResponse,
+    relay_path,
+)
+from agent_runtime.wire.runtime_plugins import (
+    RuntimePluginInfo,
+    RuntimePluginList,
+    RuntimePluginStatus,
+)
 from agent_runtime.wire.steering import (
     AskAgentRequest,
     AskAgentResponse,
@@ -101,7 +119,10 @@ from agent_runtime.wire.tools import ToolCatalogEntry, ToolCatalogResponse
 
 __all__ = [
     "API_KEY_HEADER",
+    "INIT_KEY_HEADER",
     "MAX_MESSAGE_BYTES",
+    "NOT_ANSWERED_HEADER",
+    "RELAY_KEY_HEADER",
     "AskAgentRequest",
     "AskAgentResponse",
     "BashCommand",
@@ -127,9 +148,12 @@ __all__ = [
     "FetchedPlugin",
     "FinalResponse",
     "ForkRequest",
+    "GitRemote",
+    "GitRemotes",
     "GoalRounds",
     "HooksRequest",
     "HooksResponse",
+    "ListeningPort",
     "LoadPluginRequest",
     "LocalWorkspace",
     "McpChangeAnswer",
@@ -155,8 +179,13 @@ __all__ = [
     "PluginSource",
     "PluginsRequest",
     "PluginsResponse",
+    "PortsResponse",
+    "ReplaceSessionKeyRequest",
     "RewindRequest",
     "RewindResult",
+    "RuntimePluginInfo",
+    "RuntimePluginList",
+    "RuntimePluginStatus",
     "SendMessageRequest",
     "SetConfirmationPolicyRequest",
     "SetSecurityAnalyzerRequest",
@@ -176,4 +205,5 @@ __all__ = [
     "ToolCatalogResponse",
     "UpdateConversationRequest",
     "UpdateSecretsRequest",
+    "relay_path",
 ]

@@ -86,6 +86,7 @@ class StartConversationRequest(BaseModel):
     consent: what of the project's own hooks, MCP servers and plugins may run, by the hashes of the offers.
     mcp_approved: tools of MCP servers that were approved in other conversations, by server and name, as
     `agent_state.mcp_approved` of their logs tells them.
+    runtime_plugins: what must run beside the agent, by the names that GET /api/runtime-plugins lists.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -106,6 +107,7 @@ class StartConversationRequest(BaseModel):
     client_tools: list[Any] = []
     mcp_approved: dict[str, JsonObject] = {}
     plugins: list[PluginSource] | None = Field(default=None, max_length=50)
+    runtime_plugins: list[str] = Field(default=[], max_length=20)
     hook_config: JsonObject | None = None
     consent: list[OfferHash] = Field(default=[], max_length=200)
     tags: dict[str, str] = {}

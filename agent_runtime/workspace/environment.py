@@ -8,22 +8,67 @@ import shutil
 from collections.abc import Mapping
 
 _WHO_AND_WHERE = ("HOME", "HOSTNAME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
+_PROXIED = ("http_proxy", "https_proxy")
+_NEAR = "localhost,127.0.0.1,::1"
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 _TOOL_CHAINS = ("CARGO_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "NODE_PATH", "NVM_DIR", "RUSTUP_HOME")
-_SCREEN = ("DISPLAY", "PLAYWRIGHT_BROWSERS_PATH")
+_GIT = ("GIT_CONFIG_SYSTEM",)
+_SCREEN = ("DISPLAY", "XAUTHORITY", "PLAYWRIGHT_BROWSERS_PATH")
+BELONGS_TO = "SLIPWAY_BELONGS_TO"
+"""Names the agent server that a process comes from, also one that has outlived all between the two."""
+
 _NAMES = frozenset(
-    (*_WHO_AND_WHERE, *_PROXIES, *map(str.upper, _PROXIES), *_CERTIFICATES, *_TOOL_CHAINS, *_SCREEN)
+    (
+        BELONGS_TO,
+        *_WHO_AND_WHERE,
+        *_PROXIES,
+        *map(str.upper, _PROXIES),
+        *_CERTIFICATES,
+        *_TOOL_CHAINS,
+        *_GIT,
+        *_SCREEN,
+    )
 )
 _PREFIXES = ("LC_", "XDG_")
-# A pager would wait for a key that nobody presses.
-_FIXED = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "SYSTEMD_PAGER": ""}
+# A pager would wait for a key that nobody presses, and git for a password.
+_FIXED = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_way_out: dict[str, str] = {}
+_trusted: dict[str, str] = {}
 
 
 def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for a command of the agent; `extra` is added last."""
     allowed = {name: value for name, value in os.environ.items() if is_allowed(name)}
-    return {"PATH": os.defpath, "LANG": "C.UTF-8", **allowed, **_FIXED, **(extra or {})}
+    return {
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        **allowed,
+        **_way_out,
+        **_trusted,
+        **_FIXED,
+        **(extra or {}),
+    }
+
+
+def set_way_out(proxy_url: str | None) -> None:
+    """Where commands find the proxy that leads out of here. This server's own calls do not go there."""
+    _way_out.clear()
+    if proxy_url is not None:
+        _way_out.update(dict.fromkeys((*_PROXIED, *map(str.upper, _PROXIED)), proxy_url))
+        _way_out.update(no_proxy=_NEAR, NO_PROXY=_NEAR, NODE_USE_ENV_PROXY="1")
+
+
+def set_trusted(variables: Mapping[str, str]) -> None:
+    """Which certificates commands believe, in place of what stood there before."""
+    _trusted.clear()
+    _trusted.update(variables)
 
 
 def is_allowed(name: str) -> bool:

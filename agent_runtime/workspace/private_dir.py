@@ -9,10 +9,10 @@ from typing import Literal
 
 from agent_runtime.workspace.processes import exists
 
-_NAME = re.compile(r"slipway-(?:shell|browser|kernel)-(\d+)-")
+_NAME = re.compile(r"slipway-(?:shell|browser|kernel|vscode|desktop)-(\d+)-")
 
 
-def make_private_dir(whose: Literal["shell", "browser", "kernel"]) -> Path:
+def make_private_dir(whose: Literal["shell", "browser", "kernel", "vscode", "desktop"]) -> Path:
     """A new one, mode 0700, whose name tells which process made it."""
     return Path(tempfile.mkdtemp(prefix=f"slipway-{whose}-{os.getpid()}-"))
 

@@ -12,6 +12,7 @@ from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
+from app_server.settings.models import LLMProfile
 from app_server.skills.files import SkillFile
 
 TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -41,12 +42,11 @@ def build(
     request: StartRequest,
     *,
     conversation_id: UUID,
-    model: str,
-    llm_profile: str,
+    sandbox_id: UUID,
+    profile: LLMProfile,
     inner_url: str,
     working_dir: str,
     skill_files: Sequence[SkillFile] = (),
-    default_budget: float | None = None,
     mode: ConfirmationMode = ConfirmationMode.NEVER,
     secrets: Mapping[str, str | None] = NO_SECRETS,
     consent: Sequence[str] = (),
@@ -63,16 +63,16 @@ def build(
     mcp_servers: the user's, by name. The sandbox runs commands itself, and reaches the others through the
     inner listener, which adds what opens them.
     """
-    llm = brokered_llm(model=model, llm_profile=llm_profile, inner_url=inner_url)
+    llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id)
     # Of the agent's own model, for all that the conversation costs: the condenser has no budget of its own.
-    budget = {"max_budget_per_task": request.max_budget_per_task or default_budget}
+    budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
     message = None if request.goal else request.initial_message
     return StartConversationRequest(
         agent={
             "kind": "Agent",
             "llm": {**llm, **budget},
-            "tools": _tools(model, usable_tools),
+            "tools": _tools(profile.model, usable_tools),
             "tool_concurrency_limit": PARALLEL_CALLS,
             "mcp_config": {
                 name: _mcp_server(name, server, inner_url) for name, server in mcp_servers.items()
@@ -94,7 +94,7 @@ def build(
         secrets={
             name: {
                 "kind": "LookupSecret",
-                "url": secret_url(inner_url, conversation_id, name),
+                "url": secret_url(inner_url, sandbox_id, name),
                 "description": description,
             }
             for name, description in secrets.items()
@@ -107,11 +107,13 @@ def build(
     )
 
 
-def brokered_llm(*, model: str, llm_profile: str, inner_url: str) -> dict[str, Any]:
-    """The model of a profile as a sandbox reaches it."""
+def brokered_llm(profile: LLMProfile, *, inner_url: str, conversation_id: UUID) -> dict[str, Any]:
+    """The model of a profile as a conversation in a sandbox reaches it, and pays for it."""
     return {
-        "model": model,
-        "base_url": f"{inner_url.rstrip('/')}/llm/{llm_profile}/v1",
+        "model": profile.model,
+        "base_url": f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}/v1",
+        "input_cost_per_token": profile.input_cost_per_token,
+        "output_cost_per_token": profile.output_cost_per_token,
         "usage_id": "agent",
         "stream": True,
         # Between the two stands the gateway: when the app server restarts, it is back within seconds. After

@@ -2,13 +2,13 @@
 
 from fastapi import APIRouter
 
-from app_server.conversations.dependencies import OwnedConversationId, Viewer
+from app_server.conversations.dependencies import OwnedConversation, Viewer
 from app_server.sandboxes.agent_client import BrowserView
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser", tags=["Conversations"])
 
 
 @router.get("")
-async def browser(viewer: Viewer, conversation_id: OwnedConversationId) -> BrowserView:
+async def browser(viewer: Viewer, conversation: OwnedConversation) -> BrowserView:
     """Its tabs and a picture of the current page, as they are now. 409 `sandbox_not_running`."""
-    return await viewer.sandboxes.client(conversation_id).browser(conversation_id)
+    return await viewer.sandboxes.client(conversation.sandbox_id).browser(conversation.id)

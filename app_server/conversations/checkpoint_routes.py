@@ -3,31 +3,33 @@
 from fastapi import APIRouter
 
 from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult
-from app_server.conversations.dependencies import OwnedConversationId, Viewer
+from app_server.conversations.dependencies import OwnedConversation, Viewer
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/checkpoints", tags=["Conversations"])
 
 
 @router.get("")
-async def list_checkpoints(viewer: Viewer, conversation_id: OwnedConversationId) -> CheckpointList:
+async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> CheckpointList:
     """Oldest first; `turn` ones name the message that the agent began to work on then."""
-    return await viewer.sandboxes.client(conversation_id).checkpoints(conversation_id)
+    return await viewer.sandboxes.client(conversation.sandbox_id).checkpoints(conversation.id)
 
 
 @router.get("/{checkpoint_id}/diff")
 async def diff_checkpoint(
-    viewer: Viewer, conversation_id: OwnedConversationId, checkpoint_id: int
+    viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int
 ) -> CheckpointDiff:
     """What has become of the files since: what a rewind would undo. 409 `checkpoints_unavailable`."""
-    return await viewer.sandboxes.client(conversation_id).diff_checkpoint(conversation_id, checkpoint_id)
+    return await viewer.sandboxes.client(conversation.sandbox_id).diff_checkpoint(
+        conversation.id, checkpoint_id
+    )
 
 
 @router.post("/{checkpoint_id}/rewind")
 async def rewind(
-    viewer: Viewer, conversation_id: OwnedConversationId, checkpoint_id: int, body: RewindRequest
+    viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int, body: RewindRequest
 ) -> RewindResult:
     """Puts back files, chat or both; what is there now becomes a checkpoint first.
 
     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
     """
-    return await viewer.sandboxes.client(conversation_id).rewind(conversation_id, checkpoint_id, body)
+    return await viewer.sandboxes.client(conversation.sandbox_id).rewind(conversation.id, checkpoint_id, body)

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints
 
 from agent_runtime.wire import ConfirmationResponseRequest
-from app_server.conversations.dependencies import OwnedConversationId, Viewer
+from app_server.conversations.dependencies import OwnedConversation, Viewer
 from app_server.conversations.safeguards import analyzer_of, mode_of, policy_of
 from app_server.conversations.schemas import Success
 from app_server.settings.confirmation import ConfirmationMode
@@ -35,9 +35,7 @@ class SetConfirmationMode(BaseModel):
 
 
 @router.post("/respond-to-confirmation")
-async def respond(
-    viewer: Viewer, conversation_id: OwnedConversationId, body: RespondToConfirmation
-) -> Success:
+async def respond(viewer: Viewer, conversation: OwnedConversation, body: RespondToConfirmation) -> Success:
     """Approves what waits, or refuses it. 409 `nothing_to_confirm`, `confirmation_outdated`."""
     answer = ConfirmationResponseRequest(
         accept=body.accept,
@@ -46,7 +44,7 @@ async def respond(
         action_ids=body.action_ids,
         run=not body.accept,
     )
-    await viewer.sandboxes.client(conversation_id).respond_to_confirmation(conversation_id, answer)
+    await viewer.sandboxes.client(conversation.sandbox_id).respond_to_confirmation(conversation.id, answer)
     return Success()
 
 
@@ -57,17 +55,15 @@ class PresentMode(BaseModel):
 
 
 @router.get("/confirmation-mode")
-async def get_mode(viewer: Viewer, conversation_id: OwnedConversationId) -> PresentMode:
+async def get_mode(viewer: Viewer, conversation: OwnedConversation) -> PresentMode:
     """What the agent goes by now."""
-    info = await viewer.sandboxes.client(conversation_id).get_conversation(conversation_id)
+    info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 
 
 @router.post("/confirmation-mode")
-async def set_mode(
-    viewer: Viewer, conversation_id: OwnedConversationId, body: SetConfirmationMode
-) -> Success:
+async def set_mode(viewer: Viewer, conversation: OwnedConversation, body: SetConfirmationMode) -> Success:
     """From the agent's next step on. What waits already goes on waiting."""
-    agent = viewer.sandboxes.client(conversation_id)
-    await agent.set_safeguards(conversation_id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
+    agent = viewer.sandboxes.client(conversation.sandbox_id)
+    await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
     return Success()

@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from app_server.conversations import service
+from app_server.conversations.models import Conversation
 from app_server.conversations.service import Workplace
 from app_server.conversations.view import Viewer as _Viewer
 from app_server.database import ReadSession
@@ -26,12 +27,20 @@ async def _workplace(request: Request, user: CurrentUser, viewer: Viewer, conver
         return await service.workplace(session, viewer, user.id, conversation_id)
 
 
-async def _owned_id(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> UUID:
-    return (await service.require(session, user.id, conversation_id)).id
+async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Conversation:
+    return await service.require(session, user.id, conversation_id)
+
+
+OwnedConversation = Annotated[Conversation, Depends(_owned)]
+"""The conversation named in the path, if it is the current user's; else 404 has been answered."""
+
+
+async def _owned_id(conversation: OwnedConversation) -> UUID:
+    return conversation.id
 
 
 OwnedWorkplace = Annotated[Workplace, Depends(_workplace)]
 """Where the conversation named in the path works, if it is the current user's and its sandbox runs."""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
-"""The id of a conversation of the current user; anything else has been answered with 404."""
+"""As OwnedConversation, where its id is enough."""

@@ -4,14 +4,39 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict
 
-from app_server.conversations.dependencies import OwnedWorkplace
+from app_server.conversations.dependencies import OwnedConversation, OwnedWorkplace
 from app_server.conversations.schemas import PlainText
+from app_server.database import Id, ReadSession, Timestamp
+from app_server.git_proxy.models import PushOutcome
+from app_server.git_proxy.pushes import list_pushes
 from app_server.sandboxes.agent_client import GitChange, GitDiff
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/git", tags=["Conversations"])
 
 Ref = Annotated[PlainText | None, Query(max_length=255)]
+
+
+class GitPushInfo(BaseModel):
+    """One ref of a push. repository: `host/owner/name`; commits of zeros: the ref was, or is, not there."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: Id
+    repository: str
+    ref: str
+    old_commit: str
+    new_commit: str
+    outcome: PushOutcome
+    reason: str | None
+    created_at: Timestamp
+
+
+@router.get("/pushes")
+async def git_pushes(conversation: OwnedConversation, session: ReadSession) -> list[GitPushInfo]:
+    """What its sandbox has pushed to the git host, or tried to: the last 200, the newest first."""
+    return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
 
 
 @router.get("/changes")

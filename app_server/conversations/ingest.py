@@ -19,14 +19,20 @@ from app_server.pubsub import Frame, PubSub
 
 
 async def ingest(
-    database: Database, pubsub: PubSub, viewer: Viewer, conversation_id: UUID, report: EventsReport
+    database: Database,
+    pubsub: PubSub,
+    viewer: Viewer,
+    sandbox_id: UUID,
+    conversation_id: UUID,
+    report: EventsReport,
 ) -> int:
     """The last position that is stored now.
 
-    Raises NotFound, and Conflict `seq_gap` or `seq_conflict` (see events.log.append).
+    Raises NotFound, also for a conversation of another sandbox, and Conflict `seq_gap` or `seq_conflict`
+    (see events.log.append).
     """
     async with database.session() as session:
-        conversation = await _locked(session, conversation_id)
+        conversation = await _locked(session, sandbox_id, conversation_id)
         appended = await log.append(session, conversation_id, report.durable)
         changed = _project(conversation, appended)
         await take_over_notes(session, conversation, appended.new)
@@ -37,10 +43,14 @@ async def ingest(
     return appended.acknowledged_seq
 
 
-async def _locked(session: AsyncSession, conversation_id: UUID) -> Conversation:
+async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID) -> Conversation:
     query = (
         select(Conversation)
-        .where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))
+        .where(
+            Conversation.id == conversation_id,
+            Conversation.sandbox_id == sandbox_id,
+            Conversation.deleted_at.is_(None),
+        )
         .with_for_update()
     )
     conversation = await session.scalar(query)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text
+from sqlalchemy.engine.interfaces import ExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.database import Base, enum_column, now
@@ -30,10 +31,16 @@ class StartStatus(StrEnum):
 STAGES = tuple(status for status in StartStatus if status not in {StartStatus.READY, StartStatus.ERROR})
 
 
+def _own_id(context: ExecutionContext) -> UUID:
+    found: UUID = context.get_current_parameters()["id"]  # type: ignore[attr-defined]
+    return found
+
+
 class Conversation(Base):
     """One dialogue. What its log says is kept here too, folded (see projection.py).
 
-    `deleted_at` hides it at once; the worker then removes the sandbox and every row.
+    `sandbox_id` is its own id unless it shares the sandbox that was made for another. `deleted_at` hides it
+    at once; the worker then removes the sandbox and every row.
     """
 
     __tablename__ = "conversations"
@@ -41,6 +48,11 @@ class Conversation(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    sandbox_id: Mapped[UUID] = mapped_column(default=_own_id, index=True)
+    folder: Mapped[str | None] = mapped_column(String(32))
+    """What is its own below the project's directory, where a sandbox is shared; None: all of it."""
+    working_dir: Mapped[str | None] = mapped_column(Text)
+    """Its directory inside the sandbox, once its repository stands there."""
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     git_provider: Mapped[str | None] = mapped_column(String(50))
@@ -73,6 +85,8 @@ class StartTask(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    sandbox_id: Mapped[UUID] = mapped_column(default=_own_id)
+    """The conversation's."""
     status: Mapped[StartStatus] = mapped_column(enum_column(StartStatus))
     detail: Mapped[str | None] = mapped_column(Text)
     request: Mapped[dict[str, Any]]
@@ -88,7 +102,7 @@ class StartTask(Base):
 
 
 class PendingMessage(Base):
-    """A message sent before the conversation was READY; deleted once the agent server has it."""
+    """A message that waits until the conversation is READY; deleted once the agent server has it."""
 
     __tablename__ = "pending_messages"
     __table_args__ = (Index(None, "conversation_id", "position"),)

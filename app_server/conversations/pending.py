@@ -1,8 +1,8 @@
-"""Messages that were sent before the conversation was READY, in their order."""
+"""Messages that wait until the conversation is READY, in their order."""
 
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import CursorResult, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import PendingMessage
@@ -42,14 +42,22 @@ async def keep(
     return len(ids) + 1
 
 
+async def all_of(session: AsyncSession, conversation_id: UUID) -> list[PendingMessage]:
+    query = select(PendingMessage).where(PendingMessage.conversation_id == conversation_id)
+    return list(await session.scalars(query.order_by(PendingMessage.position)))
+
+
 async def first(session: AsyncSession, conversation_id: UUID) -> PendingMessage | None:
     query = select(PendingMessage).where(PendingMessage.conversation_id == conversation_id)
     return await session.scalar(query.order_by(PendingMessage.position).limit(1))
 
 
-async def forget(session: AsyncSession, conversation_id: UUID, message_id: str) -> None:
-    await session.execute(
+async def forget(session: AsyncSession, conversation_id: UUID, message_id: str) -> bool:
+    """Whether there was one."""
+    result = await session.execute(
         delete(PendingMessage).where(
             PendingMessage.conversation_id == conversation_id, PendingMessage.id == message_id
         )
     )
+    assert isinstance(result, CursorResult)
+    return result.rowcount == 1

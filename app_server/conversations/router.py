@@ -7,12 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
-from app_server.conversations import service
-from app_server.conversations.dependencies import OwnedConversationId, Viewer
+from app_server.conversations import service, waiting
+from app_server.conversations.dependencies import OwnedConversation, Viewer
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.schemas import (
     AppConversation,
     Ids,
+    MessageId,
     PlainText,
     QueuedMessage,
     SendMessageReply,
@@ -22,6 +23,7 @@ from app_server.conversations.schemas import (
     Success,
     SwitchProfile,
     UpdateConversation,
+    WaitingMessage,
 )
 from app_server.conversations.service import ConversationFilter
 from app_server.conversations.switch_profile import switch_profile
@@ -29,8 +31,10 @@ from app_server.conversations.view import conversation_frame, in_order, show_tas
 from app_server.database import Database, ReadSession, Session
 from app_server.events.schemas import Moment
 from app_server.events.stream import DELETED
+from app_server.llm_gateway.spending import Payer, allow_as_much_again
 from app_server.pagination import Limit, Page, PageId
 from app_server.pubsub import Ended, publish_after_commit
+from app_server.sandbox_specs.permission import why_not
 from app_server.users.auth import CurrentUser
 from app_server.users.models import User
 
@@ -121,8 +125,12 @@ async def delete_conversation(user: CurrentUser, conversation_id: UUID, request:
 async def send_message(
     user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SendMessageRequest, request: Request
 ) -> SendMessageReply:
-    """Before READY the message is kept and delivered then (`message: "queued"`)."""
-    return await service.send_message(
+    """Before READY the message is kept and delivered then (`message: "queued"`).
+
+    One for a sandbox in an archive brings it back: the start goes on until it is READY again. So it does
+    where there is no memory for a sandbox that sleeps, or one is being brought up again.
+    """
+    reply = await service.send_message(
         request.state.database,
         viewer,
         user.id,
@@ -130,6 +138,9 @@ async def send_message(
         body,
         max_bytes=request.state.config.max_message_bytes,
     )
+    if reply.message is not None:
+        request.state.start_worker.wake()
+    return reply
 
 
 @pending_router.post("/{conversation_id}/pending-messages", status_code=201)
@@ -145,23 +156,52 @@ async def queue_message(
     )
 
 
+@pending_router.get("/{conversation_id}/pending-messages")
+async def get_waiting_messages(
+    user: CurrentUser, session: ReadSession, conversation_id: UUID
+) -> list[WaitingMessage]:
+    """What was sent and the agent does not have yet, in its order."""
+    return await waiting.waiting_messages(session, user.id, conversation_id)
+
+
+@pending_router.delete(
+    "/{conversation_id}/pending-messages/{message_id}",
+    responses={409: {"description": "It is being handed to the agent"}},
+)
+async def take_message_back(
+    user: CurrentUser,
+    conversation_id: UUID,
+    message_id: MessageId,
+    request: Request,
+) -> Success:
+    """The agent does not get it. A sandbox that was to wake for it alone sleeps on."""
+    async with request.state.database.session() as session:
+        sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
+    if sleeps_on is not None:
+        request.state.sandboxes.leave_line(sleeps_on)
+        await request.state.start_worker.announce(conversation_id)
+    return Success()
+
+
 @router.post("/{conversation_id}/run")
-async def run_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
-    await viewer.sandboxes.client(conversation_id).run(conversation_id)
+async def run_conversation(viewer: Viewer, conversation: OwnedConversation, request: Request) -> Success:
+    async with request.state.database.session() as session:
+        await allow_as_much_again(session, Payer(conversation.user_id, conversation.id))
+    await viewer.sandboxes.client(conversation.sandbox_id).run(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/pause")
-async def pause_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
+async def pause_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
     """Stops after the current step."""
-    await viewer.sandboxes.client(conversation_id).pause(conversation_id)
+    await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
-async def interrupt_conversation(viewer: Viewer, conversation_id: OwnedConversationId) -> Success:
+async def interrupt_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
     """Stops now."""
-    await viewer.sandboxes.client(conversation_id).interrupt(conversation_id)
+    await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
     return Success()
 
 
@@ -187,10 +227,12 @@ async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
     async with database.session() as session:
         task = await service.start(
             session,
+            request.state.config,
             request.state.cipher,
             user,
             body,
-            max_message_bytes=request.state.config.max_message_bytes,
+            backend=request.state.sandboxes.describe().backend,
+            why_no_spec=why_not(request.state.config, request.state.sandboxes.describe(), user.role),
         )
     request.state.start_worker.wake()
     return task

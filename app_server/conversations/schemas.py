@@ -55,6 +55,14 @@ class QueuedMessage(BaseModel):
     position: int
 
 
+class WaitingMessage(BaseModel):
+    """Sent, and not with the agent yet."""
+
+    id: str
+    content: list[Content]
+    created_at: Timestamp
+
+
 class StartGoal(BaseModel):
     """Makes the first message a goal. max_iterations: how often a judge may send the agent back."""
 
@@ -85,6 +93,12 @@ class StartRequest(BaseModel):
     ask_when_stuck: bool = True
     max_budget_per_task: Dollars | None = None
     goal: StartGoal | None = None
+    sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """What its sandbox starts from; null: as set for the repository, or for all, else `default`."""
+    sandbox_id: Id | None = None
+    """One of the user's to work in; left out, the user's grouping strategy finds one or makes one."""
+    snapshot_id: Id | None = None
+    """Begins with the files of this snapshot, and the repository of the conversation it was taken of."""
 
     @model_validator(mode="after")
     def _has_an_objective(self) -> Self:
@@ -147,6 +161,15 @@ class ConversationGoal(BaseModel):
     max_iterations: int
 
 
+class SandboxError(BaseModel):
+    """Why a sandbox stands in ERROR; `output`: the last it wrote."""
+
+    code: str
+    cause: str
+    fix: str
+    output: str
+
+
 class AppConversation(BaseModel):
     id: Id
     created_by_user_id: Id
@@ -169,6 +192,7 @@ class AppConversation(BaseModel):
     created_at: Timestamp
     updated_at: Timestamp
     sandbox_status: SandboxStatus
+    sandbox_error: SandboxError | None = None
     execution_status: str | None
     """null unless the sandbox runs."""
     conversation_url: str | None

@@ -1,7 +1,7 @@
 """What a user does with conversations. Every query is limited to the user's own."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -11,7 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
+from app_server.config import Config
 from app_server.conversations import pending, start_tasks
+from app_server.conversations.joining import Newcomer, place_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.projection import title_of
 from app_server.conversations.schemas import (
@@ -22,15 +24,18 @@ from app_server.conversations.schemas import (
     StartRequest,
     UpdateConversation,
 )
-from app_server.conversations.start import refuse_foreign_path
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.database import Database, now
 from app_server.encryption import Cipher
 from app_server.errors import BadRequest, Conflict, Forbidden, NotFound, PayloadTooLarge, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
+from app_server.git.local import refuse_foreign_path
+from app_server.llm_gateway.spending import Payer, allow_as_much_again, allow_conversation
 from app_server.pagination import decode_page_id, encode_page_id
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.permission import sandbox_specs_not_allowed
 from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 from app_server.settings.profiles import get_profile
 from app_server.users.models import User
 
@@ -94,28 +99,56 @@ async def require(session: AsyncSession, user_id: UUID, conversation_id: UUID) -
 
 
 async def start(
-    session: AsyncSession, cipher: Cipher, user: User, request: StartRequest, *, max_message_bytes: int
+    session: AsyncSession,
+    config: Config,
+    cipher: Cipher,
+    user: User,
+    request: StartRequest,
+    *,
+    backend: str,
+    why_no_spec: str | None,
 ) -> StartTask:
     """A new conversation and the task that brings it up; the same request id again gives the same task.
 
+    `backend`: what sandboxes are made by here. `why_no_spec`: why the user may not choose what its sandbox
+    is built on; None if they may.
+
     Raises NotFound `llm_profile_not_found`, InvalidRepository (422), Forbidden `repository_not_allowed`,
-    PayloadTooLarge, Conflict `conversation_id_taken`.
+    PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
+    `two_origins`, Forbidden `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and what
+    joining.join does.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
     conversation_id = request.conversation_id or uuid4()
     message = request.initial_message
     if message:
-        _check_size(message.to_agent(message.id or conversation_id.hex), max_message_bytes)
+        _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)
     profile = await get_profile(session, user.id, request.llm_profile)
+    request = await _with_origin(session, user, request)
     address = await _checked_address(request, user)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
+    # Whoever names a sandbox takes the image that it has.
+    takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
+    request = await _with_spec(session, user, request, address, why_no_spec)
+    spec = await sandbox_specs.chosen(session, user.id, request.sandbox_spec_id, None)
+    newcomer = Newcomer(
+        id=conversation_id,
+        user_id=user.id,
+        backend=backend,
+        base_image=spec.base if spec else None,
+        takes_any_image=takes_any_image,
+        repository=address.identity if address else None,
+    )
+    place = await place_of(session, config, newcomer, request)
     session.add(
         Conversation(
             id=conversation_id,
             user_id=user.id,
+            sandbox_id=place.sandbox_id,
+            folder=place.folder,
             selected_repository=request.selected_repository,
             selected_branch=request.selected_branch,
             git_provider=request.git_provider,
@@ -129,6 +162,7 @@ async def start(
     task = StartTask(
         id=conversation_id,
         user_id=user.id,
+        sandbox_id=place.sandbox_id,
         status=StartStatus.WORKING,
         request=request.model_dump(mode="json", exclude_none=True),
         encrypted_repository_url=cipher.encrypt(secret_url) if secret_url else None,
@@ -139,6 +173,8 @@ async def start(
         await session.flush()
     except IntegrityError as error:
         raise _id_taken() from error
+    budget = request.max_budget_per_task or profile.max_budget_per_task
+    await allow_conversation(session, Payer(user.id, conversation_id), budget)
     return task
 
 
@@ -150,6 +186,23 @@ async def retry(session: AsyncSession, user_id: UUID, task_id: UUID) -> StartTas
         start_tasks.retry(task)
         await session.flush()
     return task
+
+
+async def bring_back(session: AsyncSession, task: StartTask) -> bool:
+    """Whether its sandbox lies in an archive. Then the start begins again, which takes it out of there."""
+    return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
+
+
+async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
+    """Whether the sandbox stands like that. Then the start begins again, in line for memory if need be."""
+    sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
+    if sandbox is None or sandbox.status not in statuses:
+        return False
+    if sandbox.status != SandboxStatus.RUNNING:
+        sandbox.status = SandboxStatus.STARTING
+    start_tasks.begin_again(task)
+    await session.flush()
+    return True
 
 
 async def rename(
@@ -165,7 +218,9 @@ async def rename(
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> None:
     """Hides it at once and for good; the worker removes the rest. Raises NotFound."""
-    await require(session, user_id, conversation_id)
+    conversation = await require(session, user_id, conversation_id)
+    # Locked: whoever joins must see whether this was the last one there.
+    await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     await session.execute(
         update(Conversation).where(Conversation.id == conversation_id).values(deleted_at=now())
     )
@@ -180,22 +235,27 @@ async def send_message(
     *,
     max_bytes: int,
 ) -> SendMessageReply:
-    """Hands the message to the agent, or keeps it until the conversation is READY.
+    """Hands the message to the agent, or keeps it: until the conversation is READY, or its sandbox up again.
 
     Raises NotFound, PayloadTooLarge, TooManyRequests, Conflict `sandbox_not_running`, BadGateway.
     """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
-        task = await _locked_task(session, user_id, conversation_id)
+        task = await locked_task(session, user_id, conversation_id)
+        await bring_back(session, task)
         if task.status != StartStatus.READY:
-            await pending.keep(session, conversation_id, message_id, message)
-            shown = await viewer.find(session, conversation_id, user_id=user_id)
-            assert shown is not None
-            return SendMessageReply(success=True, sandbox_status=shown.sandbox_status, message="queued")
+            return await _keep(session, viewer, user_id, conversation_id, message_id, message)
+        await allow_as_much_again(session, Payer(user_id, conversation_id))
     # Outside the transaction: nobody waits for the sandbox with a lock in hand.
-    await viewer.sandboxes.wake(conversation_id)
-    await viewer.sandboxes.client(conversation_id).send_message(conversation_id, message.to_agent(message_id))
+    if not await viewer.sandboxes.is_awake(task.sandbox_id):
+        async with database.session() as session:
+            task = await locked_task(session, user_id, conversation_id)
+            if task.status == StartStatus.READY:
+                await _begin_again(session, task, set(SandboxStatus))
+            return await _keep(session, viewer, user_id, conversation_id, message_id, message)
+    client = viewer.sandboxes.client(task.sandbox_id)
+    await client.send_message(conversation_id, message.to_agent(message_id))
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user_id)
     if shown is None:
@@ -210,7 +270,7 @@ async def queue_message(
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
-        task = await _locked_task(session, user_id, conversation_id)
+        task = await locked_task(session, user_id, conversation_id)
         if task.status == StartStatus.READY:
             raise Conflict(
                 "The conversation is ready: nothing waits any more.",
@@ -233,11 +293,10 @@ class Workplace:
 async def workplace(session: AsyncSession, viewer: Viewer, user_id: UUID, conversation_id: UUID) -> Workplace:
     """Raises NotFound, and Conflict `sandbox_not_running`."""
     conversation = await require(session, user_id, conversation_id)
-    client = viewer.sandboxes.client(conversation_id)
-    sandbox = await session.get(Sandbox, conversation_id)
-    if sandbox is None or sandbox.working_dir is None:
+    client = viewer.sandboxes.client(conversation.sandbox_id)
+    if conversation.working_dir is None:
         raise Conflict("The repository is not there yet.", code="repository_not_ready")
-    return Workplace(client, sandbox.working_dir, conversation.base_commit)
+    return Workplace(client, conversation.working_dir, conversation.base_commit)
 
 
 def page_position(page_id: str) -> tuple[datetime, UUID]:
@@ -270,7 +329,7 @@ def _conditions(criteria: ConversationFilter) -> list[ColumnElement[bool]]:
     if criteria.updated_before is not None:
         conditions.append(Conversation.updated_at < criteria.updated_before)
     if criteria.sandbox_id is not None:
-        conditions.append(Conversation.id == criteria.sandbox_id)
+        conditions.append(Conversation.sandbox_id == criteria.sandbox_id)
     return conditions
 
 
@@ -281,6 +340,38 @@ async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> Start
     if known.user_id != user.id or known.deleted_at is not None:
         raise _id_taken()
     return await session.get_one(StartTask, task_id)
+
+
+async def _with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
+    """With the repository of the conversation whose snapshot it begins from."""
+    if request.snapshot_id is None:
+        return request
+    if request.selected_repository is not None:
+        raise BadRequest(
+            "A conversation begins from a snapshot or from a repository, not from both.",
+            code="two_origins",
+            fix="Leave selected_repository out: it is that of the snapshot.",
+        )
+    snapshot = await session.get(Archive, request.snapshot_id)
+    if snapshot is None or snapshot.user_id != user.id or snapshot.kind != ArchiveKind.SNAPSHOT:
+        raise NotFound("No such snapshot.", code="snapshot_not_found")
+    origin = await session.get_one(Conversation, snapshot.conversation_id)
+    names = ("selected_repository", "selected_branch", "git_provider")
+    return request.model_copy(update={name: getattr(origin, name) for name in names})
+
+
+async def _with_spec(
+    session: AsyncSession, user: User, request: StartRequest, address: Address | None, why_not: str | None
+) -> StartRequest:
+    """With what its sandbox starts from, as it is set now: the server's own where they may not choose."""
+    given = request.sandbox_spec_id
+    if why_not and given not in {None, sandbox_specs.DEFAULT}:
+        raise sandbox_specs_not_allowed(why_not)
+    if why_not:
+        return request.model_copy(update={"sandbox_spec_id": sandbox_specs.DEFAULT})
+    spec = await sandbox_specs.chosen(session, user.id, given, address.identity if address else None)
+    spec_id = spec.id.hex if spec else sandbox_specs.DEFAULT
+    return request.model_copy(update={"sandbox_spec_id": spec_id})
 
 
 def _id_taken() -> Conflict:
@@ -299,9 +390,24 @@ async def _checked_address(request: StartRequest, user: User) -> Address | None:
     return address
 
 
-async def _locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
+async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
+    """Raises NotFound."""
     await require(session, user_id, conversation_id)
     return await session.get_one(StartTask, conversation_id, with_for_update=True)
+
+
+async def _keep(
+    session: AsyncSession,
+    viewer: Viewer,
+    user_id: UUID,
+    conversation_id: UUID,
+    message_id: str,
+    message: SendMessageRequest,
+) -> SendMessageReply:
+    await pending.keep(session, conversation_id, message_id, message)
+    shown = await viewer.find(session, conversation_id, user_id=user_id)
+    assert shown is not None
+    return SendMessageReply(success=True, sandbox_status=shown.sandbox_status, message="queued")
 
 
 def _check_size(message: AgentMessage, max_bytes: int) -> None:

@@ -13,6 +13,7 @@ from typing import Literal
 from uuid import UUID
 
 from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import Offer, OfferKind, StartGoalRequest
 from app_server.config import Config
@@ -20,22 +21,28 @@ from app_server.consents import service as consents
 from app_server.consents.models import Decision
 from app_server.conversations import agent_request, repository, scripts
 from app_server.conversations.allowed import JOINING, Word, identity_of, word_of
+from app_server.conversations.git_work import git_work_of, remotes_of
 from app_server.conversations.memory_files import put_notes
 from app_server.conversations.models import Conversation, StartStatus
 from app_server.conversations.noted import repository_identity
 from app_server.conversations.repository import OUTPUT_CHARACTERS
+from app_server.conversations.residents import residents_of
 from app_server.conversations.schemas import StartRequest
 from app_server.database import Database
 from app_server.encryption import Cipher
-from app_server.errors import StartFailure
+from app_server.errors import NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
+from app_server.git.credentials import credentials_for
+from app_server.git.local import refuse_foreign_path
 from app_server.git.source import pack
 from app_server.mcp_approvals.service import approvals_of
 from app_server.mcp_servers.service import enabled_definitions
 from app_server.memory import service as memory
+from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.service import RunningSandbox, Sandboxes
+from app_server.sandboxes.running import RunningSandbox
+from app_server.sandboxes.service import Sandboxes
 from app_server.secrets.service import list_secrets
 from app_server.settings.confirmation import chosen_mode, default_mode
 from app_server.settings.profiles import get_profile
@@ -75,6 +82,9 @@ class Start:
     """One start as its steps see it."""
 
     id: UUID
+    sandbox_id: UUID
+    folder: str | None
+    """See Conversation."""
     user_id: UUID
     role: Role
     request: StartRequest
@@ -82,7 +92,7 @@ class Start:
     """As the user gave it, possibly with a password; `request` has it without."""
     llm_profile: str
     has_worked: bool
-    """Whether the agent may have changed the checkout already, which is then never fetched again."""
+    """Whether an agent may have changed the checkout already, which is then never fetched again."""
     config: Config
     database: Database
     cipher: Cipher
@@ -93,15 +103,24 @@ class Start:
     async def sandbox(self) -> RunningSandbox:
         """The sandbox, brought up again if this server has not done so yet."""
         if self._running is None:
-            self._running = await self.sandboxes.bring_up(self.id, self.progress.log)
+            self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
         return self._running
 
     async def workplace(self) -> tuple[AgentClient, str]:
         """The agent server and the conversation's directory, once its repository stands there."""
         running = await self.sandbox()
         async with self.database.read() as session:
-            sandbox = await session.get_one(Sandbox, self.id)
-        return running.client, sandbox.working_dir or running.working_root
+            conversation = await session.get_one(Conversation, self.id)
+        return running.client, conversation.working_dir or running.working_root
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether its sandbox was made for another conversation."""
+        return self.sandbox_id != self.id
+
+    def root(self, running: RunningSandbox) -> str:
+        """What no other conversation works in."""
+        return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     @property
     def identity(self) -> str:
@@ -132,9 +151,31 @@ async def create_sandbox(start: Start) -> Outcome:
         await session.execute(
             update(Conversation).where(Conversation.id == start.id).values(llm_model=profile.model)
         )
-        if await session.get(Sandbox, start.id) is None:
-            await start.sandboxes.create(session, sandbox_id=start.id, user_id=start.user_id)
-    return Outcome()
+        if await session.get(Sandbox, start.sandbox_id) is None:
+            await start.sandboxes.create(
+                session,
+                sandbox_id=start.sandbox_id,
+                user_id=start.user_id,
+                snapshot_id=start.request.snapshot_id,
+                base_image=await _base_image(session, start),
+            )
+        others = len(await residents_of(session, start.sandbox_id)) - 1
+    if not start.is_guest:
+        return Outcome()
+    return Outcome(detail=f"Joined a sandbox with {others} other conversation{'s' * (others != 1)}")
+
+
+async def _base_image(session: AsyncSession, start: Start) -> str | None:
+    """None: as the server is configured. Raises StartFailure `sandbox_spec_missing`."""
+    try:
+        spec = await sandbox_specs.chosen(session, start.user_id, start.request.sandbox_spec_id, None)
+    except NotFound as error:
+        raise StartFailure(
+            "sandbox_spec_missing",
+            "The sandbox image that was chosen has been deleted.",
+            fix="Start another conversation, from another image.",
+        ) from error
+    return spec.base if spec else None
 
 
 async def wait_for_sandbox(start: Start) -> Outcome:
@@ -145,13 +186,16 @@ async def wait_for_sandbox(start: Start) -> Outcome:
 async def prepare_repository(start: Start) -> Outcome:
     sandbox = await start.sandbox()
     if start.repository_url is None:
-        directory, detail = sandbox.working_root, "Started an empty repository"
+        directory, detail = start.root(sandbox), "Started an empty repository"
         await repository.start_empty(sandbox.client, directory)
     else:
         address = parse_address(start.repository_url, start.request.git_provider)
-        directory, detail = f"{sandbox.working_root}/{address.name}", f"Cloned {address.public_url}"
+        directory, detail = f"{start.root(sandbox)}/{address.name}", f"Cloned {address.public_url}"
         if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
             await _bring_in(start, address, sandbox.client, directory)
+    await _open_remotes(start, sandbox.client)
+    if start.request.snapshot_id:
+        detail = "Took over the files of a snapshot"
     await _save_workplace(start, directory, await repository.head_commit(sandbox.client, directory))
     await _remember_consent(start)
     return Outcome(detail=detail)
@@ -227,14 +271,13 @@ async def start_conversation(start: Start) -> Outcome:
         agent_request.build(
             start.request,
             conversation_id=start.id,
-            model=profile.model,
-            llm_profile=profile.name,
+            sandbox_id=start.sandbox_id,
+            profile=profile,
             inner_url=running.inner_url,
             working_dir=directory,
             skill_files=await asyncio.to_thread(read_skill_files, start.config, start.user_id),
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
             secrets={secret.name: secret.description for secret in secrets},
-            default_budget=profile.max_budget_per_task,
             consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
             usable_tools=await client.usable_tools(),
             mcp_approved=approved,
@@ -262,16 +305,6 @@ STEPS: tuple[tuple[StartStatus, Step], ...] = (
 )
 
 
-def refuse_foreign_path(address: Address, role: Role) -> None:
-    """Raises StartFailure when the user may not read repositories of the server's machine."""
-    if address.local_path is not None and role not in {Role.OWNER, Role.ADMIN}:
-        raise StartFailure(
-            "repository_not_allowed",
-            "Only owners and admins may use repositories that lie on the server.",
-            fix="Give a git URL, or ask an owner.",
-        )
-
-
 def _address(request: StartRequest) -> Address | None:
     if request.selected_repository is None:
         return None
@@ -282,6 +315,8 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
     refuse_foreign_path(address, start.role)
     await asyncio.to_thread(check_exists, address)
     scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-clone-"))
+    async with start.database.read() as session:
+        credentials = await credentials_for(session, start.cipher, start.user_id, address)
     try:
         start.progress.say(f"Cloning {address.public_url}")
         packed = await pack(
@@ -290,6 +325,7 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
             directory=scratch,
             timeout_seconds=start.config.clone_timeout_seconds,
             report=start.progress.say,
+            credentials=credentials,
         )
         start.progress.say("Moving the repository into the sandbox")
         await repository.check_out(client, packed, address, directory)
@@ -297,11 +333,19 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
 
+async def _open_remotes(start: Start, client: AgentClient) -> None:
+    async with start.database.read() as session:
+        sandbox = await session.get_one(Sandbox, start.sandbox_id)
+        work = await git_work_of(session, start.cipher, sandbox)
+    await client.set_git_remotes(remotes_of(work))
+
+
 async def _save_workplace(start: Start, directory: str, base_commit: str | None) -> None:
     async with start.database.session() as session:
-        await session.execute(update(Sandbox).where(Sandbox.id == start.id).values(working_dir=directory))
         await session.execute(
-            update(Conversation).where(Conversation.id == start.id).values(base_commit=base_commit)
+            update(Conversation)
+            .where(Conversation.id == start.id)
+            .values(working_dir=directory, base_commit=base_commit)
         )
 
 

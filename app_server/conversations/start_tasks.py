@@ -1,12 +1,14 @@
 """Start tasks in SQL: made, claimed by a lease, carried on, ended."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CursorResult, select, update
+from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from app_server.conversations.models import LONG_AGO, STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import StartError, StartStage
@@ -25,16 +27,31 @@ def new_stages() -> list[Any]:
     return [StartStage(status=status).model_dump(mode="json") for status in STAGES]
 
 
-async def claim(session: AsyncSession, owner: str) -> UUID | None:
-    """The oldest start that nobody works on, now `owner`'s for as long as LEASE."""
+@dataclass(frozen=True)
+class Claim:
+    """A start to work on, and the sandbox it is for."""
+
+    id: UUID
+    sandbox_id: UUID
+
+
+async def claim(session: AsyncSession, owner: str) -> Claim | None:
+    """The oldest start that nobody works on, now `owner`'s for as long as LEASE.
+
+    First of a user of whom the fewest are worked on: no other must wait behind all of one's.
+    """
     moment = now()
+    other = aliased(StartTask)
+    under_way = select(func.count()).where(
+        other.user_id == StartTask.user_id, other.status.not_in(_ENDED), other.lease_until >= moment
+    )
     free = (
         select(StartTask.id)
         .join(Conversation, Conversation.id == StartTask.id)
         .where(
             StartTask.status.not_in(_ENDED), StartTask.lease_until < moment, Conversation.deleted_at.is_(None)
         )
-        .order_by(StartTask.created_at)
+        .order_by(under_way.scalar_subquery(), StartTask.created_at)
         .limit(1)
     )
     statement = (
@@ -42,10 +59,25 @@ async def claim(session: AsyncSession, owner: str) -> UUID | None:
         # Asked twice: two workers may find the same one, and PostgreSQL tests the row again after waiting.
         .where(StartTask.id == free.scalar_subquery(), StartTask.lease_until < moment)
         .values(lease_owner=owner, lease_until=moment + LEASE)
-        .returning(StartTask.id)
+        .returning(StartTask.id, StartTask.sandbox_id)
         .execution_options(synchronize_session=False)
     )
-    return await session.scalar(statement)
+    row = (await session.execute(statement)).one_or_none()
+    return None if row is None else Claim(*row)
+
+
+async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
+    """Whether a start of any of its conversations is under way."""
+    query = (
+        select(StartTask.id)
+        .join(Conversation, Conversation.id == StartTask.id)
+        .where(
+            StartTask.sandbox_id == sandbox_id,
+            StartTask.status.not_in(_ENDED),
+            Conversation.deleted_at.is_(None),
+        )
+    )
+    return await session.scalar(query.limit(1)) is not None
 
 
 async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
@@ -121,6 +153,31 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
         detail=error.cause,
         output=error.output,
     )
+
+
+def begin_again(task: StartTask) -> None:
+    """Makes a start that was READY bring its sandbox up once more, and hand over what waits then."""
+    task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
+    task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
+    for stage in (StartStatus.WAITING_FOR_SANDBOX, STAGES[-1]):
+        set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))
+
+
+def only_waits(task: StartTask) -> bool:
+    """Whether all it waits for is the sandbox of a conversation that was READY before."""
+    before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
+    return task.status is StartStatus.WAITING_FOR_SANDBOX and before.state == "done"
+
+
+def wait_no_more(task: StartTask) -> None:
+    """Undoes `begin_again`: nothing needs the sandbox any more. Whoever works on it loses the lease."""
+    task.status, task.detail, task.error = StartStatus.READY, None, None
+    task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
+    moment = now().isoformat()
+    set_stage(
+        task, StartStatus.WAITING_FOR_SANDBOX, state="skipped", finished_at=moment, detail=None, output=None
+    )
+    set_stage(task, STAGES[-1], state="done")
 
 
 def retry(task: StartTask) -> None:

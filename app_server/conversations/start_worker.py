@@ -12,19 +12,21 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from app_server.config import Config
 from app_server.conversations import pending, setup_run, start_tasks
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
+from app_server.conversations.residents import residents_of
 from app_server.conversations.schemas import SendMessageRequest, StartError, StartRequest
+from app_server.conversations.service import bring_back
 from app_server.conversations.start import STEPS, Outcome, Progress, Start
-from app_server.conversations.start_tasks import LeaseLost
+from app_server.conversations.start_tasks import Claim, LeaseLost
+from app_server.conversations.take_down import deleted_conversations, take_down
 from app_server.conversations.view import Viewer
 from app_server.database import Database, now
 from app_server.encryption import Cipher
 from app_server.errors import AppError, StartFailure
-from app_server.events.log import delete_log
 from app_server.pubsub import PubSub
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import User
@@ -32,6 +34,7 @@ from app_server.users.models import User
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT = 8
+MAX_OWNED = 64
 POLL_SECONDS = 2.0
 RENEW_SECONDS = 3.0
 PROGRESS_SECONDS = 0.3
@@ -56,6 +59,7 @@ class StartWorker:
         self._owner = secrets.token_hex(16)
         self._woken = asyncio.Event()
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        self._sandbox_of: dict[UUID, UUID] = {}
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -79,6 +83,25 @@ class StartWorker:
             frames = await self._viewer.frames(session, conversation_id)
         self._pubsub.publish(conversation_id, frames)
 
+    async def announce_sandbox(self, sandbox_id: UUID) -> None:
+        """The same, to those who watch any of its conversations."""
+        async with self._database.read() as session:
+            residents = [each.id for each in await residents_of(session, sandbox_id)]
+        for conversation_id in residents:
+            await self.announce(conversation_id)
+
+    async def bring_back(self, sandbox_id: UUID) -> None:
+        """Starts its newest conversation again if the sandbox lies in an archive."""
+        async with self._database.session() as session:
+            residents = await residents_of(session, sandbox_id)
+            if not residents:
+                return
+            task = await session.get_one(StartTask, residents[-1].id, with_for_update=True)
+            if not await bring_back(session, task):
+                return
+        self.wake()
+        await self.announce_sandbox(sandbox_id)
+
     async def _run(self) -> None:
         while True:
             self._woken.clear()
@@ -96,24 +119,28 @@ class StartWorker:
                 continue
 
     async def _claim_free(self) -> None:
-        while len(self._tasks) < MAX_CONCURRENT:
+        while len(self._tasks) < MAX_OWNED and self._busy < MAX_CONCURRENT:
             async with self._database.session() as session:
-                task_id = await start_tasks.claim(session, self._owner)
-            if task_id is None:
+                claim = await start_tasks.claim(session, self._owner)
+            if claim is None:
                 return
-            self._own(task_id, self._work(task_id))
+            self._sandbox_of[claim.id] = claim.sandbox_id
+            self._own(claim.id, self._work(claim))
+
+    @property
+    def _busy(self) -> int:
+        """Those in line for memory do nothing: whoever comes after them may be served before."""
+        return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
     async def _take_down_deleted(self) -> None:
-        async with self._database.read() as session:
-            query = select(Conversation.id).where(Conversation.deleted_at.is_not(None)).limit(MAX_CONCURRENT)
-            deleted = list(await session.scalars(query))
-        for conversation_id in deleted:
+        for conversation_id in await deleted_conversations(self._database, MAX_CONCURRENT):
             if working := self._tasks.get(conversation_id):
                 if working.get_name() == "take down":
                     continue
                 working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
-            self._own(conversation_id, self._take_down(conversation_id), name="take down")
+            work = take_down(self._database, self._sandboxes, conversation_id)
+            self._own(conversation_id, work, name="take down")
 
     async def _end_cut_off_scripts(self) -> None:
         async with self._database.session() as session:
@@ -128,6 +155,7 @@ class StartWorker:
         def finished(done: asyncio.Task[None]) -> None:
             if self._tasks.get(key) is done:
                 del self._tasks[key]
+                self._sandbox_of.pop(key, None)
             if not done.cancelled():
                 if error := done.exception():
                     logger.error(
@@ -138,19 +166,13 @@ class StartWorker:
 
         task.add_done_callback(finished)
 
-    async def _take_down(self, conversation_id: UUID) -> None:
-        await self._sandboxes.delete(conversation_id)
-        async with self._database.session() as session:
-            await delete_log(session, conversation_id)
-            await session.execute(delete(StartTask).where(StartTask.id == conversation_id))
-            await session.execute(delete(Conversation).where(Conversation.id == conversation_id))
-
-    async def _work(self, task_id: UUID) -> None:
+    async def _work(self, claim: Claim) -> None:
         """The steps, for as long as the lease holds."""
-        steps = asyncio.create_task(self._steps(task_id), name="start steps")
-        lease = asyncio.create_task(self._keep_lease(task_id), name="start lease")
+        steps = asyncio.create_task(self._steps(claim.id), name="start steps")
+        lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
         try:
-            await asyncio.wait({steps, lease}, return_when=asyncio.FIRST_COMPLETED)
+            with self._sandboxes.keep_up(claim.sandbox_id):
+                await asyncio.wait({steps, lease}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             steps.cancel()
             lease.cancel()
@@ -226,7 +248,7 @@ class StartWorker:
     async def _load(self, task_id: UUID) -> Start:
         async with self._database.read() as session:
             query = (
-                select(StartTask, Conversation.llm_profile, User.role)
+                select(StartTask, Conversation.llm_profile, Conversation.folder, User.role)
                 .join(Conversation, Conversation.id == StartTask.id)
                 .join(User, User.id == StartTask.user_id)
                 .where(StartTask.id == task_id)
@@ -234,17 +256,20 @@ class StartWorker:
             row = (await session.execute(query)).one_or_none()
         if row is None:
             raise LeaseLost
-        task, llm_profile, role = row
+        task, llm_profile, folder, role = row
         request = StartRequest.model_validate(task.request)
         encrypted = task.encrypted_repository_url
         return Start(
             id=task.id,
+            sandbox_id=task.sandbox_id,
+            folder=folder,
             user_id=task.user_id,
             role=role,
             request=request,
             repository_url=self._cipher.decrypt(encrypted) if encrypted else request.selected_repository,
             llm_profile=llm_profile,
-            has_worked=start_tasks.stage_of(task, STAGES[-1]).state == "done",
+            has_worked=start_tasks.stage_of(task, STAGES[-1]).state == "done"
+            or request.snapshot_id is not None,
             config=self._config,
             database=self._database,
             cipher=self._cipher,

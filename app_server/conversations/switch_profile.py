@@ -17,12 +17,10 @@ async def switch_profile(
     Raises NotFound (also `llm_profile_not_found`), Conflict `sandbox_not_running`, BadGateway.
     """
     async with database.read() as session:
-        await service.require(session, user_id, conversation_id)
+        conversation = await service.require(session, user_id, conversation_id)
         profile = await get_profile(session, user_id, profile_name)
-    sandbox = viewer.sandboxes.running(conversation_id)
-    llm = agent_request.brokered_llm(
-        model=profile.model, llm_profile=profile.name, inner_url=sandbox.inner_url
-    )
+    sandbox = viewer.sandboxes.running(conversation.sandbox_id)
+    llm = agent_request.brokered_llm(profile, inner_url=sandbox.inner_url, conversation_id=conversation_id)
     await sandbox.client.switch_llm(conversation_id, llm)
     async with database.session() as session:
         conversation = await service.require(session, user_id, conversation_id)

@@ -2,29 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.schemas import AppConversation, ConversationGoal, StartTaskInfo
+from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
+from app_server.database import Database
 from app_server.errors import Conflict
 from app_server.pubsub import Frame
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 
 Item = TypeVar("Item")
-Row = tuple[Conversation, StartTask, SandboxStatus | None]
+Row = tuple[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None]
 
 
-def conversation_rows(user_id: UUID | None) -> Select[Conversation, StartTask, SandboxStatus | None]:
+def conversation_rows(
+    user_id: UUID | None,
+) -> Select[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None]:
     """What `show` needs, of one user's conversations; None: everybody's, for our own use only."""
     query = (
-        select(Conversation, StartTask, Sandbox.status)
+        select(Conversation, StartTask, Sandbox.status, Sandbox.error)
         .join(StartTask, StartTask.id == Conversation.id)
-        .outerjoin(Sandbox, Sandbox.id == Conversation.id)
+        .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
         .where(Conversation.deleted_at.is_(None))
     )
     return query if user_id is None else query.where(Conversation.user_id == user_id)
@@ -37,13 +40,13 @@ class Viewer:
     sandboxes: Sandboxes
 
     def show(self, row: Row) -> AppConversation:
-        conversation, task, stored = row
-        status = self._sandbox_status(conversation.id, task, stored)
-        client = self.sandboxes.client(conversation.id) if status == SandboxStatus.RUNNING else None
+        conversation, task, stored, error = row
+        status = self._sandbox_status(conversation.sandbox_id, task, stored)
+        client = self.sandboxes.client(conversation.sandbox_id) if status == SandboxStatus.RUNNING else None
         return AppConversation(
             id=conversation.id,
             created_by_user_id=conversation.user_id,
-            sandbox_id=conversation.id,
+            sandbox_id=conversation.sandbox_id,
             selected_repository=conversation.selected_repository,
             selected_branch=conversation.selected_branch,
             git_provider=conversation.git_provider,
@@ -56,6 +59,7 @@ class Viewer:
             created_at=conversation.created_at,
             updated_at=conversation.updated_at,
             sandbox_status=status,
+            sandbox_error=SandboxError.model_validate(error) if error else None,
             execution_status=conversation.execution_status if client else None,
             conversation_url=f"{client.url}/api/conversations/{conversation.id.hex}" if client else None,
             start_status=task.status,
@@ -91,6 +95,13 @@ class Viewer:
         return SandboxStatus.RUNNING
 
 
+async def position_of(database: Database, sandbox_id: UUID) -> int:
+    """How far the logs of the conversations in a sandbox have come, together; 0 when there are none."""
+    query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
+    async with database.read() as session:
+        return int(await session.scalar(query) or 0)
+
+
 def show_task(task: StartTask) -> StartTaskInfo:
     return StartTaskInfo.model_validate(
         {
@@ -99,7 +110,7 @@ def show_task(task: StartTask) -> StartTaskInfo:
             "status": task.status,
             "detail": task.detail,
             "app_conversation_id": task.id,
-            "sandbox_id": task.id,
+            "sandbox_id": task.sandbox_id,
             "agent_server_url": task.agent_server_url,
             "request": task.request,
             "created_at": task.created_at,

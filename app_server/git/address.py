@@ -53,6 +53,33 @@ class Address:
     def has_credentials(self) -> bool:
         return self.url != self.public_url
 
+    @property
+    def web_url(self) -> str | None:
+        """The same repository over HTTP, without credentials; None where that cannot be known."""
+        if self.local_path is not None:
+            return None
+        if self.public_url.startswith(("http://", "https://")):
+            return self.public_url
+        if self.public_url.startswith("git://"):
+            return None
+        # What is told of ssh, a port too, does not hold for the web.
+        host, _, path = self.identity.partition("/")
+        ending = ".git" if self.public_url.endswith(".git") else ""
+        return f"https://{_without_port(host)}/{path}{ending}"
+
+    @property
+    def origin(self) -> str | None:
+        """Scheme, host and port of `web_url`."""
+        return origin_of(self.web_url) if self.web_url else None
+
+
+def origin_of(url: str) -> str:
+    """`https://host`, in lower case, the port only where it is not the usual one. Raises ValueError."""
+    parts = urlsplit(url)
+    host, usual = parts.hostname or "", {"http": 80, "https": 443}.get(parts.scheme)
+    port = f":{parts.port}" if parts.port not in {None, usual} else ""
+    return f"{parts.scheme}://[{host}]{port}" if ":" in host else f"{parts.scheme}://{host}{port}"
+
 
 def parse_address(repository: str, provider: str | None = None) -> Address:
     """`owner/repo`, a git URL, or the absolute path of a repository on this machine.
@@ -126,6 +153,10 @@ def _url(repository: str) -> Address:
     public = urlunsplit((parts.scheme, netloc, parts.path, "", ""))
     has_credentials = parts.password is not None or (parts.scheme != "ssh" and parts.username is not None)
     return Address(repository if has_credentials else public, public, _name(parts.path))
+
+
+def _without_port(host: str) -> str:
+    return re.sub(r":[0-9]+$", "", host)
 
 
 def _name(path: str) -> str:

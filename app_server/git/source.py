@@ -3,10 +3,11 @@
 Credentials and network are needed only here; what goes into the sandbox is a file.
 """
 
+import asyncio
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from app_server.errors import StartFailure
 from app_server.git.address import Address, without_credentials
@@ -42,13 +43,16 @@ async def pack(
     directory: Path,
     timeout_seconds: float,
     report: Callable[[str], None],
+    credentials: Credentials | None = None,
 ) -> PackedRepository:
     """All branches and tags of the repository as one file in `directory`.
+
+    credentials: what opens it for its user. They are for the web, so with them ssh is not used.
 
     Raises StartFailure: `repository_not_found`, `branch_not_found`, `repository_clone_failed`.
     """
     clone = directory / "clone.git"
-    await _clone(address, clone, timeout_seconds, report)
+    await _clone(address, clone, timeout_seconds, report, credentials)
     if branch is not None and not await _has_branch(clone, branch):
         raise _branch_not_found(address, branch, await _first_branches(clone))
     if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
@@ -58,9 +62,48 @@ async def pack(
     return PackedRepository(bundle, branch or await _default_branch(clone))
 
 
+async def check_out(
+    address: Address,
+    branch: str | None,
+    *,
+    directory: Path,
+    timeout_seconds: float,
+    credentials: Credentials | None = None,
+) -> Path:
+    """The files of a branch, to be read here: a folder in `directory`. Raises as `pack`."""
+    clone, tree = directory / "clone.git", directory / "tree"
+    await _clone(address, clone, timeout_seconds, lambda _line: None, credentials)
+    if branch is not None and not await _has_branch(clone, branch):
+        raise _branch_not_found(address, branch, await _first_branches(clone))
+    at_branch = ["--branch", branch] if branch else []
+    result = await run_git(
+        "clone",
+        "--quiet",
+        "--shared",
+        "--no-tags",
+        "--template=",
+        *at_branch,
+        "--",
+        str(clone),
+        str(tree),
+        directory=directory,
+        timeout_seconds=timeout_seconds,
+    )
+    if result.exit_code != 0:
+        raise _clone_failed(address, result.output)
+    # It differs from one clone to the next, and leads to the other one.
+    await asyncio.to_thread(shutil.rmtree, tree / ".git")
+    return tree
+
+
 async def _clone(
-    address: Address, clone: Path, timeout_seconds: float, report: Callable[[str], None]
+    address: Address,
+    clone: Path,
+    timeout_seconds: float,
+    report: Callable[[str], None],
+    credentials: Credentials | None,
 ) -> None:
+    url = address.web_url if credentials else None
     try:
         result = await run_git(
             "clone",
@@ -68,12 +111,12 @@ async def _clone(
             "--progress",
             "--template=",
             "--",
-            address.public_url,
+            url or address.public_url,
             str(clone),
             directory=clone.parent,
             timeout_seconds=timeout_seconds,
             report=lambda line: report(without_credentials(line)),
-            credentials=_credentials(address),
+            credentials=credentials,
         )
     except GitTimeout as timeout:
         raise StartFailure(
@@ -84,18 +127,6 @@ async def _clone(
         ) from timeout
     if result.exit_code != 0:
         raise _clone_failed(address, without_credentials(result.output))
-
-
-def _credentials(address: Address) -> Credentials | None:
-    """What the user wrote before the host. With ssh a password cannot be used."""
-    if not address.has_credentials or not address.public_url.startswith(("http://", "https://")):
-        return None
-    given, public = urlsplit(address.url), urlsplit(address.public_url)
-    return Credentials(
-        origin=f"{public.scheme}://{public.netloc}",
-        username=unquote(given.username or ""),
-        password=unquote(given.password or ""),
-    )
 
 
 async def _bundle(clone: Path, bundle: Path) -> None:
@@ -179,7 +210,7 @@ def _clone_failed(address: Address, output: str) -> StartFailure:
         return StartFailure(
             "repository_not_found",
             f"{address.public_url} does not exist, or it is private.",
-            fix="Check the address; a private repository needs a URL with an access token.",
+            fix="Check the address; for a private repository, add a token under Settings, Git hosts.",
             output=output,
         )
     if any(words in said for words in _ABSENT):

@@ -34,6 +34,9 @@ class Client:
     def start(self, request: Json) -> Json:
         return self._json("POST", "/app-conversations", json=request)
 
+    def save_profile(self, name: str, llm: Json) -> None:
+        self._json("POST", f"/settings/profiles/{name}", json={"llm": llm})
+
     def web_client_config(self) -> Json:
         return self._json("GET", "/web-client/config")
 

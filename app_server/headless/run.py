@@ -44,7 +44,7 @@ def run(config: Config, what: Run, printer: Printer) -> bool:
 
     Raises RunFailed or ServerDidNotStart with words for the person at the terminal.
     """
-    with server_of(config.home, what.sandbox) as url, _client(config, url) as client:
+    with server_of(config.home, what.sandbox) as url, owner_client(config, url) as client:
         sandbox_kind = client.web_client_config()["sandbox"]
         printer.note(f"Sandbox kind: {sandbox_kind['backend']}")
         if sandbox_kind["warning"]:
@@ -125,7 +125,7 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 
 @contextmanager
-def _client(config: Config, url: str) -> Iterator[Client]:
+def owner_client(config: Config, url: str) -> Iterator[Client]:
     """A client with an API key of the owner's that lives as long as the block.
 
     Whoever may read the home directory may act as its owner, so no sign-in is asked for.

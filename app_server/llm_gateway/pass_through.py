@@ -1,20 +1,20 @@
 """Vendors that speak our protocol: their bytes go straight through, the key is added on the way out."""
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
 import orjson
 from fastapi import Response
-from fastapi.responses import StreamingResponse
 
 from app_server.errors import BadGateway
 from app_server.llm_gateway.vendors import PassThrough
+from app_server.passing import Passing
 
 logger = logging.getLogger(__name__)
 
-_FORWARDED = ("accept", "accept-encoding", "content-type", "user-agent", "openai-beta", "idempotency-key")
+_FORWARDED = ("accept", "content-type", "user-agent", "openai-beta", "idempotency-key")
 _RETURNED = ("content-type", "content-encoding", "retry-after", "retry-after-ms", "x-request-id")
 _RETURNED_PREFIXES = ("x-ratelimit-", "openai-")
 _MAX_ERROR_BYTES = 64 * 1024
@@ -44,7 +44,7 @@ async def pass_through(
     try:
         reply = await http.send(request, stream=True, follow_redirects=False)
         if reply.is_success:
-            return StreamingResponse(_bytes_of(reply), reply.status_code, headers=_reply_headers(reply))
+            return Passing(reply, reply.aiter_raw(), status=reply.status_code, headers=_reply_headers(reply))
         return await _vendor_error(reply, api_key)
     except httpx.HTTPError as error:
         raise BadGateway(
@@ -52,14 +52,6 @@ async def pass_through(
             code="llm_vendor_unreachable",
             fix="Check the model's base URL in the settings, and that this server can reach it.",
         ) from error
-
-
-async def _bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
-    try:
-        async for piece in reply.aiter_raw():
-            yield piece
-    finally:
-        await reply.aclose()
 
 
 async def _vendor_error(reply: httpx.Response, api_key: str | None) -> Response:
@@ -85,7 +77,7 @@ def without_key(content: bytes, api_key: str | None) -> bytes:
 
 
 def _request_headers(headers: Mapping[str, str], api_key: str | None) -> dict[str, str]:
-    # The reply's bytes are not unpacked here, so only what the sandbox understands may be used.
+    # The bytes pass as they are, and what they say of their cost is read on the way.
     forwarded = {"accept-encoding": "identity"} | {
         name: headers[name] for name in _FORWARDED if name in headers
     }

@@ -11,6 +11,8 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from app_server.errors import BadGateway
+from app_server.guarded import Guard
+from app_server.llm_gateway import guarded
 from app_server.llm_gateway.pass_through import without_key
 from app_server.llm_gateway.vendors import Translated
 
@@ -25,9 +27,17 @@ _RESERVED = frozenset({"api_key", "api_base", "base_url", "model", "custom_llm_p
 
 
 async def translate(
-    vendor: Translated, body: dict[str, Any], *, api_key: str | None, timeout_seconds: float
+    vendor: Translated,
+    body: dict[str, Any],
+    *,
+    api_key: str | None,
+    timeout_seconds: float,
+    guard: Guard | None = None,
 ) -> Response:
-    """An OpenAI reply, streaming if `body` asks for it. A vendor's refusal keeps its status."""
+    """An OpenAI reply, streaming if `body` asks for it. A vendor's refusal keeps its status.
+
+    guard: keeps the call to what is public; None where nobody but this server has said where it goes.
+    """
     arguments = {name: value for name, value in body.items() if name not in _RESERVED} | {
         "model": vendor.model,
         "base_url": vendor.base_url,
@@ -39,7 +49,7 @@ async def translate(
     # A thread of its own: a slow model must not use up those that everybody shares.
     limiter = CapacityLimiter(1)
     try:
-        reply = await to_thread.run_sync(_complete, arguments, limiter=limiter, abandon_on_cancel=True)
+        reply = await to_thread.run_sync(_complete, arguments, guard, limiter=limiter, abandon_on_cancel=True)
     except Exception as error:  # noqa: BLE001 (litellm lets out its own errors and every client's alike)
         return _refusal(error, api_key)
     if not body.get("stream"):
@@ -47,12 +57,13 @@ async def translate(
     return StreamingResponse(_chunks(iter(reply), limiter), media_type="text/event-stream")
 
 
-def _complete(arguments: dict[str, Any]) -> Any:
+def _complete(arguments: dict[str, Any], guard: Guard | None) -> Any:
     # Without it litellm fetches its price list over the network when it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # 4 CPU s and 190 MB: paid only by those who use such a vendor
 
-    return litellm.completion(**arguments)
+    guarded.keep_in(litellm)
+    return litellm.completion(**arguments, **guarded.client_for(arguments["model"], guard))
 
 
 async def _chunks(pieces: Iterator[Any], limiter: CapacityLimiter) -> AsyncIterator[bytes]:

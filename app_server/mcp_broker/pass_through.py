@@ -4,7 +4,7 @@ own, and the answer comes back as it comes, less those credentials.
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,11 +12,10 @@ from uuid import UUID
 
 import httpx
 from fastapi import Request, Response
-from fastapi.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from app_server.errors import BadGateway, TooManyRequests
 from app_server.mcp_broker.masked import masked
+from app_server.passing import Passing
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +96,13 @@ async def pass_through(http: httpx.AsyncClient, target: Target, request: Request
         await reply.aclose()
         raise _refusal(target, reply)
     place.is_taken = True
-    return _Passing(reply, place, hidden=headers.values())
+    return Passing(
+        reply,
+        masked(_bytes_of(reply), headers.values()),
+        status=reply.status_code,
+        headers=_reply_headers(reply),
+        at_end=place.give_back,
+    )
 
 
 async def _send(
@@ -119,27 +124,6 @@ async def _send(
             code="mcp_server_unreachable",
             fix="Check its address in the settings, and that it runs.",
         ) from error
-
-
-class _Passing(StreamingResponse):
-    """A reply on its way. However it ends, what it holds is given back."""
-
-    def __init__(self, reply: httpx.Response, place: Place, *, hidden: Collection[str]) -> None:
-        self._reply = reply
-        self._place = place
-        headers = {
-            name: value
-            for name, value in reply.headers.items()
-            if name in _RETURNED or name.startswith(_PROTOCOL_PREFIX)
-        }
-        super().__init__(masked(_bytes_of(reply), hidden), reply.status_code, headers=headers)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._place.give_back()
-            await self._reply.aclose()
 
 
 async def _bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
@@ -165,6 +149,14 @@ def _refusal(target: Target, reply: httpx.Response) -> BadGateway:
         code="mcp_credentials_refused",
         fix="The user has to mend its headers, or to connect it again, in the settings.",
     )
+
+
+def _reply_headers(reply: httpx.Response) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in reply.headers.items()
+        if name in _RETURNED or name.startswith(_PROTOCOL_PREFIX)
+    }
 
 
 def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from uuid import UUID
 
+import httpx
 from fastapi import APIRouter, Request, Response
 
 from app_server.database import Database
@@ -14,6 +15,8 @@ from app_server.mcp_servers.grants import Grants, bearer
 from app_server.mcp_servers.schemas import ServerNameInPath
 from app_server.mcp_servers.service import definition_of, get_server
 from app_server.sandboxes.auth import CurrentSandbox
+from app_server.users.models import User
+from app_server.users.outgoing import http_of
 
 router = APIRouter(prefix="/mcp", tags=["MCP broker"])
 
@@ -33,6 +36,7 @@ async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Req
     # Closed before the server is asked: a stream may stay open for hours.
     async with database.read() as session:
         server = await get_server(session, sandbox.user_id, name)
+        user = await session.get_one(User, sandbox.user_id)
     definition = definition_of(cipher, server)
     if not server.is_enabled or definition.url is None:
         raise NotFound(
@@ -43,16 +47,18 @@ async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Req
     target = Target(
         name=name, url=definition.url, headers=definition.headers, timeout_seconds=definition.timeout
     )
+    http = http_of(request, user)
     if definition.auth is not None:
-        target = await _signed_in(target, server.id, request.state.mcp_grants)
+        target = await _signed_in(target, server.id, request.state.mcp_grants, http)
     with request.state.mcp_exchanges.of(sandbox.id) as place:
-        return await pass_through(request.state.http, target, request, place)
+        return await pass_through(http, target, request, place)
 
 
-async def _signed_in(target: Target, server_id: UUID, grants: Grants) -> Target:
-    token = await grants.access_token(server_id, target.name)
+async def _signed_in(target: Target, server_id: UUID, grants: Grants, http: httpx.AsyncClient) -> Target:
+    token = await grants.access_token(http, server_id, target.name)
 
     async def renewed() -> Mapping[str, str]:
-        return {**target.headers, **bearer(await grants.access_token(server_id, target.name, refused=token))}
+        anew = await grants.access_token(http, server_id, target.name, refused=token)
+        return {**target.headers, **bearer(anew)}
 
     return replace(target, headers={**target.headers, **bearer(token)}, renewed=renewed)

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.background import finish
 from app_server.database import Database, now
 from app_server.encryption import Cipher
-from app_server.errors import BadGateway
+from app_server.errors import BadGateway, Forbidden
 from app_server.mcp_servers.models import McpGrant
 
 RENEW_SECONDS = 20.0
@@ -87,15 +87,17 @@ async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, gra
 class Grants:
     """Access tokens for calls that go out."""
 
-    def __init__(self, database: Database, cipher: Cipher, http: httpx.AsyncClient) -> None:
+    def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
         self._cipher = cipher
-        self._http = http
 
-    async def access_token(self, server_id: UUID, name: str, *, refused: str | None = None) -> str:
+    async def access_token(
+        self, http: httpx.AsyncClient, server_id: UUID, name: str, *, refused: str | None = None
+    ) -> str:
         """One that holds. refused: one that the server has not taken, whatever it seems to be worth.
 
-        Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable`.
+        http: what this user's calls go out with. Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable`,
+        Forbidden `private_address`.
         """
         while True:
             row = await self._row(server_id)
@@ -109,7 +111,7 @@ class Grants:
                 raise _needed(name)
             if await self._claim(row):
                 # Once asked for, the new tokens must be kept, even if nobody waits for them any more.
-                return await finish(self._renew(row, grant, name))
+                return await finish(self._renew(http, row, grant, name))
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def _row(self, server_id: UUID) -> McpGrant | None:
@@ -135,11 +137,11 @@ class Grants:
             result = await session.execute(statement.values(**values).returning(McpGrant.server_id))
             return result.scalar_one_or_none() is not None
 
-    async def _renew(self, row: McpGrant, grant: Grant, name: str) -> str:
+    async def _renew(self, http: httpx.AsyncClient, row: McpGrant, grant: Grant, name: str) -> str:
         try:
             # Over before the claim is, or another would send the same refresh token meanwhile.
             async with asyncio.timeout(RENEW_SECONDS):
-                reply = await self._http.post(
+                reply = await http.post(
                     grant.token_endpoint,
                     data=_form(grant),
                     auth=_client_auth(grant),
@@ -149,6 +151,9 @@ class Grants:
         except (httpx.HTTPError, TimeoutError) as error:
             await self._change(row, claimed_until=None)
             raise _unreachable(name, type(error).__name__) from error
+        except Forbidden:
+            await self._change(row, claimed_until=None)
+            raise
         if reply.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             await self._end(row)
             raise _needed(name)

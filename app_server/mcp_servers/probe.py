@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from app_server.guarded import Guard
+from app_server.mcp_servers.guarded_client import mcp_client
 from app_server.mcp_servers.schemas import McpTestReport, McpToolInfo, McpTroubleKind
 
 if TYPE_CHECKING:
@@ -20,9 +22,13 @@ _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 async def probe(
-    url: str, headers: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    guard: Guard | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> McpTestReport:
-    """What it offers, or why it cannot be reached. headers: all that opens it."""
+    """What it offers, or why it cannot be reached. headers: all that opens it. guard: see `mcp_client`."""
     # The library is loaded by the first test: it takes most of a second, which nobody else must wait for.
     await asyncio.to_thread(importlib.import_module, "mcp.client.streamable_http")
     import httpx2
@@ -31,7 +37,8 @@ async def probe(
     refusals: list[httpx2.Response] = []
     try:
         async with asyncio.timeout(timeout_seconds):
-            return McpTestReport(ok=True, tools=await list_tools(url, headers=headers, refusals=refusals))
+            tools = await list_tools(url, headers=headers, guard=guard, refusals=refusals)
+            return McpTestReport(ok=True, tools=tools)
     except TimeoutError:
         return _trouble("timeout", f"It did not answer within {timeout_seconds:g} seconds.")
     except (ExceptionGroup, MCPError, httpx2.HTTPError) as error:
@@ -43,12 +50,15 @@ async def list_tools(
     *,
     headers: Mapping[str, str] = NO_HEADERS,
     auth: "httpx2.Auth | None" = None,
+    guard: Guard | None = None,
     refusals: "list[httpx2.Response] | None" = None,
 ) -> list[McpToolInfo]:
-    """refusals: takes in what the server refuses. ExceptionGroup, MCPError, httpx2.HTTPError."""
+    """guard: see `mcp_client`. refusals: takes in what the server refuses.
+
+    Raises ExceptionGroup, MCPError, httpx2.HTTPError.
+    """
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
-    from mcp.shared._httpx_utils import create_mcp_http_client
     from mcp.types import Implementation
 
     async def note(response: "httpx2.Response") -> None:
@@ -60,7 +70,7 @@ async def list_tools(
         ):
             refusals.append(response)
 
-    async with create_mcp_http_client(headers=dict(headers), auth=auth) as http:
+    async with mcp_client(guard, headers, auth) as http:
         http.event_hooks = {"response": [note]}
         connection = streamable_http_client(url, http_client=http)
         async with Client(connection, client_info=Implementation(name="slipway", version="1")) as client:
@@ -96,10 +106,15 @@ def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestR
     return _trouble("unknown", f"{said} ({status})", fix="Check that the URL is that of its MCP endpoint.")
 
 
-def first_cause(error: BaseException) -> str:
-    """Of groups of groups."""
+def innermost(error: BaseException) -> BaseException:
+    """The first of groups of groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def first_cause(error: BaseException) -> str:
+    error = innermost(error)
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 

@@ -22,6 +22,7 @@ from app_server.mcp_servers.schemas import (
 )
 from app_server.mcp_servers.sign_in import Answer, SignIns
 from app_server.users.auth import CurrentUser
+from app_server.users.outgoing import guard_of, http_of, require_callable
 
 router = APIRouter(prefix="/api/v1/settings/mcp", tags=["MCP servers"])
 sign_in_router = APIRouter(prefix="/api/v1/mcp-sign-ins", tags=["MCP servers"])
@@ -74,11 +75,12 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
             code="mcp_server_runs_in_sandbox",
             fix="Start a conversation: it says which tools the server offers, or why it does not start.",
         )
+    await require_callable(request, user, definition.url)
     headers = dict(definition.headers)
     if definition.auth is not None:
         grants: Grants = request.state.mcp_grants
-        headers |= bearer(await grants.access_token(server.id, name))
-    return await probe(definition.url, headers)
+        headers |= bearer(await grants.access_token(http_of(request, user), server.id, name))
+    return await probe(definition.url, headers, guard=guard_of(request, user))
 
 
 @router.post("/{name}/sign-in")
@@ -91,7 +93,10 @@ async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Requ
     definition = service.definition_of(request.state.cipher, server)
     if definition.url is None or definition.auth is None:
         raise Conflict("This server is set up without a sign-in.", code="mcp_sign_in_not_wanted")
-    address = await sign_ins.start(user.id, server.id, definition.url, _callback_url(request))
+    await require_callable(request, user, definition.url)
+    address = await sign_ins.start(
+        user.id, server.id, definition.url, _callback_url(request), guard_of(request, user)
+    )
     return SignInStarted(authorization_url=address)
 
 

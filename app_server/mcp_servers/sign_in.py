@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urljoin, urlsplit
 from uuid import UUID
 
-from app_server.errors import BadGateway, BadRequest, NotFound
+from app_server.errors import AppError, BadGateway, BadRequest, Forbidden, NotFound
+from app_server.guarded import Guard
 from app_server.mcp_servers.grants import Grant, SignedInTo
-from app_server.mcp_servers.probe import TIMEOUT_SECONDS, first_cause, list_tools
+from app_server.mcp_servers.probe import TIMEOUT_SECONDS, first_cause, innermost, list_tools
 
 if TYPE_CHECKING:
     from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
@@ -42,6 +43,7 @@ class _SignIn:
     server_id: UUID
     url: str
     redirect_uri: str
+    guard: Guard | None
     address: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     task: asyncio.Task[Grant] | None = None
@@ -54,15 +56,18 @@ class SignIns:
         self._waiting: dict[str, _SignIn] = {}
         self._tasks: dict[asyncio.Task[Grant], UUID] = {}
 
-    async def start(self, user_id: UUID, server_id: UUID, url: str, redirect_uri: str) -> str:
-        """The address that the user's browser has to go to.
+    async def start(
+        self, user_id: UUID, server_id: UUID, url: str, redirect_uri: str, guard: Guard | None = None
+    ) -> str:
+        """The address that the user's browser has to go to. guard: see `mcp_client`.
 
-        Raises BadGateway `mcp_sign_in_failed`; BadRequest `mcp_sign_in_not_wanted`.
+        Raises Forbidden `private_address`; BadGateway `mcp_sign_in_failed`; BadRequest
+        `mcp_sign_in_not_wanted`.
         """
         self._give_up_oldest(user_id)
         # The library takes most of a second to load, which nobody else must wait for.
         await asyncio.to_thread(importlib.import_module, "mcp.client.auth")
-        sign_in = _SignIn(user_id, server_id, url, redirect_uri)
+        sign_in = _SignIn(user_id, server_id, url, redirect_uri, guard)
         task = sign_in.task = asyncio.create_task(_obtain(sign_in), name=f"mcp sign-in {server_id}")
         self._tasks[task] = user_id
         task.add_done_callback(self._forget)
@@ -157,7 +162,7 @@ async def _obtain(sign_in: _SignIn) -> Grant:
     """Asks the server for its tools, which it answers only to those who have signed in."""
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):
-        await list_tools(sign_in.url, auth=provider)
+        await list_tools(sign_in.url, auth=provider, guard=sign_in.guard)
     return _granted(provider)
 
 
@@ -203,8 +208,10 @@ def _granted(provider: "OAuthClientProvider") -> Grant:
     )
 
 
-def _failure(task: "asyncio.Task[Grant]") -> BadGateway | BadRequest:
+def _failure(task: "asyncio.Task[Grant]") -> AppError:
     cause = None if task.cancelled() else task.exception()
+    if cause is not None and isinstance(inner := innermost(cause), Forbidden):
+        return inner
     if isinstance(cause, NotWanted) or (not task.cancelled() and cause is None):
         return BadRequest(
             "The server answers without a sign-in.",

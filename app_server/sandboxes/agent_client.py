@@ -1,13 +1,15 @@
 """Typed calls to the agent server of one sandbox.
 
-A refusal becomes an AppError: 404 and 409 are passed on, whatever else goes wrong there is BadGateway
+A refusal becomes an AppError: 404, 409 and 503 are passed on, whatever else goes wrong there is BadGateway
 (`agent_server_error`) with the agent server's own words.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 from uuid import UUID
 
 import httpx
@@ -22,18 +24,23 @@ from agent_runtime.wire import (
     ConfirmationResponseRequest,
     ConversationInfo,
     ExecuteBashRequest,
+    GitRemotes,
+    ListeningPort,
     McpChangeAnswer,
     Offer,
     OffersResponse,
+    PortsResponse,
     RewindRequest,
     RewindResult,
+    RuntimePluginInfo,
+    RuntimePluginList,
     SendMessageRequest,
     SkillsResponse,
     StartConversationRequest,
     StartGoalRequest,
     SwitchLLMRequest,
 )
-from app_server.errors import BadGateway, Conflict, NotFound
+from app_server.errors import BadGateway, Conflict, NotFound, Unavailable
 
 TIMEOUT_SECONDS = 30.0
 HEALTH_TIMEOUT_SECONDS = 2.0
@@ -45,12 +52,17 @@ CONDENSE_TIMEOUT_SECONDS = 600.0
 OFFERS_TIMEOUT_SECONDS = 120.0
 # A large workspace is read, compared and written again.
 SNAPSHOT_TIMEOUT_SECONDS = 300.0
+# VS Code on a busy machine.
+PLUGIN_TIMEOUT_SECONDS = 120.0
 MAX_PATCH_BYTES = 50 * 1024**2
 _MAX_DETAIL_CHARACTERS = 2000
 # Members of a refusal that whoever asked should see.
-_PASSED_ON = ("diff",)
+_PASSED_ON = ("diff", "fix", "output")
 
 Answer = TypeVar("Answer")
+
+HandOver = Literal["taken", "refused", "absent"]
+"""What became of a session key: refused by a server that knows none of ours, or nobody of ours was there."""
 
 
 class _BashOutputs(BaseModel):
@@ -82,6 +94,12 @@ class _ServerInfo(BaseModel):
     usable_tools: list[str] = []
 
 
+class _IdleTime(BaseModel):
+    """In seconds."""
+
+    idle_time: float = Field(ge=0, allow_inf_nan=False)
+
+
 class BrowserTab(BaseModel):
     """A page of the agent's browser. What it is called was written by others."""
 
@@ -103,32 +121,70 @@ class BrowserView(BaseModel):
 class AgentClient:
     """The agent server at `url`. Cheap to make; holds no connection of its own."""
 
-    def __init__(self, http: httpx.AsyncClient, url: str, session_key: str) -> None:
+    def __init__(
+        self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
+    ) -> None:
+        """passage: headers for whoever stands between us and it, see Machine.headers."""
         self._http = http
         self.url = url
-        self._headers = {API_KEY_HEADER: session_key}
+        self.passage = passage or {}
+        self._headers = {API_KEY_HEADER: session_key, **self.passage}
+
+    @property
+    def session_key(self) -> str:
+        """At this moment: it changes while the sandbox runs."""
+        return self._headers[API_KEY_HEADER]
 
     async def idle_seconds(self) -> float | None:
         """Since when no conversation there works; None when it does not answer."""
         try:
-            reply = await self._http.get(f"{self.url}/server_info", timeout=HEALTH_TIMEOUT_SECONDS)
-            return float(reply.raise_for_status().json()["idle_time"])
-        except httpx.HTTPError:
+            async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
+                reply = await self._http.get(f"{self.url}/server_info", headers=self.passage)
+            return _IdleTime.model_validate_json(reply.raise_for_status().content).idle_time
+        except (httpx.HTTPError, TimeoutError, ValidationError):
             return None
 
     async def is_healthy(self) -> bool:
         """Whether an agent server answers there that takes our key."""
         try:
-            health = await self._http.get(f"{self.url}/health", timeout=HEALTH_TIMEOUT_SECONDS)
-            # Some other process may have taken the port: only our own agent server knows the key.
-            greeting = await self._http.get(
-                f"{self.url}/api/conversations/{UUID(int=0).hex}",
-                headers=self._headers,
-                timeout=HEALTH_TIMEOUT_SECONDS,
-            )
-        except httpx.HTTPError:
+            # Of each whole reply: one that comes in drops would keep whoever waits for it.
+            async with asyncio.timeout(2 * HEALTH_TIMEOUT_SECONDS):
+                health = await self._http.get(
+                    f"{self.url}/health", headers=self.passage, timeout=HEALTH_TIMEOUT_SECONDS
+                )
+                # Some other process may have taken the port: only our own agent server knows the key.
+                greeting = await self._http.get(
+                    f"{self.url}/api/conversations/{UUID(int=0).hex}",
+                    headers=self._headers,
+                    timeout=HEALTH_TIMEOUT_SECONDS,
+                )
+        except (httpx.HTTPError, TimeoutError):
             return False
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
+
+    async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
+        """From now on `key` is the session key there, and of our calls. known: what may open it until then.
+
+        May be called again.
+        """
+        # Some other process may have taken the port: only our own agent server knows one of them.
+        body = {"session_api_key": key, "expires_in_seconds": seconds}
+        for shown in known:
+            try:
+                reply = await self._http.post(
+                    f"{self.url}/api/session_key",
+                    headers={**self.passage, API_KEY_HEADER: shown},
+                    json=body,
+                    timeout=HEALTH_TIMEOUT_SECONDS,
+                )
+            except httpx.HTTPError:
+                return "absent"
+            if reply.is_success:
+                self._headers[API_KEY_HEADER] = key
+                return "taken"
+            if reply.status_code != httpx.codes.UNAUTHORIZED:
+                return "absent"
+        return "refused"
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
         """The conversation, also when one of this id is there already."""
@@ -236,9 +292,25 @@ class AgentClient:
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/browser")
         return _parse(BrowserView, reply)
 
+    async def runtime_plugins(self) -> list[RuntimePluginInfo]:
+        """What runs beside the agent server, or could."""
+        return _parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
+
+    async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
+        """It, once it answers. Raises NotFound `runtime_plugin_not_found`, and Unavailable
+        `runtime_plugin_failed` (with `output`) or with the code of why it is not there.
+        """
+        route = f"/api/runtime-plugins/{quote(name, safe='')}/start"
+        reply = await self._call("POST", route, timeout_seconds=PLUGIN_TIMEOUT_SECONDS)
+        return _parse(RuntimePluginInfo, reply)
+
     async def usable_tools(self) -> frozenset[str]:
         """The names of the tools that the sandbox has everything for."""
         return frozenset(_parse(_ServerInfo, await self._call("GET", "/server_info")).usable_tools)
+
+    async def ports(self) -> list[ListeningPort]:
+        """Those on which processes of the sandbox listen now."""
+        return _parse(PortsResponse, await self._call("GET", "/api/ports")).ports
 
     async def execute_command(
         self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
@@ -303,6 +375,10 @@ class AgentClient:
         reply = await self._call("GET", "/api/git/diff", params=_params(path=path, ref=ref))
         return _parse(GitDiff, reply)
 
+    async def set_git_remotes(self, remotes: GitRemotes) -> None:
+        """What git in the sandbox reaches through the inner listener, from its next command on."""
+        await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
+
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
         """The working tree's change as one unified diff. Raises BadGateway above MAX_PATCH_BYTES."""
         params = _params(path=path, format="git-delta", base_ref=base_ref)
@@ -315,12 +391,14 @@ class AgentClient:
         return bytes(patch)
 
     async def _call(
-        self, method: str, route: str, *, timeout_seconds: float = TIMEOUT_SECONDS, **request: Any
+        self, method: str, route: str, *, timeout_seconds: float | None = None, **request: Any
     ) -> httpx.Response:
+        seconds = timeout_seconds or TIMEOUT_SECONDS
         with _as_bad_gateway():
-            reply = await self._http.request(
-                method, self.url + route, headers=self._headers, timeout=timeout_seconds, **request
-            )
+            async with asyncio.timeout(seconds):
+                reply = await self._http.request(
+                    method, self.url + route, headers=self._headers, timeout=seconds, **request
+                )
         _raise_for_problem(reply)
         return reply
 
@@ -341,7 +419,7 @@ def _as_bad_gateway() -> Iterator[None]:
     """Turns "it does not answer" into an AppError."""
     try:
         yield
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, TimeoutError) as error:
         reason = str(error) or type(error).__name__
         raise BadGateway(
             f"The sandbox's agent server does not answer: {reason}",
@@ -358,6 +436,8 @@ def _raise_for_problem(reply: httpx.Response) -> None:
         raise NotFound(detail, code=code)
     if reply.status_code == httpx.codes.CONFLICT:
         raise Conflict(detail, code=code, **members)
+    if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        raise Unavailable(detail, code=code, **members)
     raise BadGateway(
         f"The sandbox's agent server answered {reply.status_code}: {detail}",
         code="agent_server_error",

@@ -1,29 +1,82 @@
 """Which sandbox is asking: the dependency of every route of the inner listener."""
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends
-from sqlalchemy import select
+from sqlalchemy import String, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
-from app_server.errors import NotAuthenticated
-from app_server.sandboxes.models import Sandbox
+from app_server.database import now
+from app_server.errors import NotAuthenticated, Unavailable
+from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.users.auth import api_key_of
 from app_server.users.tokens import token_hash
 
+_REVOKED = {SandboxStatus.ERROR, SandboxStatus.MISSING}
+
+_given = bindparam("given", type_=String())
+# Built once: every call of a model, and every event, begins with it.
+_HOLDER = select(Sandbox).where(
+    or_(
+        Sandbox.session_key_hash == _given,
+        Sandbox.pending_session_key_hash == _given,
+        Sandbox.previous_session_key_hash == _given,
+    )
+)
+
 
 async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | None:
-    """The sandbox whose key this is."""
-    query = select(Sandbox).where(Sandbox.session_key_hash == token_hash(session_key))
-    return (await session.execute(query)).scalar_one_or_none()
+    """The sandbox whose key this is; None when it was replaced, or the sandbox given up.
+
+    Raises Unavailable (`session_key_expired`): all that a sandbox can do is to wait until its key is renewed.
+    """
+    given = token_hash(session_key)
+    sandbox = (await session.execute(_HOLDER, {"given": given})).scalar_one_or_none()
+    if sandbox is None or is_revoked(sandbox):
+        return None
+    if not _is_over(_end_of(given, sandbox)):
+        return sandbox
+    if given == sandbox.previous_session_key_hash:
+        return None
+    raise Unavailable(
+        "This session key has expired.",
+        code="session_key_expired",
+        fix="Slipway renews the keys of sandboxes that run. Try again in a moment.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def is_revoked(sandbox: Sandbox) -> bool:
+    """Whether none of its keys opens anything."""
+    return sandbox.status in _REVOKED
+
+
+def _end_of(given: str, sandbox: Sandbox) -> datetime | None:
+    match given:
+        case sandbox.session_key_hash:
+            return sandbox.session_key_expires_at
+        case sandbox.pending_session_key_hash:
+            return sandbox.pending_session_key_expires_at
+        case _:
+            return sandbox.previous_session_key_expires_at
+
+
+def _is_over(end: datetime | None) -> bool:
+    return end is not None and end <= now()
+
+
+async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandbox | None:
+    """The sandbox that is asking."""
+    key = api_key_of(connection)
+    return await authenticate(session, key) if key else None
 
 
 async def _require_sandbox(connection: HTTPConnection) -> Sandbox:
-    if key := api_key_of(connection):
-        async with connection.state.database.read() as session:
-            if sandbox := await authenticate(session, key):
-                return sandbox
+    async with connection.state.database.brief_read() as session:
+        if sandbox := await sandbox_of(session, connection):
+            return sandbox
     raise NotAuthenticated(
         "Only a sandbox's session key opens this listener.", headers={"WWW-Authenticate": "Bearer"}
     )

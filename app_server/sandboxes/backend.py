@@ -1,12 +1,31 @@
-"""What a sandbox backend can do. Docker and processes are the two there are."""
+"""What a sandbox backend can do: Docker, processes, and hosts that run Docker for us (remote/)."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from uuid import UUID
 
+from app_server.errors import StartCode, StartFailure
+from app_server.sandboxes.base_image import BaseImage
+from app_server.sandboxes.workspace_tar import Sink, Source
+
+MachineState = Literal["running", "halted", "stopped"]
+
 Report = Callable[[str], None]
 """Takes one line about what a start is doing or waiting for."""
+
+
+@dataclass(frozen=True)
+class WorkspaceLimit:
+    """How much a new workspace can hold: `bytes`, None for as much as there is.
+
+    `kept_by`: a disk of that size, which cannot be overrun; a watch, which stops a sandbox once it holds
+    more; or nothing. `reason`: why it is no disk.
+    """
+
+    bytes: int | None
+    kept_by: Literal["disk", "watch", "none"]
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -16,7 +35,7 @@ class SandboxKind:
     `isolation`: whether all of this machine is out of reach, its files and processes only, or nothing.
     """
 
-    backend: Literal["docker", "process"]
+    backend: Literal["docker", "process", "remote"]
     isolation: Literal["full", "files", "none"]
     warning: str | None
 
@@ -34,6 +53,18 @@ class Machine:
     working_root: str
     inner_url: str
     """The app server's inner listener as the sandbox reaches it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """What opens the way to its agent server, for whoever calls it."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where a sandbox would start. `beside`: those that hold memory there; `capacity_bytes`: how much the
+    limits of all sandboxes there may add up to, None: as much as they like.
+    """
+
+    beside: Collection[UUID]
+    capacity_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -42,7 +73,7 @@ class LastWords:
 
     cause: str
     output: str
-    code: str = "sandbox_start_failed"
+    code: StartCode = "sandbox_start_failed"
     fix: str = "Read the output; retry the start when its cause is gone."
 
 
@@ -70,17 +101,25 @@ class Backend(Protocol):
     def inner_addresses(self) -> list[str]:
         """Addresses of this host on which the inner listener must answer."""
 
-    async def prepare(self, report: Report) -> None:
-        """Whatever all starts wait for, like the image. Cheap when it is there."""
+    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:
+        """Whatever starts wait for, like the image; one on this base, if a user has chosen it.
 
-    async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
+        Cheap when it is there.
+        """
+
+    async def start(
+        self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
+    ) -> Machine:
         """The machine of this sandbox: adopted when it runs, else started on the workspace it had.
 
-        Does not wait for the agent server to answer.
+        base: the name of what it was prepared with. Does not wait for the agent server to answer.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
         """Those of them whose machine does not run (any more). Cheap: called every second."""
+
+    async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
+        """Those of them whose host is out of reach, and why: nobody knows whether they run."""
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         """How the machine ended and the last it wrote; also while it runs."""
@@ -97,8 +136,94 @@ class Backend(Protocol):
     async def stop(self, sandbox_id: UUID) -> None:
         """Ends the machine; its workspace stays for the next start. Nothing happens when there is none."""
 
+    async def export(
+        self, sandbox_id: UUID, parts: Sequence[str], sink: Sink, folder: str | None = None
+    ) -> None:
+        """Writes these parts of its workspace as a clean tar (workspace_tar.py), from a thread.
+
+        folder: a directory of each part that takes its place; nothing beside it is written.
+        What runs there is halted meanwhile, where the backend can halt it. `prepare` comes first. Raises
+        StartFailure `workspace_missing` when there is no workspace.
+        """
+
+    async def restore(self, sandbox_id: UUID, source: Source) -> None:
+        """A new workspace with what a clean tar holds, in place of the machine and workspace it had.
+
+        Read from a thread. `prepare` comes first. When it fails, `delete` or another `restore` comes next.
+        """
+
+    @property
+    def workspace_limit(self) -> WorkspaceLimit:
+        """Of new ones. What `examine` finds out may change it."""
+
+    async def watched_bytes(self, sandbox_id: UUID) -> int | None:
+        """What the workspace of a running machine holds, where nothing but a watch limits that.
+
+        May take seconds. None when a disk does, and when it cannot be told in time.
+        """
+
     async def delete(self, sandbox_id: UUID) -> None:
         """Removes the machine and its workspace; nothing happens when there is none."""
 
+    async def abandon(self, sandbox_id: UUID, /) -> None:
+        """Whatever a lost host has of it counts no more, and stays there: `restore` puts it elsewhere."""
+
+    async def forget(self, sandbox_id: UUID, /) -> None:
+        """After `delete`, of one that is gone for good: what was abandoned goes, too."""
+
+    def host_name(self, sandbox_id: UUID, /) -> str | None:
+        """The host it lies on; None where there is but one."""
+
+    @property
+    def spare_bytes(self) -> int:
+        """The memory of machines that are kept ready for new sandboxes. They are nobody's yet."""
+
+    @property
+    def lacks_spare(self) -> bool:
+        """Whether `replenish` has something to do."""
+
+    async def capacities(self) -> Sequence[int] | None:
+        """How much the limits of all sandboxes may add up to, of each machine; None: as they like."""
+
+    async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> Room:
+        """Where this one would start, while these hold memory."""
+
+    async def replenish(self) -> None:
+        """Readies one more of these, if one is lacking. Takes seconds then; cheap else."""
+
+    async def yield_spare(self) -> bool:
+        """Removes one of them, for its memory. False when there is none."""
+
     async def close(self) -> None:
         """Ends what cannot outlive the app server."""
+
+
+class OneMachine:
+    """What backends have in common whose sandboxes are all on one machine."""
+
+    async def find_lost(self, _sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
+        return {}
+
+    async def abandon(self, _sandbox_id: UUID, /) -> None:
+        return
+
+    async def forget(self, _sandbox_id: UUID, /) -> None:
+        return
+
+    def host_name(self, _sandbox_id: UUID, /) -> str | None:
+        return None
+
+    async def capacities(self) -> Sequence[int] | None:
+        return None
+
+    async def room_for(self, _sandbox_id: UUID, held: Collection[UUID], /) -> Room:
+        capacities = await self.capacities()
+        return Room(held, sum(capacities) if capacities else None)
+
+
+def workspace_missing() -> StartFailure:
+    return StartFailure(
+        "workspace_missing",
+        "The workspace of the sandbox is not there: it was removed by something other than Slipway.",
+        fix="Start a new conversation.",
+    )

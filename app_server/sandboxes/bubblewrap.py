@@ -39,9 +39,6 @@ _READ_ONLY_PROC = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 _MASKED_PROC = ("kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats")
 _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
-# The session key comes through the standard input: in an environment everybody inside could read it.
-_TAKE_KEY = 'IFS= read -r OH_SESSION_API_KEYS_0; export OH_SESSION_API_KEYS_0; exec "$@" </dev/null'
-
 
 class Unusable(Exception):
     """Why bubblewrap cannot be used here, in a sentence; `fix` says what helps."""
@@ -88,10 +85,6 @@ class Bubblewrap:
             "--",
             *command,
         ]
-
-    def wrap_server(self, command: Sequence[str], **places: object) -> list[str]:
-        """As `wrap`, for an agent server that gets its session key through the standard input."""
-        return self.wrap(["/bin/sh", "-c", _TAKE_KEY, "sh", *command], **places)  # type: ignore[arg-type]
 
 
 def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:

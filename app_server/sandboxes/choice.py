@@ -7,6 +7,7 @@ from app_server.errors import StartFailure
 from app_server.sandboxes.backend import Backend
 from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.process import ProcessBackend
+from app_server.sandboxes.remote.backend import RemoteBackend
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +18,10 @@ async def choose_backend(config: Config) -> tuple[Backend, bool]:
     if config.sandbox == "process":
         await process.open()
         return process, False
+    if config.sandbox == "remote":
+        remote = RemoteBackend(config)
+        await remote.open()
+        return remote, False
     docker = DockerBackend(config)
     try:
         await docker.open()

@@ -13,6 +13,7 @@ from app_server.errors import AppError, ConfigurationError, StartFailure
 
 if TYPE_CHECKING:
     from app_server.sandboxes.findings import Finding
+    from app_server.sandboxes.own_base import BaseSource
 
 images = typer.Typer(help="The images that Docker sandboxes start from.", no_args_is_help=True)
 sandboxes = typer.Typer(help="The sandboxes of this home.", no_args_is_help=True)
@@ -25,17 +26,34 @@ Flavour = Annotated[
 ]
 SandboxId = Annotated[str, typer.Argument(help="The sandbox's id, or how it begins.")]
 
+Dockerfile = Annotated[
+    Path | None, typer.Option(help="Build on a base image of your own, made from this Dockerfile first.")
+]
+Devcontainer = Annotated[
+    Path | None,
+    typer.Option(help="The same, from a devcontainer.json (or its project): its `image` or its `build`."),
+]
+Context = Annotated[
+    Path | None, typer.Option(help="The folder from which its Dockerfile copies. Default: where that lies.")
+]
+
 Result = TypeVar("Result")
 
 
 @images.command("build")
-def build_image(flavour: Flavour = None) -> None:
-    """Build the image of this version, if it is not there yet."""
+def build_image(
+    flavour: Flavour = None,
+    dockerfile: Dockerfile = None,
+    devcontainer: Devcontainer = None,
+    context: Context = None,
+) -> None:
+    """Build the image of this version, if it is not there yet; also on a base of your own."""
     # Imported here, as below, so that the other commands and --help answer at once.
     from app_server.sandboxes.docker import DockerBackend
 
     async def build() -> str | None:
-        backend = DockerBackend(configuration(sandbox_flavour=flavour))
+        base = await _own_base(configuration(sandbox_flavour=flavour), dockerfile, devcontainer, context)
+        backend = DockerBackend(configuration(sandbox_flavour=flavour, sandbox_base_image=base))
         try:
             await backend.open()
             await backend.prepare(typer.echo)
@@ -47,38 +65,42 @@ def build_image(flavour: Flavour = None) -> None:
 
 
 @images.command("list")
-def list_images() -> None:
+def list_images(home: Home = None) -> None:
     """Show the sandbox images on this machine and what they are still good for."""
     from app_server.sandboxes.image_store import stored_images
 
-    for image in _of_engine(stored_images):
+    for image in _of_engine(home, stored_images):
         use = "current" if image.is_current else "in use" if image.is_used else "left over"
         typer.echo(f"{image.name}  {image.created_at[:19]}  {_megabytes(image.bytes):>8}  {use}")
 
 
 @images.command("prune")
-def prune_images() -> None:
-    """Remove the images of earlier versions that no container needs any more."""
+def prune_images(home: Home = None) -> None:
+    """Remove images that were built here, are not current and are needed by no container and no user."""
     from app_server.sandboxes.image_store import prune_images as prune
 
-    removed = _of_engine(prune)
+    removed = _of_engine(home, prune)
     for image in removed:
         typer.echo(f"Removed {image.name}")
-    typer.echo(f"{len(removed)} of earlier versions removed.")
+    typer.echo(f"Removed {len(removed)} that nothing needs any more.")
 
 
 @sandboxes.command("ls")
 def list_sandboxes(home: Home = None) -> None:
-    """Show every sandbox, its state and whether its machine runs."""
+    """Show every sandbox, its state, whether its machine runs, and on which host."""
     from app_server.sandboxes.inventory import Entry, Inventory
 
-    async def entries(inventory: Inventory) -> list[Entry]:
-        return await inventory.entries()
+    async def look(inventory: Inventory) -> tuple[list[Entry], int]:
+        return await inventory.entries(), inventory.spare()
 
-    for entry in _of_home(home, entries):
+    entries, spare = _of_home(home, look)
+    for entry in entries:
         state = "up" if entry.runs else "down"
         moment = entry.created_at.isoformat(timespec="seconds")
-        typer.echo(f"{entry.id.hex}  {entry.status:<8}  {state:<4}  {moment}  {entry.spec_id}")
+        host = f"  {entry.host}" if entry.host else ""
+        typer.echo(f"{entry.id.hex}  {entry.status:<8}  {state:<4}  {moment}  {entry.spec_id}{host}")
+    if spare:
+        typer.echo(f"{spare} more kept ready for new conversations")
 
 
 @sandboxes.command("logs")
@@ -156,18 +178,57 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return asyncio.run(work)
     except StartFailure as failure:
-        leave(f"{failure.cause}\n{failure.output}\nFix: {failure.fix}")
+        leave(f"{failure.cause}\n{failure.output}\nFix: {failure.fix}\nCode: {failure.code}")
     except AppError as error:
-        leave(f"{error.detail}\nFix: {error.fix}")
+        leave(f"{error.detail}\nFix: {error.fix}\nCode: {error.code}")
 
 
-def _of_engine(ask_store: Callable[..., Result]) -> Result:
+async def _own_base(
+    config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
+) -> str | None:
+    """Its name, when one is asked for. Raises BadRequest, StartFailure."""
+    from app_server.sandboxes.own_base import ensure_own_base
+
+    base = _base_of(dockerfile, devcontainer, context)
+    if base is None:
+        return None
+    if config.sandbox_image:
+        leave("SLIPWAY_SANDBOX_IMAGE is set: sandboxes start from it, whatever it is built on. Unset it.")
+    if not isinstance(base, str):
+        base = await ensure_own_base(base, config.sandbox_flavour, typer.echo)
+    typer.echo(f"The base image is {base}. For sandboxes on it: SLIPWAY_SANDBOX_BASE_IMAGE={base}")
+    return base
+
+
+def _base_of(
+    dockerfile: Path | None, devcontainer: Path | None, context: Path | None
+) -> "str | BaseSource | None":
+    """Of one's own: its name, or what it is built from. Raises BadRequest."""
+    from app_server.sandboxes.devcontainer import read_devcontainer
+    from app_server.sandboxes.own_base import resolved_source
+
+    if dockerfile and devcontainer:
+        leave("Name a Dockerfile or a devcontainer.json, not both.")
+    if devcontainer:
+        found = read_devcontainer(devcontainer, context)
+        for each in found.ignored:
+            typer.echo(f"Not used: {each}")
+        return found.base
+    if context and not dockerfile:
+        leave("--context says from where a Dockerfile copies: name that too, with --dockerfile.")
+    return resolved_source(dockerfile, context) if dockerfile else None
+
+
+def _of_engine(home: Path | None, ask_store: Callable[..., Result]) -> Result:
     from app_server.sandboxes.engine import ask, connect
+    from app_server.sandboxes.inventory import chosen_bases
     from app_server.sandboxes.recipe import current_images
 
+    config = configuration(home=home)
+    chosen = _answered(chosen_bases(config))
     try:
         with closing(connect()) as client:
-            return ask(ask_store, client, current_images(configuration()))
+            return ask(ask_store, client, current_images(config, chosen))
     except StartFailure as failure:
         leave(f"{failure.cause}\nFix: {failure.fix}")
 

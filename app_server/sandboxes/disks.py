@@ -15,6 +15,8 @@ from app_server.errors import StartFailure
 
 _TOOLS = ("losetup", "mkfs.ext4")
 _LIMIT_SECONDS = 60.0
+_KEPT_BYTES = 1024**2
+_NEEDED_BYTES = 256 * 1024**2
 _MOUNT_OPTIONS = "noatime,nodev,nosuid,discard"
 
 
@@ -41,15 +43,17 @@ class Disks:
         unfinished = self._unfinished(name)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._require_room()
             with unfinished.open("wb") as file:
                 file.truncate(size_bytes)
             with tempfile.TemporaryDirectory(dir=self._folder) as model:
                 for directory in directories:
                     Path(model, directory).mkdir(mode=0o755)
                     os.chown(Path(model, directory), owner, owner)
-                # -m 0: nothing in a sandbox is root, for whom some of it would be kept.
+                # Only root may fill the last of it: the engine, which brings the session key at each start.
+                kept = f"{100 * _KEPT_BYTES / size_bytes:.6f}"
                 options = f"root_owner={owner}:{owner},lazy_itable_init=1"
-                _run("mkfs.ext4", "-q", "-m", "0", "-E", options, "-d", model, str(unfinished))
+                _run("mkfs.ext4", "-q", "-m", kept, "-E", options, "-d", model, str(unfinished))
             unfinished.rename(self._file(name))
         except OSError as error:
             raise _failed(str(error)) from error
@@ -73,6 +77,12 @@ class Disks:
         self.detach(name)
         for path in (self._link(name), self._file(name), self._unfinished(name)):
             path.unlink(missing_ok=True)
+
+    def _require_room(self) -> None:
+        """The file is sparse: without this its sandbox would start, and find its first writes refused."""
+        free = shutil.disk_usage(self._folder).free
+        if free < _NEEDED_BYTES:
+            raise _failed(f"only {free / 1024**2:.0f} MiB are free at {self._folder}.")
 
     def _device_of(self, name: str) -> str | None:
         found = _run("losetup", "--associated", str(self._file(name)), "--noheadings", "--output", "NAME")
@@ -116,5 +126,5 @@ def _failed(cause: str) -> StartFailure:
     return StartFailure(
         "sandbox_disk_failed",
         f"The disk of the sandbox cannot be had: {cause}",
-        fix="Mend that, or unset SLIPWAY_SANDBOX_DISK_BYTES: new sandboxes have no limit then.",
+        fix="Mend that, or set SLIPWAY_SANDBOX_DISK_BYTES=0: new workspaces have no limit then.",
     )

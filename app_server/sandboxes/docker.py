@@ -5,25 +5,42 @@ run in a few threads of our own.
 """
 
 import asyncio
-import io
+import hashlib
 import logging
-import tarfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from app_server.config import Config
 from app_server.errors import StartFailure
-from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
-from app_server.sandboxes.disks import Disks
+from app_server.sandboxes import containers
+from app_server.sandboxes.backend import (
+    LastWords,
+    Machine,
+    MachineState,
+    OneMachine,
+    Report,
+    SandboxKind,
+    WorkspaceLimit,
+    workspace_missing,
+)
+from app_server.sandboxes.base_image import BaseImage
+from app_server.sandboxes.builds import Builds
+from app_server.sandboxes.containers import AGENT_PORT, LABEL, SESSION_KEY_FILE, WORKSPACE
+from app_server.sandboxes.docker_workspace import carry_in, carry_out, remove_carrier
 from app_server.sandboxes.engine import ask, connect, unavailable
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, withdraw
-from app_server.sandboxes.hardening import AGENT_UID, hardened, require_runtime
+from app_server.sandboxes.hardening import hardened, require_runtime
 from app_server.sandboxes.images import ensure_image
+from app_server.sandboxes.members import POOL_FOLDER, Members
 from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
 from app_server.sandboxes.reach import is_host_reachable
 from app_server.sandboxes.recipe import image_name
+from app_server.sandboxes.volumes import Volumes
+from app_server.sandboxes.warm_pool import WarmPool
+from app_server.sandboxes.workspace_tar import PROJECT, Sink, Source
+from app_server.trust import trust_variables
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -31,33 +48,32 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LABEL = "slipway.sandbox"
-AGENT_PORT = 8000
-WORKSPACE = "/workspace"
-PROJECT = "project"
-CONVERSATIONS = "conversations"
-SESSION_KEY_FILE = ".session-key"
+GIT_OUTLET = "OH_GIT_OUTLET_PORT=8020"
 THREADS = 8
-STOP_SECONDS = 3
-LOG_LINES = 60
+OVERCOMMIT = 1.5
+"""Sandboxes seldom fill their limit, and never all at once: beside 16 GB six of 4 GiB each may run."""
 _NAME_PREFIX = "slipway-sandbox-"
 
 Result = TypeVar("Result")
 
 
-class DockerBackend:
+class DockerBackend(OneMachine):
     def __init__(self, config: Config) -> None:
         self._config = config
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None
         self._gateway: str | None = None
         self._image: str | None = None
+        self._builds = Builds()
         self._is_admitted = False
         self._not_filtered: str | None = None
         self._is_examined = False
+        self._capacity_bytes: int | None = None
         self._gap: str | None = None
         self._in_use: set[UUID] = set()
-        self._disks = Disks(config.home / "disks")
+        self._volumes = Volumes(config)
+        members = Members(config.home / POOL_FOLDER)
+        self._pool = WarmPool(config.sandbox_pool, members, self, config.sandbox_start_timeout_seconds)
 
     @property
     def kind(self) -> SandboxKind:
@@ -66,8 +82,8 @@ class DockerBackend:
     async def open(self) -> None:
         """Connects, and makes the network of the sandboxes. Raises StartFailure `docker_unavailable`."""
         if self._client is None:
-            self._client = await self._in_thread(connect)
-        self._gateway = await self._in_thread(ensure_network, self._client)
+            self._client = await self.call(connect)
+        self._gateway = await self.call(ensure_network, self._client)
 
     async def secure(self) -> None:
         if self._gateway is None:
@@ -81,11 +97,12 @@ class DockerBackend:
     async def examine(self) -> None:
         """Tries out from a container whether this host is closed to it."""
         client, image = self._engine(), await asyncio.to_thread(image_name, self._config)
-        if self._is_examined or not await self._in_thread(_has_image, client, image):
+        if self._is_examined or not await self._has_image(client, image):
             return
         self._is_examined = True
+        await self.call(self._volumes.try_out, client, image)
         options = {**hardened(self._config), "network": NETWORK}
-        if await self._in_thread(is_host_reachable, client, image, options, str(self._gateway)):
+        if await self.call(is_host_reachable, client, image, options, str(self._gateway)):
             self._gap = self._describe_gap()
             logger.warning("sandboxes reach services of this host", extra={"cause": self._gap})
 
@@ -101,76 +118,150 @@ class DockerBackend:
 
     @property
     def image(self) -> str | None:
-        """What sandboxes start from; known once it is prepared."""
+        """What was prepared last: known once something was."""
         return self._image
 
-    async def prepare(self, report: Report) -> None:
+    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:
         client = self._engine()
 
         async def has_image(name: str) -> bool:
-            return await self._in_thread(_has_image, client, name)
+            return await self._has_image(client, name)
 
-        await self._in_thread(require_runtime, client, self._config.sandbox_runtime)
-        self._image = await ensure_image(self._config, has_image, report)
+        await self.call(require_runtime, client, self._config.sandbox_runtime)
+        self._image = await ensure_image(self._config, has_image, report, base, self._builds)
 
-    async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
-        client, image = self._engine(), self._image
-        assert image, "prepare() comes first"
-        container = await self._in_thread(_find, client, sandbox_id)
+    async def start(
+        self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
+    ) -> Machine:
+        client, image = self._engine(), await asyncio.to_thread(image_name, self._config, base)
+        container = await self.call(containers.find, client, _name(sandbox_id))
+        if container is None and base is None:
+            container = await self._pool.take(client, sandbox_id, _name(sandbox_id))
         if container and not self._fits(container):
             # What it was created with cannot be changed. The workspace, a volume, stays.
-            await self._in_thread(_remove, container)
+            await self.call(containers.remove, container)
             container = None
-        if container is None or container.status not in {"running", "paused"}:
-            await self._in_thread(self._ready_volume, client, sandbox_id)
+        volume = await asyncio.to_thread(self._volume, sandbox_id)
+        is_up = container is not None and container.status in {"running", "paused"}
+        if not is_up:
+            await self.call(self._volumes.ready, client, volume, image)
         if container is None:
             report("Creating the container")
-            container = await self._in_thread(self._create, client, image, sandbox_id)
+            labels = {LABEL: sandbox_id.hex}
+            container = await self.call(self._create, client, image, _name(sandbox_id), volume, labels)
         if container.status != "running":
             report("Starting the container")
-            await self._in_thread(_start, container, session_key)
+            await self.call(containers.start, container, SESSION_KEY_FILE, session_key)
         self._in_use.add(sandbox_id)
-        address = await self._in_thread(_address, container)
+        url = f"http://{await self.call(containers.address, container)}:{AGENT_PORT}"
+        if is_up and not await self._pool.hand_over(sandbox_id, url, session_key):
+            await self.call(containers.remove, container)
+            return await self.start(sandbox_id, session_key, report, base)
         return Machine(
             spec_id=str(container.attrs["Config"]["Image"]),
-            url=f"http://{address}:{AGENT_PORT}",
+            url=url,
             working_root=f"{WORKSPACE}/{PROJECT}",
             inner_url=self._inner_url,
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        running = await self._in_thread(_names, self._engine(), "running")
+        running = await self.call(containers.names, self._engine(), "running")
         return {sandbox_id for sandbox_id in sandbox_ids if _name(sandbox_id) not in running}
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
-        return await self._in_thread(_last_words, self._engine(), sandbox_id)
+        return await self.call(containers.last_words, self._engine(), _name(sandbox_id))
 
     async def freeze(self, sandbox_id: UUID) -> None:
-        await self._in_thread(_freeze, self._engine(), sandbox_id)
+        await self.call(containers.freeze, self._engine(), _name(sandbox_id))
 
     async def find_frozen(self) -> set[UUID]:
-        names = await self._in_thread(_names, self._engine(), "paused")
-        return {UUID(name.removeprefix(_NAME_PREFIX)) for name in names}
+        names = await self.call(containers.names, self._engine(), "paused")
+        return {UUID(name.removeprefix(_NAME_PREFIX)) for name in names if name.startswith(_NAME_PREFIX)}
 
     async def stop(self, sandbox_id: UUID) -> None:
         self._in_use.discard(sandbox_id)
-        await self._in_thread(_stop, self._engine(), sandbox_id)
-        await self._in_thread(self._disks.detach, _name(sandbox_id))
+        await self.call(containers.stop, self._engine(), _name(sandbox_id))
+        await self.call(self._detach, sandbox_id)
+
+    async def export(
+        self, sandbox_id: UUID, parts: Sequence[str], sink: Sink, folder: str | None = None
+    ) -> None:
+        await self.call(self._export, self._engine(), sandbox_id, parts, sink, folder)
+
+    async def restore(self, sandbox_id: UUID, source: Source) -> None:
+        await self.delete(sandbox_id)
+        await self.call(self._restore, self._engine(), sandbox_id, source)
+
+    @property
+    def workspace_limit(self) -> WorkspaceLimit:
+        return self._volumes.limit
+
+    async def watched_bytes(self, sandbox_id: UUID) -> int | None:
+        volume = await asyncio.to_thread(self._volume, sandbox_id)
+        if self.workspace_limit.bytes is None or self._volumes.is_on_disk(volume):
+            return None
+        return await self.call(containers.measure, self._engine(), _name(sandbox_id))
 
     async def delete(self, sandbox_id: UUID) -> None:
         self._in_use.discard(sandbox_id)
-        await self._in_thread(_delete, self._engine(), sandbox_id)
-        await self._in_thread(self._disks.remove, _name(sandbox_id))
+        await self.call(self._delete, self._engine(), sandbox_id)
+
+    @property
+    def spare_bytes(self) -> int:
+        return self._pool.held_bytes
+
+    @property
+    def lacks_spare(self) -> bool:
+        return self._pool.lacks_one
+
+    async def capacities(self) -> Sequence[int]:
+        if self._config.sandbox_memory_total_bytes:
+            return [self._config.sandbox_memory_total_bytes]
+        if self._capacity_bytes is None:
+            total = int((await self.call(self._engine().info))["MemTotal"])
+            self._capacity_bytes = max(int(total * OVERCOMMIT), self._config.sandbox_memory_bytes)
+        return [self._capacity_bytes]
+
+    async def states(self) -> dict[UUID, MachineState]:
+        """Of all sandboxes that have a container, those of other installations included."""
+        found = await self.call(containers.states, self._engine())
+        return {
+            UUID(name.removeprefix(_NAME_PREFIX)): state
+            for name, state in found.items()
+            if name.startswith(_NAME_PREFIX)
+        }
+
+    async def agent_address(self, sandbox_id: UUID) -> str:
+        """Where its agent server listens now. Raises StartFailure when it does not run."""
+        container = await self.call(containers.find, self._engine(), _name(sandbox_id))
+        if container is None:
+            raise workspace_missing()
+        return await self.call(containers.address, container)
+
+    async def engine_version(self) -> str:
+        return str((await self.call(self._engine().version))["Version"])
+
+    async def has_image(self, name: str) -> bool:
+        return await self._has_image(self._engine(), name)
+
+    async def replenish(self) -> None:
+        await self._pool.replenish(self._engine())
+
+    async def yield_spare(self) -> bool:
+        return await self._pool.yield_one(self._engine())
 
     async def close(self) -> None:
         """Containers go on without us, unless they are to end with the server; our connections end."""
+        await self._pool.close(self._client)
         if self._client:
             if self._config.stop_sandboxes_on_exit:
                 await asyncio.gather(*(self._end(sandbox_id) for sandbox_id in list(self._in_use)))
             if self._is_admitted:
                 await self._withdraw()
-            await self._in_thread(self._client.close)
-        self._threads.shutdown(wait=False)
+        # A call that is still under way would open a connection that nobody closes.
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
+        if self._client:
+            await asyncio.to_thread(self._client.close)
 
     async def _withdraw(self) -> None:
         try:
@@ -191,13 +282,18 @@ class DockerBackend:
         return f"http://{self._gateway}:{self._config.inner_port}"
 
     @property
-    def _webhooks(self) -> str:
-        return f"OH_WEBHOOKS_0_BASE_URL={self._inner_url}/api/v1/webhooks"
+    def _environment(self) -> list[str]:
+        return [
+            f"OH_WEBHOOKS_0_BASE_URL={self._inner_url}/api/v1/webhooks",
+            f"OH_EGRESS_PROXY_URL={self._inner_url}",
+            GIT_OUTLET,
+            *(f"{name}={value}" for name, value in trust_variables(self._config).items()),
+        ]
 
     def _fits(self, container: "Container") -> bool:
         wanted = self._config.sandbox_runtime
         runs_so = wanted in {None, container.attrs["HostConfig"].get("Runtime")}
-        return runs_so and self._webhooks in container.attrs["Config"]["Env"]
+        return runs_so and {*self._environment} <= {*container.attrs["Config"]["Env"]}
 
     def _engine(self) -> "DockerClient":
         if self._client is None or self._gateway is None:
@@ -207,150 +303,75 @@ class DockerBackend:
             )
         return self._client
 
-    async def _in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
+    async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, ask, call, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ask, work, *arguments)
 
-    def _ready_volume(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """Its workspace, if that is to be, or is, on a disk of its own; others the engine makes by itself."""
-        name, size = _name(sandbox_id), self._config.sandbox_disk_bytes
-        if not self._disks.holds(name):
-            if size is None or _has_volume(client, name):
-                return
-            self._disks.make(name, size, owner=AGENT_UID, directories=[PROJECT, CONVERSATIONS])
-        options = self._disks.attach(name)
-        if not _has_volume(client, name):
-            client.volumes.create(name, driver="local", driver_opts=dict(options))
+    async def _has_image(self, client: "DockerClient", name: str) -> bool:
+        return await self.call(containers.image_id, client, name) is not None
 
-    def _create(self, client: "DockerClient", image: str, sandbox_id: UUID) -> "Container":
+    def _volume(self, sandbox_id: UUID) -> str:
+        return self._pool.volume_of(sandbox_id) or _name(sandbox_id)
+
+    def _create(
+        self, client: "DockerClient", image: str, name: str, volume: str, labels: Mapping[str, str]
+    ) -> "Container":
         return client.containers.create(
             image,
-            name=_name(sandbox_id),
-            labels={LABEL: sandbox_id.hex},
-            environment=[self._webhooks],
+            name=name,
+            labels=dict(labels),
+            environment=self._environment,
             network=NETWORK,
-            volumes={_name(sandbox_id): {"bind": WORKSPACE, "mode": "rw"}},
+            volumes={volume: {"bind": WORKSPACE, "mode": "rw"}},
             **hardened(self._config),
         )
 
+    def _export(
+        self,
+        client: "DockerClient",
+        sandbox_id: UUID,
+        parts: Sequence[str],
+        sink: Sink,
+        folder: str | None,
+    ) -> None:
+        volume = self._volume(sandbox_id)
+        if not containers.has_volume(client, volume):
+            raise workspace_missing()
+        assert self._image, "prepare() comes first"
+        self._volumes.ready(client, volume, self._image)
+        with containers.halted(client, _name(sandbox_id)):
+            carry_out(client, self._image, volume, WORKSPACE, parts, sink, folder)
 
-def _has_image(client: "DockerClient", name: str) -> bool:
-    from docker.errors import ImageNotFound
+    def _restore(self, client: "DockerClient", sandbox_id: UUID, source: Source) -> None:
+        volume = self._volume(sandbox_id)
+        assert self._image, "prepare() comes first"
+        self._volumes.ready(client, volume, self._image)
+        carry_in(client, self._image, volume, WORKSPACE, source)
 
-    try:
-        client.images.get(name)
-    except ImageNotFound:
-        return False
-    return True
+    def _detach(self, sandbox_id: UUID) -> None:
+        self._volumes.detach(self._volume(sandbox_id))
 
+    def _delete(self, client: "DockerClient", sandbox_id: UUID) -> None:
+        volume = self._volume(sandbox_id)
+        remove_carrier(client, volume)
+        containers.delete(client, _name(sandbox_id), volume)
+        self._volumes.remove_disk(volume)
+        self._pool.forget(client, sandbox_id)
 
-def _has_volume(client: "DockerClient", name: str) -> bool:
-    from docker.errors import NotFound
+    async def digest(self) -> str | None:
+        image = await asyncio.to_thread(image_name, self._config)
+        found = await self.call(containers.image_id, self._engine(), image)
+        made_from = (found, tuple(self._environment), self._config.sandbox_disk_bytes, hardened(self._config))
+        return hashlib.sha256(repr(made_from).encode()).hexdigest() if found else None
 
-    try:
-        client.volumes.get(name)
-    except NotFound:
-        return False
-    return True
+    def make(self, client: "DockerClient", name: str, labels: Mapping[str, str]) -> "Container":
+        image = image_name(self._config)
+        self._volumes.ready(client, name, image)
+        return self._create(client, image, name, name, labels)
 
-
-def _find(client: "DockerClient", sandbox_id: UUID) -> "Container | None":
-    from docker.errors import NotFound
-
-    try:
-        return client.containers.get(_name(sandbox_id))
-    except NotFound:
-        return None
-
-
-def _start(container: "Container", session_key: str) -> None:
-    if container.status == "paused":
-        container.unpause()
-        return
-    # The entrypoint reads the key and removes the file before any command of the agent runs, so it is
-    # written anew for each start. In the environment everybody inside could read it (/proc/1/environ).
-    container.put_archive(WORKSPACE, _session_key_archive(session_key))
-    container.start()
-
-
-def _session_key_archive(session_key: str) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        member = tarfile.TarInfo(SESSION_KEY_FILE)
-        member.size, member.mode, member.uid, member.gid = len(session_key), 0o400, AGENT_UID, AGENT_UID
-        tar.addfile(member, io.BytesIO(session_key.encode()))
-    return buffer.getvalue()
-
-
-def _address(container: "Container") -> str:
-    container.reload()
-    address = container.attrs["NetworkSettings"]["Networks"].get(NETWORK, {}).get("IPAddress")
-    if not address:
-        words = _words_of(container)
-        raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
-    return str(address)
-
-
-def _names(client: "DockerClient", status: str) -> set[str]:
-    # sparse: one call, without an inspection of each.
-    found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
-    return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
-
-
-def _last_words(client: "DockerClient", sandbox_id: UUID) -> LastWords:
-    container = _find(client, sandbox_id)
-    if container is None:
-        return LastWords(cause="The sandbox's container is gone.", output="", fix="Start a new conversation.")
-    return _words_of(container)
-
-
-def _words_of(container: "Container") -> LastWords:
-    state = container.attrs["State"]
-    output = container.logs(tail=LOG_LINES).decode(errors="replace")
-    if state.get("OOMKilled"):
-        return LastWords(
-            code="sandbox_out_of_memory",
-            cause="The sandbox ran out of memory and was ended.",
-            output=output,
-            fix="Give sandboxes more memory: SLIPWAY_SANDBOX_MEMORY_BYTES.",
-        )
-    if state.get("Running"):
-        return LastWords(cause="The container runs, but its agent server does not answer.", output=output)
-    reason = state.get("Error") or f"exit status {state.get('ExitCode')}"
-    return LastWords(cause=f"The sandbox's container ended ({reason}).", output=output)
-
-
-def _freeze(client: "DockerClient", sandbox_id: UUID) -> None:
-    container = _find(client, sandbox_id)
-    if container and container.status == "running":
-        container.pause()
-
-
-def _stop(client: "DockerClient", sandbox_id: UUID) -> None:
-    if container := _find(client, sandbox_id):
-        if container.status == "paused":
-            container.unpause()  # a halted process hears no signal, and could not end in order
-        container.stop(timeout=STOP_SECONDS)
-
-
-def _delete(client: "DockerClient", sandbox_id: UUID) -> None:
-    from docker.errors import NotFound
-
-    if container := _find(client, sandbox_id):
-        _remove(container)
-    try:
-        client.volumes.get(_name(sandbox_id)).remove()
-    except NotFound:
-        return
-
-
-def _remove(container: "Container") -> None:
-    from docker.errors import NotFound
-
-    try:
-        container.remove(force=True)
-    except NotFound:
-        return  # somebody else was faster
+    def unmake(self, client: "DockerClient", name: str) -> None:
+        containers.delete(client, name, name)
+        self._volumes.remove_disk(name)
 
 
 def _name(sandbox_id: UUID) -> str:

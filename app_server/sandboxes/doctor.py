@@ -13,18 +13,27 @@ from uuid import UUID, uuid4
 
 import httpx
 
+from agent_runtime.wire import RuntimePluginInfo
 from app_server.config import Config
 from app_server.errors import AppError, StartFailure
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.backend import Backend
 from app_server.sandboxes.bubblewrap import Unusable, find_bubblewrap
+from app_server.sandboxes.builder import INSTALL_CLI
+from app_server.sandboxes.child import LOOPBACK
 from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.engine import ask, connect
 from app_server.sandboxes.engine_checks import check_engine, check_image, check_network
-from app_server.sandboxes.findings import Finding, check_disk, failed, warned, well
-from app_server.sandboxes.images import INSTALL_CLI
+from app_server.sandboxes.findings import Finding, check_disk, failed, fails_starts, warned, well
+from app_server.sandboxes.home_checks import check_ports, check_workspaces
+from app_server.sandboxes.host_checks import check_host
+from app_server.sandboxes.images import base_is_gone, can_be_made, fix_without
+from app_server.sandboxes.memory_checks import check_unused_pool
 from app_server.sandboxes.preflight import is_present, require_fitting_base, require_room
+from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.sandboxes.process import ProcessBackend
+from app_server.sandboxes.recipe import is_made_here
+from app_server.sandboxes.runtime_plugins import how_to_get
 from app_server.users.tokens import new_token
 
 if TYPE_CHECKING:
@@ -39,35 +48,56 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     """One finding after the other, in a few seconds together; most of them go into the probe sandbox."""
     yield await asyncio.to_thread(check_disk, "disk", config.home)
     yield _check_git()
+    examined = _examine_hosts(config) if config.sandbox == "remote" else _examine_here(config)
+    async for finding in examined:
+        yield finding
+
+
+async def _examine_hosts(config: Config) -> AsyncIterator[Finding]:
+    yield await asyncio.to_thread(check_ports, config, [LOOPBACK])
+    for told in config.sandbox_hosts:
+        for finding in await check_host(told, config):
+            yield finding
+
+
+async def _examine_here(config: Config) -> AsyncIterator[Finding]:
     client: DockerClient | None = None
     if config.sandbox != "process":
         try:
             client = await asyncio.to_thread(connect)
         except StartFailure as failure:
             report = failed if config.sandbox == "docker" else warned
-            yield report("engine", failure.cause, failure.fix)
+            yield report("engine", failure.cause, failure.fix, failure.code)
     yield await asyncio.to_thread(_check_walls, config, uses_processes=client is None)
     if client is None:
+        yield await asyncio.to_thread(check_ports, config, [LOOPBACK])
         if config.sandbox != "docker":
-            for finding in await _check_probe(ProcessBackend(config), config):
+            yield _check_policy(config)
+            for finding in [
+                *check_unused_pool(config),
+                *await check_workspaces(config, PROCESS),
+                *await _check_probe(ProcessBackend(config), config),
+            ]:
                 yield finding
         return
     async for finding in _examine_engine(client, config):
         yield finding
+    for finding in await check_workspaces(config, "docker"):
+        yield finding
 
 
 async def _examine_engine(client: "DockerClient", config: Config) -> AsyncIterator[Finding]:
+    found: dict[str, Finding] = {}
     with closing(client):
-        has_image = False
         for name, check in (("engine", check_engine), ("image", check_image), ("network", check_network)):
             for finding in await asyncio.to_thread(_ask, name, check, client, config):
-                has_image = has_image or (finding.name == "image" and finding.state == "ok")
+                found[finding.name] = finding
                 yield finding
-    if has_image:
+        if found["image"].state != "ok" and found["image"].code is None:
+            yield await _check_base(client, config)
+    if found["image"].state == "ok":
         for finding in await _check_probe(DockerBackend(config), config):
             yield finding
-    elif not config.sandbox_image:
-        yield await _check_base(config)
 
 
 def _ask(
@@ -79,7 +109,7 @@ def _ask(
     try:
         return ask(check, client, config)
     except StartFailure as failure:
-        return [failed(name, failure.cause, failure.fix)]
+        return [fails_starts(name, failure)]
 
 
 def _check_git() -> Finding:
@@ -95,7 +125,8 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
         if not uses_processes or config.process_isolation == "none":
             return well("bubblewrap", f"{error.cause} It is not needed here.")
         report = failed if config.process_isolation == "bubblewrap" else warned
-        return report("bubblewrap", f"{error.cause} Agents run without walls around them.", error.fix)
+        cause = f"{error.cause} Agents run without walls around them."
+        return report("bubblewrap", cause, error.fix, "bubblewrap_unavailable")
     if uses_processes and config.process_isolation == "none":
         return warned(
             "bubblewrap",
@@ -105,7 +136,18 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
     return well("bubblewrap", "It works: a process sandbox sees no files but its workspace.")
 
 
-async def _check_base(config: Config) -> Finding:
+def _check_policy(config: Config) -> Finding:
+    if config.egress == "open":
+        return well("network", "Processes share this machine's network, and SLIPWAY_EGRESS=open.")
+    return warned(
+        "network",
+        f"Processes share this machine's network: SLIPWAY_EGRESS={config.egress} holds only for "
+        "programs that heed http_proxy.",
+        "Use Docker sandboxes, which have no other way out.",
+    )
+
+
+async def _check_base(client: "DockerClient", config: Config) -> Finding:
     """Whether the image that is not there could be built."""
     base, flavour = config.sandbox_base_image, config.sandbox_flavour
     docker = shutil.which("docker")
@@ -114,11 +156,28 @@ async def _check_base(config: Config) -> Finding:
     try:
         await require_room(docker, flavour)
         if not await is_present(docker, base):
-            return well("base image", f"{base} is fetched for the first build.")
+            return await asyncio.to_thread(_check_registry, client, base)
         await require_fitting_base(docker, base, flavour)
     except StartFailure as failure:
-        return failed("base image", f"{failure.cause} {failure.output}".strip(), failure.fix)
+        return fails_starts("base image", failure)
     return well("base image", f"The {flavour} image can be built on {base}.")
+
+
+def _check_registry(client: "DockerClient", base: str) -> Finding:
+    if is_made_here(base):
+        return fails_starts("base image", base_is_gone(base))
+    if can_be_made(base):
+        return well("base image", f"{base} is made here for the first build.")
+    try:
+        ask(client.images.get_registry_data, base)
+    except StartFailure as failure:
+        return failed(
+            "base image",
+            f"{base} is not on this machine, and no registry answers for it. {failure.cause}",
+            fix_without(base),
+            "sandbox_base_missing",
+        )
+    return well("base image", f"{base} is fetched for the first build.")
 
 
 async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
@@ -128,11 +187,12 @@ async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
         await backend.open()
         await backend.prepare(lambda _line: None)
         try:
-            usable_tools = await _start_probe(backend, sandbox_id)
+            seconds = min(PROBE_SECONDS, config.sandbox_start_timeout_seconds)
+            usable_tools, plugins = await _start_probe(backend, sandbox_id, seconds)
         finally:
             await backend.delete(sandbox_id)
     except StartFailure as failure:
-        return [failed("probe sandbox", f"{failure.cause} {failure.output}".strip(), failure.fix)]
+        return [fails_starts("probe sandbox", failure)]
     except AppError as error:
         return [failed("probe sandbox", error.detail, error.fix or "Build the image anew.")]
     except OSError as error:
@@ -145,6 +205,7 @@ async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
     return [
         well("probe sandbox", f"One was up, answered and was removed in {seconds:.1f} s."),
         _judge_browser(backend, config, has_one=_BROWSER in usable_tools),
+        *(_judge_screen(one, backend, config) for one in plugins if one.port is not None),
     ]
 
 
@@ -160,15 +221,26 @@ def _judge_browser(backend: Backend, config: Config, *, has_one: bool) -> Findin
     return warned("browser", "Agents have none: they cannot look at the pages they make.", fix)
 
 
-async def _start_probe(backend: Backend, sandbox_id: UUID) -> Collection[str]:
-    """What its agents can use."""
+def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -> Finding:
+    if plugin.status != "unavailable":
+        return well(plugin.name, "It starts when somebody opens it.")
+    fix = how_to_get(backend.kind.backend, config) or plugin.fix or ""
+    return warned(plugin.name, plugin.reason or "", fix)
+
+
+async def _start_probe(
+    backend: Backend, sandbox_id: UUID, seconds: float
+) -> tuple[Collection[str], Collection[RuntimePluginInfo]]:
+    """What its agents can use, and what people can open."""
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)
     async with httpx.AsyncClient(trust_env=False) as http:
-        client, deadline = AgentClient(http, machine.url, key), time.monotonic() + PROBE_SECONDS
+        client, deadline = AgentClient(http, machine.url, key, machine.headers), time.monotonic() + seconds
         while not await client.is_healthy():
-            if time.monotonic() > deadline or await backend.find_dead([sandbox_id]):
+            is_late = time.monotonic() > deadline
+            if is_late or await backend.find_dead([sandbox_id]):
                 words = await backend.last_words(sandbox_id)
-                raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+                code = "sandbox_start_timeout" if is_late else words.code
+                raise StartFailure(code, words.cause, fix=words.fix, output=words.output)
             await asyncio.sleep(POLL_SECONDS)
-        return await client.usable_tools()
+        return await client.usable_tools(), await client.runtime_plugins()

@@ -8,20 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 from app_server.config import Config
 from app_server.errors import StartFailure
+from app_server.sandboxes.child import LOOPBACK
 from app_server.sandboxes.disks import why_impossible
-from app_server.sandboxes.findings import GIBIBYTE, Finding, check_disk, failed, warned, well
+from app_server.sandboxes.findings import (
+    GIBIBYTE,
+    Finding,
+    check_disk,
+    failed,
+    fails_starts,
+    warned,
+    well,
+)
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, is_admitted, withdraw
+from app_server.sandboxes.fitting import judge_image
 from app_server.sandboxes.hardening import hardened, require_runtime
+from app_server.sandboxes.home_checks import check_ports
 from app_server.sandboxes.image_store import stored_images
+from app_server.sandboxes.memory_checks import check_memory
 from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
 from app_server.sandboxes.reach import is_host_reachable
 from app_server.sandboxes.recipe import current_images, image_name
+from app_server.sandboxes.volumes import Volumes
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 # What the engine says of itself, and what a sandbox lacks when it says no.
-_LIMITS = {"MemoryLimit": "memory", "SwapLimit": "swap", "PidsLimit": "processes", "CpuCfsQuota": "CPUs"}
+_LIMITS = {"SwapLimit": "swap", "PidsLimit": "processes", "CpuCfsQuota": "CPUs"}
 
 
 def check_engine(client: "DockerClient", config: Config) -> list[Finding]:
@@ -29,9 +42,8 @@ def check_engine(client: "DockerClient", config: Config) -> list[Finding]:
     findings = [well("engine", f"Docker {info['ServerVersion']} answers.")]
     findings += _check_runtime(client, config)
     findings.append(_check_limits(info, config))
-    if config.sandbox_disk_bytes and (reason := why_impossible()):
-        fix = "Run Slipway as root beside its engine, or unset SLIPWAY_SANDBOX_DISK_BYTES."
-        findings.append(failed("workspace size", f"Workspaces cannot be limited: {reason}", fix))
+    findings += check_memory(info, config)
+    findings.append(_check_workspace_size(client, config))
     if not any("seccomp" in option for option in info.get("SecurityOptions") or []):
         findings.append(
             warned(
@@ -54,23 +66,28 @@ def check_image(client: "DockerClient", config: Config) -> list[Finding]:
     except ImageNotFound:
         build = f"slipway images build --flavour {config.sandbox_flavour}"
         fix = f"docker pull {wanted}" if config.sandbox_image else build
-        report = failed if config.sandbox_image else warned
-        return [report("image", f"{wanted} is not there; the first start has to wait for it.", fix)]
-    more = f" {len(left_over)} of earlier versions can go: slipway images prune." if left_over else ""
+        if config.sandbox_image:
+            return [failed("image", f"{wanted} is not there.", fix, "sandbox_image_missing")]
+        return [warned("image", f"{wanted} is not there; the first start has to wait for it.", fix)]
+    if unfit := judge_image(client, wanted):
+        return [warned("image", unfit.cause, unfit.fix, unfit.code)]
+    more = f" {len(left_over)} others that nothing needs can go: slipway images prune." if left_over else ""
     return [well("image", f"{wanted} is there.{more}")]
 
 
 def check_network(client: "DockerClient", config: Config) -> list[Finding]:
     gateway, image = ensure_network(client), image_name(config)
-    if not client.images.list(name=image):
-        return []
+    ports = check_ports(config, [LOOPBACK, gateway])
+    if not client.images.list(name=image) or judge_image(client, image):
+        return [ports]
     options = {**hardened(config), "network": NETWORK}
     with _as_a_server_would(gateway, config.inner_port) as refusal:
         is_open = is_host_reachable(client, image, options, gateway)
     if is_open:
         cause = "Sandboxes reach services that this machine offers on all of its addresses."
-        return [warned("network", f"{cause} {refusal}".strip(), advice(BRIDGE, gateway, config.inner_port))]
-    return [well("network", "Sandboxes reach neither this machine's services nor any other network.")]
+        fix = advice(BRIDGE, gateway, config.inner_port)
+        return [ports, warned("network", f"{cause} {refusal}".strip(), fix)]
+    return [ports, well("network", "Sandboxes reach neither this machine's services nor any other network.")]
 
 
 @contextmanager
@@ -93,8 +110,30 @@ def _check_runtime(client: "DockerClient", config: Config) -> list[Finding]:
     try:
         require_runtime(client, config.sandbox_runtime)
     except StartFailure as failure:
-        return [failed("runtime", failure.cause, failure.fix)]
+        return [fails_starts("runtime", failure)]
     return [well("runtime", f"{config.sandbox_runtime} is there.")] if config.sandbox_runtime else []
+
+
+def _check_workspace_size(client: "DockerClient", config: Config) -> Finding:
+    volumes, image = Volumes(config), image_name(config)
+    if client.images.list(name=image):
+        volumes.try_out(client, image)
+    limit, reason = volumes.limit, why_impossible()
+    if limit.bytes is None:
+        cause = "A sandbox can fill the engine's disk: nothing limits its workspace."
+        return warned("workspace size", cause, "Unset SLIPWAY_SANDBOX_DISK_BYTES.")
+    size = f"{limit.bytes / GIBIBYTE:.1f} GiB"
+    if limit.kept_by == "watch":
+        return warned(
+            "workspace size",
+            f"A sandbox is stopped when its workspace holds more than {size}, which is looked at now and "
+            f"then: it can overrun that for a moment. A disk of its own is not possible here: {limit.reason}",
+            "Run Slipway as root beside its engine.",
+        )
+    if reason:
+        fix = "Run Slipway as root beside its engine, or unset SLIPWAY_SANDBOX_DISK_BYTES."
+        return failed("workspace size", f"Workspaces cannot be limited: {reason}", fix, "sandbox_disk_failed")
+    return well("workspace size", f"Each workspace is a disk of its own, which holds {size}.")
 
 
 def _check_limits(info: Mapping[str, Any], config: Config) -> Finding:
@@ -103,6 +142,7 @@ def _check_limits(info: Mapping[str, Any], config: Config) -> Finding:
             "limits",
             f"A sandbox may have {config.sandbox_cpus:g} CPUs, but there are {info['NCPU']}.",
             f"SLIPWAY_SANDBOX_CPUS={info['NCPU']}",
+            "sandbox_limits_refused",
         )
     if config.sandbox_memory_bytes > info["MemTotal"]:
         return warned(

@@ -5,6 +5,7 @@ import os
 import signal
 import tempfile
 from collections import deque
+from contextlib import nullcontext
 from typing import IO
 
 from app_server.sandboxes.backend import Report
@@ -18,13 +19,14 @@ async def run_command(
     report: Report,
     timeout_seconds: float,
     *,
-    stdin: bytes = b"",
+    stdin: bytes | IO[bytes] = b"",
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
     """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.
-    with await asyncio.to_thread(_file_with, stdin) as source:
+    given = await asyncio.to_thread(_file_with, stdin) if isinstance(stdin, bytes) else nullcontext(stdin)
+    with given as source:
         process = await asyncio.create_subprocess_exec(
             *command,
             env={**os.environ, **(environment or {})},

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from app_server.errors import StartCode, StartFailure
+
 GIBIBYTE = 1024**3
 SPARE_BYTES = 5 * GIBIBYTE
 NEEDED_BYTES = GIBIBYTE
@@ -12,24 +14,33 @@ NEEDED_BYTES = GIBIBYTE
 
 @dataclass(frozen=True)
 class Finding:
-    """`name`: what was looked at. `error`: sandboxes cannot work so. `fix`: empty where all is well."""
+    """`name`: what was looked at. `error`: sandboxes cannot work so. `fix`: empty where all is well.
+
+    `code`: with which a start would fail (docs/start-failures.md).
+    """
 
     name: str
     state: Literal["ok", "warning", "error"]
     cause: str
     fix: str = ""
+    code: StartCode | None = None
 
 
 def well(name: str, cause: str) -> Finding:
     return Finding(name, "ok", cause)
 
 
-def warned(name: str, cause: str, fix: str) -> Finding:
-    return Finding(name, "warning", cause, fix)
+def warned(name: str, cause: str, fix: str, code: StartCode | None = None) -> Finding:
+    return Finding(name, "warning", cause, fix, code)
 
 
-def failed(name: str, cause: str, fix: str) -> Finding:
-    return Finding(name, "error", cause, fix)
+def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Finding:
+    return Finding(name, "error", cause, fix, code)
+
+
+def fails_starts(name: str, failure: StartFailure) -> Finding:
+    """What a start would fail with."""
+    return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 
 
 def check_disk(name: str, place: Path) -> Finding:

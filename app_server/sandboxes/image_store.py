@@ -1,13 +1,17 @@
 """Our images in the engine: which there are, which are still of use, and how the others go."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from app_server.sandboxes.recipe import REPOSITORY
+from app_server.sandboxes.recipe import BASE_REPOSITORY, REPOSITORY
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+
+REPOSITORIES = (REPOSITORY, BASE_REPOSITORY)
 
 
 @dataclass(frozen=True)
@@ -26,32 +30,36 @@ class StoredImage:
 
 
 def stored_images(
-    client: "DockerClient", current: Collection[str], repository: str = REPOSITORY
+    client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
     """Newest first. `current`: the names that this version uses. Raises what the engine raises."""
     used = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
     found = [
         StoredImage(
             name=tag,
-            created_at=str(image.attrs["Created"]),
-            bytes=int(image.attrs["Size"]),
+            created_at=datetime.fromtimestamp(image["Created"], UTC).isoformat(),
+            bytes=int(image["Size"]),
             is_current=tag in current,
-            is_used=image.id in used,
+            is_used=image["Id"] in used,
         )
-        for image in client.images.list(name=repository)
-        for tag in image.tags
+        for repository in repositories
+        # Asked once: one that goes meanwhile would be an error of a second question.
+        for image in client.api.images(name=repository)
+        # An image may have further names, which others gave it.
+        for tag in image["RepoTags"] or []
+        if tag.startswith(f"{repository}:")
     ]
     return sorted(found, key=lambda image: image.created_at, reverse=True)
 
 
 def prune_images(
-    client: "DockerClient", current: Collection[str], repository: str = REPOSITORY
+    client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Removes those of earlier versions that no container needs; returns them."""
+    """Removes those that are neither current nor needed by a container; returns them."""
     from docker.errors import APIError  # 0.3 s, see engine.py
 
     removed = []
-    for image in stored_images(client, current, repository):
+    for image in stored_images(client, current, repositories):
         if not image.is_left_over:
             continue
         try:

@@ -4,16 +4,23 @@ In two steps: what it needs of others, kept for as long as the lock files stay; 
 """
 
 import asyncio
+import gzip
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from typing import IO
 
 from app_server.config import DEFAULT_BASE_IMAGE, Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import Report
+from app_server.sandboxes.base_image import BaseImage
+from app_server.sandboxes.builder import docker_build, docker_command
+from app_server.sandboxes.builds import Builds
 from app_server.sandboxes.engine_command import run_command
-from app_server.sandboxes.preflight import require_fitting_base, require_room
+from app_server.sandboxes.own_base import build_base
+from app_server.sandboxes.preflight import require_fitting_base, require_room, require_size
 from app_server.sandboxes.recipe import (
     AGENT_SERVER,
     DEPENDENCIES,
@@ -21,27 +28,32 @@ from app_server.sandboxes.recipe import (
     Ingredients,
     Recipe,
     build_context,
+    is_made_here,
     recipe_of,
 )
 
 PULL_TIMEOUT_SECONDS = 600.0
-BUILD_TIMEOUT_SECONDS = 3600.0
-INSTALL_CLI = "Install the Docker CLI, then retry."
 # On two cores and a fast mirror; slower elsewhere.
-_COSTS = {"slim": "about 2 minutes, 0.9 GB", "full": "about 3 minutes, 1.6 GB"}
+_COSTS = {"slim": "about 2 minutes, 0.9 GB", "full": "about 4 minutes, 1.8 GB"}
 
 HasImage = Callable[[str], Awaitable[bool]]
 
-# One build at a time in this process: two would only slow each other down.
-_building = asyncio.Lock()
+_builds = Builds()
 
 
-async def ensure_image(config: Config, has_image: HasImage, report: Report) -> str:
+async def ensure_image(
+    config: Config,
+    has_image: HasImage,
+    report: Report,
+    base: BaseImage | None = None,
+    builds: Builds | None = None,
+) -> str:
     """The name of an image that is there: the one that `config` names, or our own, built if missing.
 
-    Raises StartFailure `sandbox_image_missing`, `sandbox_image_build_failed`, or what preflight.py raises.
+    With a base, our own on that. Raises StartFailure `sandbox_image_missing`, `sandbox_base_missing`,
+    `sandbox_image_build_failed`, or what own_base.py and preflight.py raise.
     """
-    if wanted := config.sandbox_image:
+    if base is None and (wanted := config.sandbox_image):
         if not await has_image(wanted):
             raise StartFailure(
                 "sandbox_image_missing",
@@ -49,86 +61,118 @@ async def ensure_image(config: Config, has_image: HasImage, report: Report) -> s
                 fix=f"Run `docker pull {wanted}`, or unset SLIPWAY_SANDBOX_IMAGE to have one built.",
             )
         return wanted
-    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour, config.sandbox_base_image)
+    name = base.name if base else config.sandbox_base_image
+    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour, name)
     if await has_image(recipe.image):
         return recipe.image
-    if _building.locked():
-        report("Waiting for the image build that runs already")
-    async with _building:
+
+    async def build(say: Report) -> None:
         if not await has_image(recipe.image):
-            await _build(recipe, has_image, report)
+            await _build(recipe, base, has_image, say)
+
+    await (builds or _builds).run(recipe.image, build, report, is_own=base is not None)
     return recipe.image
 
 
-async def _build(recipe: Recipe, has_image: HasImage, report: Report) -> None:
-    docker = shutil.which("docker")
-    if docker is None:
-        raise _build_failed("The docker command is not installed.", fix=INSTALL_CLI)
+async def _build(recipe: Recipe, own: BaseImage | None, has_image: HasImage, report: Report) -> None:
+    docker = docker_command()
     began = time.monotonic()
     if not await has_image(recipe.dependencies):
         await require_room(docker, recipe.flavour)
         if not await has_image(recipe.base):
-            await _get_base(docker, recipe.base, report)
+            await (
+                _get_own_base(docker, own, recipe, report) if own else _get_base(docker, recipe.base, report)
+            )
         await require_fitting_base(docker, recipe.base, recipe.flavour)
         report(
             f"Building what the {recipe.flavour} sandbox image needs (once per version of that; "
             f"{_COSTS[recipe.flavour]}): {recipe.dependencies}"
         )
         options = ["--target", recipe.flavour, "--build-arg", f"BASE_IMAGE={recipe.base}"]
-        await _docker_build(docker, recipe.dependencies, DEPENDENCIES, options, report)
+        await _build_layer(docker, recipe.dependencies, DEPENDENCIES, options, report)
     report(f"Building the sandbox image {recipe.image} (once per version, seconds)")
     options = ["--build-arg", f"DEPENDENCIES={recipe.dependencies}"]
-    await _docker_build(docker, recipe.image, AGENT_SERVER, options, report)
+    await _build_layer(docker, recipe.image, AGENT_SERVER, options, report)
     report(f"The sandbox image was built in {time.monotonic() - began:.0f} s")
 
 
-async def _docker_build(
+async def _get_own_base(docker: str, own: BaseImage, recipe: Recipe, report: Report) -> None:
+    found = await own.files()
+    if found is None:
+        await _get_base(docker, own.name, report, own.limits.timeout_seconds)
+        await require_size(docker, own.name, own.limits.max_bytes)
+        return
+    files, packed = found
+    report(f"Building the base image {own.name} ({files.files} files, {files.bytes / 1e6:.1f} MB)")
+    with tempfile.TemporaryFile() as tar:
+        await asyncio.to_thread(_unpack, packed, tar)
+        await build_base(docker, files, tar, recipe.flavour, own.limits, report)
+
+
+def _unpack(packed: bytes, tar: IO[bytes]) -> None:
+    tar.write(gzip.decompress(packed))
+    tar.seek(0)
+
+
+async def _build_layer(
     docker: str, tag: str, ingredients: Ingredients, options: list[str], report: Report
 ) -> None:
-    environment = {"DOCKER_BUILDKIT": "1" if await _has_buildx(docker) else "0", "BUILDKIT_PROGRESS": "plain"}
-    command = [docker, "build", "--tag", tag, "--file", ingredients.dockerfile, *options, "-"]
     context = await asyncio.to_thread(build_context, ingredients)
-    status, output = await run_command(
-        command, report, BUILD_TIMEOUT_SECONDS, stdin=context, environment=environment
-    )
+    status, output = await docker_build(docker, tag, ingredients.dockerfile, options, context, report)
     if status != 0:
-        raise _build_failed(
+        raise StartFailure(
+            "sandbox_image_build_failed",
             "Building the sandbox image failed.",
             fix="Read the output; retry the start when its cause is gone.",
             output=output,
         )
 
 
-async def _get_base(docker: str, base: str, report: Report) -> None:
+async def _get_base(
+    docker: str, base: str, report: Report, timeout_seconds: float = PULL_TIMEOUT_SECONDS
+) -> None:
+    if is_made_here(base):
+        raise base_is_gone(base)
     report(f"Pulling the base image {base}")
-    status, output = await run_command([docker, "pull", base], report, PULL_TIMEOUT_SECONDS)
+    status, output = await run_command([docker, "pull", base], report, timeout_seconds)
     if status == 0:
         return
-    fix = "Give this machine access to the image's registry, or load the image: docker load"
-    if base == DEFAULT_BASE_IMAGE:
-        fix = (
-            "Give this machine access to an image registry, or make the image without one: install "
-            f"debootstrap and run `containers/base/build.sh {base}` as root."
+    if can_be_made(base):
+        report(f"No registry answers: making {base} with debootstrap")
+        status, output = await run_command(
+            [str(SOURCE_TREE / "containers/base/build.sh"), base],
+            report,
+            PULL_TIMEOUT_SECONDS,
+            environment={"DOCKER": docker},
         )
-        if os.geteuid() == 0 and shutil.which("debootstrap"):
-            report(f"No registry answers: making {base} with debootstrap")
-            status, output = await run_command(
-                [str(SOURCE_TREE / "containers/base/build.sh"), base],
-                report,
-                PULL_TIMEOUT_SECONDS,
-                environment={"DOCKER": docker},
-            )
     if status != 0:
-        raise _build_failed(
-            f"The base image {base} is not on this machine and could not be pulled.", fix=fix, output=output
+        raise StartFailure(
+            "sandbox_base_missing",
+            f"The base image {base} is not on this machine and could not be pulled.",
+            fix=fix_without(base),
+            output=output,
         )
 
 
-async def _has_buildx(docker: str) -> bool:
-    # Newer CLIs build with BuildKit only through this plugin; without it they refuse to.
-    status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
-    return status == 0
+def base_is_gone(base: str) -> StartFailure:
+    """For one that was built here, and that no registry has."""
+    return StartFailure(
+        "sandbox_base_missing",
+        f"The base image {base}, which is built here from files of yours, is not on this machine.",
+        fix="Build it from the same files: slipway images build --dockerfile PATH, or --devcontainer PATH.",
+    )
 
 
-def _build_failed(cause: str, *, fix: str, output: str = "") -> StartFailure:
-    return StartFailure("sandbox_image_build_failed", cause, fix=fix, output=output)
+def can_be_made(base: str) -> bool:
+    """Whether this machine makes the base image itself, where no registry has it."""
+    return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
+
+
+def fix_without(base: str) -> str:
+    """What helps where no registry gives the base image."""
+    if base != DEFAULT_BASE_IMAGE:
+        return "Give this machine access to the image's registry, or load the image: docker load"
+    return (
+        "Give this machine access to an image registry, or make the image without one: install "
+        f"debootstrap and run `containers/base/build.sh {base}` as root."
+    )

@@ -1,5 +1,6 @@
 """The sandboxes of a home and how their machines stand, for a terminal: with a running server or without."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -7,13 +8,15 @@ from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from app_server.config import Config
 from app_server.database import Database
-from app_server.errors import NotFound
+from app_server.errors import NotFound, Unavailable
 from app_server.sandboxes.backend import Backend, LastWords
 from app_server.sandboxes.choice import choose_backend
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandboxes.members import POOL_FOLDER, Members
+from app_server.sandboxes.models import Sandbox, SandboxSpec, SandboxStatus
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,15 @@ class Entry:
     spec_id: str
     runs: bool
     created_at: datetime
+    host: str | None
+    """None where there is but one."""
 
 
 class Inventory:
-    def __init__(self, database: Database, backend: Backend) -> None:
+    def __init__(self, database: Database, backend: Backend, members: Members) -> None:
         self._database = database
         self._backend = backend
+        self._members = members
 
     async def entries(self) -> list[Entry]:
         """Newest first. Raises StartFailure when the engine does not answer."""
@@ -40,9 +46,20 @@ class Inventory:
             )
         dead = await self._backend.find_dead([row.id for row in rows])
         return [
-            Entry(row.id, SandboxStatus(row.status), row.spec_id, row.id not in dead, row.created_at)
+            Entry(
+                row.id,
+                SandboxStatus(row.status),
+                row.spec_id,
+                row.id not in dead and row.status != SandboxStatus.MISSING,
+                row.created_at,
+                self._backend.host_name(row.id),
+            )
             for row in rows
         ]
+
+    def spare(self) -> int:
+        """How many machines are kept ready for new sandboxes, or are just being made. Blocks."""
+        return len(self._members.free())
 
     async def last_words(self, prefix: str) -> LastWords:
         """Raises NotFound, StartFailure."""
@@ -76,8 +93,26 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
     try:
         backend, _ = await choose_backend(config)
         try:
-            yield Inventory(database, backend)
+            yield Inventory(database, backend, Members(config.home / POOL_FOLDER))
         finally:
             await backend.close()
+    finally:
+        await database.close()
+
+
+async def chosen_bases(config: Config) -> set[str]:
+    """What users have sandboxes built on, or could. Raises Unavailable where that cannot be told."""
+    if config.database_file and not await asyncio.to_thread(config.database_file.exists):
+        return set()
+    database = Database(config.resolved_database_url)
+    query = select(Sandbox.base_image).where(Sandbox.base_image.is_not(None)).union(select(SandboxSpec.base))
+    try:
+        async with database.read() as session:
+            return {str(base) for base in await session.scalars(query)}
+    except SQLAlchemyError as error:
+        raise Unavailable(
+            f"Which images users have chosen cannot be read: {error}",
+            fix="Start Slipway once in this home: it brings its database up to date, or tells why not.",
+        ) from error
     finally:
         await database.close()

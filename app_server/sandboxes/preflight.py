@@ -1,12 +1,16 @@
 """What would make a build of the sandbox image fail after minutes, found in a second and named."""
 
+import asyncio
 import os
 import shutil
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
 
 from app_server.config import SandboxFlavour
-from app_server.errors import StartFailure
+from app_server.errors import StartCode, StartFailure
 from app_server.sandboxes.engine_command import run_command
 
 ASK_TIMEOUT_SECONDS = 60.0
@@ -16,6 +20,9 @@ NEEDED_BYTES: dict[SandboxFlavour, int] = {"slim": 2 * GIBIBYTE, "full": 3 * GIB
 # The first ones with Python 3.11.
 _FIRST_RELEASES = {"debian": (12,), "ubuntu": (24, 4)}
 _NO_SUCH_PROGRAM = {126, 127}
+_TIMED_OUT = 124
+ROOM_SECONDS = 2.0
+KEPT_BYTES = GIBIBYTE
 # Only what every shell has by itself: nothing else may be there. Each line is NAME=VALUE.
 _LOOK = """
 [ -r /etc/os-release ] && . /etc/os-release
@@ -25,6 +32,9 @@ for loader in /lib/ld-linux* /lib64/ld-linux*; do [ -e "$loader" ] && echo libc=
 command -v apt-get > /dev/null && echo packages=apt
 exit 0
 """
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -39,19 +49,42 @@ class Base:
 
 async def require_room(docker: str, flavour: SandboxFlavour) -> None:
     """Raises StartFailure `sandbox_image_no_room` when this machine's engine has too little for the build."""
-    if not os.environ.get("DOCKER_HOST", "unix://").startswith("unix://"):
-        return  # its disk is elsewhere
-    root = Path(await _ask(docker, "info", "--format", "{{.DockerRootDir}}"))
-    if not os.access(root, os.R_OK):
+    root = await _engine_root(docker)
+    if root is None:
         return
     free, needed = shutil.disk_usage(root).free, NEEDED_BYTES[flavour]
     if free < needed:
-        raise StartFailure(
-            "sandbox_image_no_room",
+        raise _no_room(
             f"{free / GIBIBYTE:.1f} GiB are free at {root}; building the {flavour} sandbox image takes "
-            f"{needed / GIBIBYTE:.0f} GiB.",
-            fix="Free some room there; `slipway images prune` and `docker builder prune` may help.",
+            f"{needed / GIBIBYTE:.0f} GiB."
         )
+
+
+async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
+    """What `build` returns. It is ended before it fills the engine's disk: StartFailure, as above."""
+    root = await _engine_root(docker)
+    task = asyncio.create_task(build, name="docker build")
+    try:
+        while not (await asyncio.wait({task}, timeout=ROOM_SECONDS))[0]:
+            if root and shutil.disk_usage(root).free < KEPT_BYTES:
+                raise _no_room(f"The build was ended: it had all but filled the disk at {root}.")
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def require_size(docker: str, image: str, max_bytes: int | None) -> None:
+    """Removes an image that is larger, and raises StartFailure `sandbox_base_too_large`."""
+    size = int(await _ask(docker, "image", "inspect", "--format", "{{.Size}}", image))
+    if max_bytes is None or size <= max_bytes:
+        return
+    await run_command([docker, "image", "rm", image], lambda _line: None, ASK_TIMEOUT_SECONDS)
+    raise StartFailure(
+        "sandbox_base_too_large",
+        f"The base image takes {size / GIBIBYTE:.1f} GiB; {max_bytes / GIBIBYTE:.1f} GiB are allowed.",
+        fix="Leave out what agents do not need, or have SLIPWAY_SANDBOX_BUILD_MAX_BYTES raised.",
+    )
 
 
 async def is_present(docker: str, image: str) -> bool:
@@ -63,11 +96,15 @@ async def is_present(docker: str, image: str) -> bool:
 async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour) -> None:
     """Raises StartFailure `sandbox_base_…`, which names the first thing that the image lacks."""
     await _require_architecture(docker, base)
+    # Whatever it is, it gets nothing; and it does not outlive its time.
+    name = f"slipway-look-{uuid4().hex}"
+    options = [f"--name={name}", "--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
+    options += ["--read-only", "--pids-limit=64", "--memory=256m", "--user=0", "--entrypoint=/bin/sh"]
     status, output = await run_command(
-        [docker, "run", "--rm", "--network=none", "--user=0", "--entrypoint=/bin/sh", base, "-c", _LOOK],
-        lambda _line: None,
-        ASK_TIMEOUT_SECONDS,
+        [docker, "run", "--rm", *options, base, "-c", _LOOK], lambda _line: None, ASK_TIMEOUT_SECONDS
     )
+    if status == _TIMED_OUT:
+        await run_command([docker, "rm", "--force", name], lambda _line: None, ASK_TIMEOUT_SECONDS)
     if status in _NO_SUCH_PROGRAM:
         raise _unfit("sandbox_base_no_shell", f"{base} has no shell, so nothing can be installed into it.")
     if status != 0:
@@ -109,6 +146,22 @@ async def _require_architecture(docker: str, base: str) -> None:
         )
 
 
+async def _engine_root(docker: str) -> Path | None:
+    """None where it cannot be looked at."""
+    if not os.environ.get("DOCKER_HOST", "unix://").startswith("unix://"):
+        return None  # its disk is elsewhere
+    root = Path(await _ask(docker, "info", "--format", "{{.DockerRootDir}}"))
+    return root if os.access(root, os.R_OK) else None
+
+
+def _no_room(cause: str) -> StartFailure:
+    return StartFailure(
+        "sandbox_image_no_room",
+        cause,
+        fix="Free some room there; `slipway images prune` and `docker builder prune` may help.",
+    )
+
+
 async def _ask(docker: str, *arguments: str) -> str:
     command = [docker, *arguments]
     status, output = await run_command(command, lambda _line: None, ASK_TIMEOUT_SECONDS)
@@ -128,11 +181,12 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
-def _unfit(code: str, cause: str) -> StartFailure:
+def _unfit(code: StartCode, cause: str) -> StartFailure:
     return StartFailure(
         code,
         cause,
-        fix="Name one of Debian 12 or newer, or Ubuntu 24.04 or newer, in SLIPWAY_SANDBOX_BASE_IMAGE.",
+        fix="Take one made from Debian 12 or newer, or Ubuntu 24.04 or newer: in SLIPWAY_SANDBOX_BASE_IMAGE, "
+        "or in the FROM of the Dockerfile that it is built from.",
     )
 
 

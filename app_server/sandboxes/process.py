@@ -5,18 +5,28 @@
 """
 
 import asyncio
+import errno
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from uuid import UUID
 
 from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes import child
-from app_server.sandboxes.backend import LastWords, Machine, Report, SandboxKind
+from app_server.sandboxes.backend import (
+    LastWords,
+    Machine,
+    OneMachine,
+    Report,
+    SandboxKind,
+    WorkspaceLimit,
+    workspace_missing,
+)
+from app_server.sandboxes.base_image import BaseImage
 from app_server.sandboxes.bubblewrap import (
     Bubblewrap,
     Unusable,
@@ -25,6 +35,11 @@ from app_server.sandboxes.bubblewrap import (
     write_accounts,
 )
 from app_server.sandboxes.child import LOOPBACK, Handle, Launch
+from app_server.sandboxes.engine_command import run_command
+from app_server.sandboxes.hardening import AGENT_UID
+from app_server.sandboxes.measuring import LIMIT_SECONDS, measured, measuring
+from app_server.sandboxes.workspace_tar import Sink, Source, cannot_move, pack, unpack, writing
+from app_server.trust import trust_variables
 
 logger = logging.getLogger(__name__)
 
@@ -53,11 +68,14 @@ _WALLED = SandboxKind(
 )
 
 
-class ProcessBackend:
+class ProcessBackend(OneMachine):
     def __init__(self, config: Config) -> None:
+        self._config = config
         self._root = config.home / "sandboxes"
         self._inner_url = f"http://{LOOPBACK}:{config.inner_port}"
         self._wanted = config.process_isolation
+        self._disk_bytes = config.sandbox_disk_bytes
+        self._total_bytes = config.sandbox_memory_total_bytes
         self._handles: dict[UUID, Handle] = {}
         self._bubblewrap: Bubblewrap | None = None
         self._missing: Unusable | None = None
@@ -96,10 +114,16 @@ class ProcessBackend:
     def inner_addresses(self) -> list[str]:
         return [LOOPBACK]
 
-    async def prepare(self, report: Report) -> None:
+    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:
         """Nothing is shared between them."""
 
-    async def start(self, sandbox_id: UUID, session_key: str, report: Report) -> Machine:
+    async def start(
+        self,
+        sandbox_id: UUID,
+        session_key: str,
+        report: Report,
+        base: str | None = None,  # noqa: ARG002 (they have no image)
+    ) -> Machine:
         """Adopts the process when it lives, even if another app server started it.
 
         Raises StartFailure `bubblewrap_unavailable` where walls are demanded but cannot be had.
@@ -110,11 +134,7 @@ class ProcessBackend:
         try:
             handle = await self._adopt_or_start(sandbox_id, session_key, report)
         except OSError as error:
-            raise StartFailure(
-                "sandbox_start_failed",
-                f"The agent server's process could not be started: {error}",
-                fix=f"See that {folder} can be written and that the disk has room, then retry.",
-            ) from error
+            raise _not_started(folder, error) from error
         self._handles[sandbox_id] = handle
         return Machine(
             spec_id=SPEC_ID,
@@ -135,8 +155,9 @@ class ProcessBackend:
                 fix="Retry: another port is chosen then.",
                 output=output,
             )
-        state = "is running but" if self._lives(sandbox_id) else "ended and"
-        return LastWords(cause=f"The agent server {state} does not answer.", output=output)
+        if self._lives(sandbox_id):
+            return LastWords(cause="The agent server is running but does not answer.", output=output)
+        return LastWords(code="agent_server_ended", cause="The agent server ended.", output=output)
 
     async def freeze(self, sandbox_id: UUID) -> None:
         # A halted process would still hold its memory, and nothing limits that here.
@@ -151,10 +172,51 @@ class ProcessBackend:
         if handle:
             await child.stop(handle)
 
+    async def export(
+        self, sandbox_id: UUID, parts: Sequence[str], sink: Sink, folder: str | None = None
+    ) -> None:
+        # Not halted: a process that stands still cannot be told from one that hangs.
+        await asyncio.to_thread(_export, self._folder(sandbox_id) / "workspace", parts, sink, folder)
+
+    async def restore(self, sandbox_id: UUID, source: Source) -> None:
+        await self.delete(sandbox_id)
+        await asyncio.to_thread(_restore, self._folder(sandbox_id), source)
+
+    @property
+    def workspace_limit(self) -> WorkspaceLimit:
+        if self._disk_bytes is None:
+            return WorkspaceLimit(None, "none")
+        return WorkspaceLimit(self._disk_bytes, "watch", "Processes share this machine's disk.")
+
+    async def watched_bytes(self, sandbox_id: UUID) -> int | None:
+        if self._disk_bytes is None:
+            return None
+        command = measuring(self._folder(sandbox_id))
+        status, output = await run_command(command, lambda _line: None, LIMIT_SECONDS + 5)
+        # du's complaints of files that it may not read come before the sum, in no order.
+        return measured(output.rpartition("\n")[2]) if status in {0, 1} else None
+
     async def delete(self, sandbox_id: UUID) -> None:
         folder = self._folder(sandbox_id)
         await self.stop(sandbox_id)
         await asyncio.to_thread(_remove_folder, folder)
+
+    @property
+    def spare_bytes(self) -> int:
+        return 0
+
+    @property
+    def lacks_spare(self) -> bool:
+        return False
+
+    async def capacities(self) -> Sequence[int] | None:
+        return [self._total_bytes] if self._total_bytes else None
+
+    async def replenish(self) -> None:
+        """None is kept ready: a halted process would be as little held in as a running one."""
+
+    async def yield_spare(self) -> bool:
+        return False
 
     async def close(self) -> None:
         """Stops them all; their workspaces stay."""
@@ -182,14 +244,21 @@ class ProcessBackend:
         return handle.inner_url == self._inner_url and handle.is_walled == bool(self._bubblewrap)
 
     def _launch(self, folder: Path, session_key: str, wanted_port: int) -> Handle:
+        if not Path(sys.executable).exists():
+            raise StartFailure(
+                "agent_server_missing",
+                f"{sys.executable}, with which agent servers are started, is gone.",
+                fix="Restart Slipway: it was probably updated or moved while it ran.",
+            )
         for part in ("home", "workspace/project", "workspace/conversations"):
             (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         port = child.choose_port(wanted_port)
-        server = [sys.executable, "-m", "agent_runtime.server", "--host", LOOPBACK, "--port", str(port)]
+        # -s: a module that the agent left in its home must not stand in for ours.
+        server = [sys.executable, "-s", "-m", "agent_runtime.server", "--host", LOOPBACK, "--port", str(port)]
+        server += ["--session-key-from", "-"]
         environment = self._environment(folder)
         if self._bubblewrap is None:
-            environment["OH_SESSION_API_KEYS_0"] = session_key
-            launch = Launch(server, environment, _RUNTIME_ROOT)
+            launch = Launch(server, environment, _RUNTIME_ROOT, stdin=session_key.encode())
         else:
             launch = self._walled(self._bubblewrap, folder, server, environment, session_key)
         return child.start(folder, launch, port, self._inner_url)
@@ -204,7 +273,7 @@ class ProcessBackend:
     ) -> Launch:
         accounts = folder / "accounts"
         write_accounts(accounts, folder / "home")
-        command = bubblewrap.wrap_server(
+        command = bubblewrap.wrap(
             server,
             writable=[folder / "home", folder / "workspace"],
             readable=runtime_places(_RUNTIME_ROOT, environment),
@@ -212,7 +281,7 @@ class ProcessBackend:
             accounts=accounts,
         )
         inside = {name: value for name, value in environment.items() if name not in _OUTER_ONLY}
-        return Launch(command, inside, _RUNTIME_ROOT, stdin=f"{session_key}\n".encode(), tells_init=True)
+        return Launch(command, inside, _RUNTIME_ROOT, stdin=session_key.encode(), tells_init=True)
 
     def _environment(self, folder: Path) -> dict[str, str]:
         workspace = folder / "workspace"
@@ -222,7 +291,26 @@ class ProcessBackend:
             "OH_CONVERSATIONS_PATH": str(workspace / "conversations"),
             "OH_WORKSPACE_PATH": str(workspace / "project"),
             "OH_WEBHOOKS_0_BASE_URL": f"{self._inner_url}/api/v1/webhooks",
+            "OH_EGRESS_PROXY_URL": self._inner_url,
+            **trust_variables(self._config),
+            # They share this machine's ports: any that is free.
+            "OH_EGRESS_RELAY_PORT": "0",
+            "OH_GIT_OUTLET_PORT": "0",
         }
+
+
+def _not_started(folder: Path, error: OSError) -> StartFailure:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StartFailure(
+            "sandbox_disk_full",
+            f"The disk that holds {folder} is full.",
+            fix="Free some room there, then retry.",
+        )
+    return StartFailure(
+        "sandbox_home_unusable",
+        f"The agent server's process could not be started: {error}",
+        fix=f"See that {folder} is a directory of this user's on a disk that can be written, then retry.",
+    )
 
 
 def _log_tail(folder: Path) -> str:
@@ -233,6 +321,23 @@ def _log_tail(folder: Path) -> str:
             return log.read().decode(errors="replace")
     except FileNotFoundError:
         return ""
+
+
+def _export(workspace: Path, parts: Sequence[str], sink: Sink, folder: str | None) -> None:
+    if not workspace.is_dir():
+        raise workspace_missing()
+    with writing(sink) as tar:
+        pack(workspace, parts, tar, owner=AGENT_UID, folder=folder)
+
+
+def _restore(folder: Path, source: Source) -> None:
+    unfinished = folder / "workspace.new"
+    try:
+        unfinished.mkdir(mode=0o700, parents=True)
+        unpack(source, unfinished)
+        unfinished.rename(folder / "workspace")
+    except OSError as error:
+        raise cannot_move(str(error)) from error
 
 
 def _remove_folder(folder: Path) -> None:

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from app_server.sandboxes.containers import remove
+
 if TYPE_CHECKING:
     from docker import DockerClient
 
+LABEL = "slipway.probe"
 PROBE_TIMEOUT_SECONDS = 30
 _REACHED = 10
 # Tries every address at once, so that packets which are dropped cost their time only once.
@@ -30,15 +33,25 @@ def is_host_reachable(client: "DockerClient", image: str, options: dict[str, Any
 
     Raises what the engine raises, and OSError when no port can be opened.
     """
+    _remove_left_over(client)
     with _open_port() as port:
+        command = ["-c", _TRY_ALL, str(port), *_own_addresses(gateway)]
         container = client.containers.create(
-            image, ["-c", _TRY_ALL, str(port), *_own_addresses(gateway)], entrypoint=["python3"], **options
+            image, command, entrypoint=["python3"], labels=[LABEL], **options
         )
         try:
             container.start()
             return bool(container.wait(timeout=PROBE_TIMEOUT_SECONDS)["StatusCode"] == _REACHED)
         finally:
-            container.remove(force=True)
+            remove(container)
+
+
+def _remove_left_over(client: "DockerClient") -> None:
+    """Of servers that were killed while they tried."""
+    for container in client.containers.list(
+        filters={"label": LABEL, "status": "exited"}, all=True, sparse=True
+    ):
+        remove(container)
 
 
 @contextmanager

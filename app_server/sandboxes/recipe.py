@@ -3,7 +3,7 @@
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from app_server.config import Config, SandboxFlavour
 from app_server.errors import StartFailure
 
 REPOSITORY = "slipway-sandbox"
+BASE_REPOSITORY = "slipway-base"
 SOURCE_TREE = Path(__file__).resolve().parents[2]
 FLAVOURS: tuple[SandboxFlavour, ...] = get_args(SandboxFlavour)
 
@@ -26,7 +27,8 @@ class Ingredients:
 
 
 DEPENDENCIES = Ingredients(
-    "containers/sandbox/Dockerfile", ("containers/sandbox/node.lock", "requirements-sandbox.lock")
+    "containers/sandbox/Dockerfile",
+    ("containers/sandbox/node.lock", "containers/sandbox/web", "requirements-sandbox.lock"),
 )
 AGENT_SERVER = Ingredients(
     "containers/sandbox/source.Dockerfile", ("containers/sandbox/entrypoint.sh", "agent_runtime")
@@ -51,17 +53,29 @@ def recipe_of(flavour: SandboxFlavour, base: str) -> Recipe:
     return Recipe(flavour, base, dependencies, image)
 
 
-def image_name(config: Config) -> str:
-    """What sandboxes start from here. Blocking, as above."""
+def image_name(config: Config, base: str | None = None) -> str:
+    """What sandboxes start from here, on this base if one was chosen. Blocking, as above."""
+    if base is not None:
+        return recipe_of(config.sandbox_flavour, base).image
     return config.sandbox_image or recipe_of(config.sandbox_flavour, config.sandbox_base_image).image
 
 
-def current_images(config: Config) -> frozenset[str]:
-    """What this version starts sandboxes from, and what that is made of, in every flavour. Blocking."""
-    base = config.sandbox_base_image
-    recipes = [recipe_of(flavour, base) for flavour in FLAVOURS] if _has_build_files() else []
+def is_made_here(base: str) -> bool:
+    """Whether it was built from a user's own Dockerfile (own_base.py): no registry has it."""
+    return base.startswith(f"{BASE_REPOSITORY}:")
+
+
+def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[str]:
+    """What this version starts sandboxes from, and what that is made of, in every flavour. Blocking.
+
+    `chosen`: the bases that users have.
+    """
+    bases = {config.sandbox_base_image, *chosen}
+    recipes = (
+        [recipe_of(flavour, base) for flavour in FLAVOURS for base in bases] if _has_build_files() else []
+    )
     ours = {name for recipe in recipes for name in (recipe.dependencies, recipe.image)}
-    return frozenset(ours | {image_name(config)})
+    return frozenset(ours | {image_name(config)} | {base for base in bases if is_made_here(base)})
 
 
 def build_context(ingredients: Ingredients) -> bytes:

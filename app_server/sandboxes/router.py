@@ -8,12 +8,18 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import select, tuple_
 
 from app_server.database import ReadSession
-from app_server.errors import BadRequest, NotFound
+from app_server.errors import BadRequest
 from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.schemas import SandboxInfo, SandboxPage, SandboxPaused, SandboxResumed
+from app_server.sandboxes.own import find_own
+from app_server.sandboxes.schemas import (
+    SandboxArchived,
+    SandboxInfo,
+    SandboxPage,
+    SandboxPaused,
+    SandboxResumed,
+)
 from app_server.users.auth import CurrentUser
-from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
@@ -51,8 +57,8 @@ async def get_sandboxes(
 
 @router.post("/{sandbox_id}/resume")
 async def resume_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxResumed:
-    """Brings a sandbox up again that sleeps, or was given up after too many crashes. Answers at once."""
-    await _require_own(request, user, sandbox_id)
+    """Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once."""
+    await find_own(request, user, sandbox_id)
     await request.state.sandboxes.resume(sandbox_id)
     return SandboxResumed()
 
@@ -60,16 +66,26 @@ async def resume_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) 
 @router.post("/{sandbox_id}/pause")
 async def pause_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxPaused:
     """Puts a sandbox to sleep: its files are kept, its commands end. The next message wakes it."""
-    await _require_own(request, user, sandbox_id)
+    await find_own(request, user, sandbox_id)
     await request.state.sandboxes.pause(sandbox_id)
     return SandboxPaused()
 
 
-async def _require_own(request: Request, user: User, sandbox_id: UUID) -> None:
-    async with request.state.database.read() as session:
-        sandbox = await session.get(Sandbox, sandbox_id)
-    if sandbox is None or sandbox.user_id != user.id:
-        raise NotFound("No such sandbox.", code="sandbox_not_found")
+@router.post(
+    "/{sandbox_id}/archive",
+    responses={
+        409: {"description": "It is starting or has failed to"},
+        503: {"description": "Its files could not be kept; they are as they were"},
+    },
+)
+async def archive_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxArchived:
+    """Keeps its files in an archive alone: no container, no volume. Answers when it is whole and on disk.
+
+    The next message, or resume, brings it back.
+    """
+    await find_own(request, user, sandbox_id)
+    await request.state.sandboxes.archiving.archive(sandbox_id)
+    return SandboxArchived()
 
 
 def _position(page_id: str) -> tuple[datetime, UUID]:

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel
 
+from agent_runtime.wire import RuntimePluginInfo
 from app_server.database import Id, Timestamp
 from app_server.pagination import Page
 from app_server.sandboxes.models import Sandbox, SandboxStatus
@@ -29,11 +30,21 @@ class SandboxInfo(BaseModel):
         )
 
 
+class RuntimePluginStarted(RuntimePluginInfo):
+    """path: where a link to its port should lead."""
+
+    path: str
+
+
 class SandboxResumed(BaseModel):
     success: bool = True
 
 
 class SandboxPaused(BaseModel):
+    success: bool = True
+
+
+class SandboxArchived(BaseModel):
     success: bool = True
 
 

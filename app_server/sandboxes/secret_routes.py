@@ -4,6 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
 
 from app_server.database import Database
 from app_server.encryption import Cipher
@@ -11,7 +12,7 @@ from app_server.errors import NotFound
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.sandboxes.models import SandboxStatus
 from app_server.secrets.schemas import SecretNameInPath
-from app_server.secrets.service import get_secret
+from app_server.secrets.service import get_secret, list_secrets
 
 inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
@@ -19,6 +20,26 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 def secret_url(inner_url: str, sandbox_id: UUID, name: str) -> str:
     """The address that opens with the sandbox's own key, and for no other sandbox."""
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{sandbox_id.hex}/settings/secrets/{name}"
+
+
+class SecretName(BaseModel):
+    name: str
+    description: str | None
+
+
+class SecretNames(BaseModel):
+    secrets: list[SecretName]
+
+
+@inner_router.get("/{sandbox_id}/settings/secrets")
+async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, request: Request) -> SecretNames:
+    """The secrets that the sandbox may look up, by name."""
+    if sandbox.id != sandbox_id:
+        raise NotFound("No such sandbox.", code="sandbox_not_found")
+    database: Database = request.state.database
+    async with database.read() as session:
+        found = await list_secrets(session, sandbox.user_id)
+    return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
 
 
 @inner_router.get("/{sandbox_id}/settings/secrets/{name}", response_class=PlainTextResponse)

@@ -34,6 +34,9 @@ class LLMProfile(Base):
     api_key_encrypted: Mapped[str | None] = mapped_column(Text)
     max_budget_per_task: Mapped[float | None]
     """Dollars; None: no limit."""
+    input_cost_per_token: Mapped[float | None]
+    """Dollars, for models whose price is not listed; so is the next."""
+    output_cost_per_token: Mapped[float | None]
     is_active: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
@@ -49,9 +52,13 @@ class LLMProfile(Base):
 
 
 class UserSettings(Base):
-    """What a user has set for all tasks. confirmation_mode: None for what suits the sandbox."""
+    """What a user has set for all tasks. confirmation_mode: None for what suits the sandbox.
+
+    sandbox_grouping_strategy: None for a sandbox of its own for each.
+    """
 
     __tablename__ = "user_settings"
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     confirmation_mode: Mapped[str | None] = mapped_column(String(20))
+    sandbox_grouping_strategy: Mapped[str | None] = mapped_column(String(40))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import String, Uuid, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,6 +14,11 @@ from app_server.settings.models import RECORDED_PREFIX, LLMProfile
 from app_server.settings.schemas import LLMSettings
 
 MAX_PROFILES = 50
+
+# Built once: every call of a model begins with one of them.
+_OF_USER = select(LLMProfile).where(LLMProfile.user_id == bindparam("user", type_=Uuid()))
+_NAMED = _OF_USER.where(LLMProfile.name == bindparam("name", type_=String()))
+_ACTIVE = _OF_USER.where(LLMProfile.is_active)
 DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 
 
@@ -24,9 +29,8 @@ async def list_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMPro
 
 async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
     """The profile of that name; None: the active one. Raises NotFound `llm_profile_not_found`."""
-    query = select(LLMProfile).where(LLMProfile.user_id == user_id)
-    query = query.where(LLMProfile.is_active) if name is None else query.where(LLMProfile.name == name)
-    profile = await session.scalar(query)
+    query, values = (_ACTIVE, {}) if name is None else (_NAMED, {"name": name})
+    profile = await session.scalar(query, {"user": user_id, **values})
     if profile is None:
         raise NotFound(
             "No model is chosen." if name is None else f"There is no model profile named {name!r}.",
@@ -60,6 +64,8 @@ async def save_profile(
     profile = known or _add(session, user_id, name, profiles)
     profile.model, profile.base_url = llm.model, llm.base_url
     profile.max_budget_per_task = llm.max_budget_per_task
+    profile.input_cost_per_token = llm.input_cost_per_token
+    profile.output_cost_per_token = llm.output_cost_per_token
     if llm.api_key is not None:
         key = llm.api_key.get_secret_value()
         profile.api_key_encrypted = cipher.encrypt(key) if key else None

@@ -40,10 +40,14 @@ BaseUrl = Annotated[
 ]
 
 
+TokenPrice = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
 class LLMSettings(BaseModel):
     """`api_key` left out keeps the stored key, an empty one clears it.
 
     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
+    `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,6 +56,8 @@ class LLMSettings(BaseModel):
     base_url: BaseUrl | None = None
     api_key: SecretStr | None = Field(default=None, max_length=10_000)
     max_budget_per_task: Dollars | None = None
+    input_cost_per_token: TokenPrice | None = None
+    output_cost_per_token: TokenPrice | None = None
 
 
 class SaveProfile(BaseModel):
@@ -72,6 +78,8 @@ class LLMProfileInfo(BaseModel):
     base_url: str | None
     api_key_set: bool
     max_budget_per_task: float | None
+    input_cost_per_token: float | None
+    output_cost_per_token: float | None
     is_recording: bool
 
 

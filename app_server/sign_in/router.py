@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Cookie, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from app_server.config import Config
 from app_server.database import Session
-from app_server.middleware import SESSION_COOKIE
+from app_server.middleware import session_cookie
 from app_server.sign_in import service
 from app_server.users.models import User
 from app_server.users.schemas import UserInfo
@@ -31,7 +31,7 @@ async def sign_in_with_link(
     lifetime = timedelta(days=config.session_days)
     user, cookie = await service.sign_in_with_link(session, body.token, lifetime=lifetime)
     response.set_cookie(
-        SESSION_COOKIE,
+        session_cookie(config),
         cookie,
         max_age=_COOKIE_SECONDS,
         httponly=True,
@@ -42,9 +42,11 @@ async def sign_in_with_link(
 
 
 @router.delete("/session", status_code=204)
-async def sign_out(
-    session: Session, response: Response, cookie: Annotated[str | None, Cookie(alias=SESSION_COOKIE)] = None
-) -> None:
-    if cookie:
+async def sign_out(session: Session, request: Request, response: Response) -> None:
+    config: Config = request.state.config
+    name = session_cookie(config)
+    if cookie := request.cookies.get(name):
         await service.sign_out(session, cookie)
-    response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
+    response.delete_cookie(
+        name, httponly=True, samesite="strict", secure=config.base_url.startswith("https:")
+    )

@@ -14,8 +14,8 @@ from starlette.requests import HTTPConnection
 from app_server.database import Database, now
 from app_server.errors import Forbidden, NotAuthenticated
 from app_server.logs import bind
-from app_server.middleware import SESSION_COOKIE
-from app_server.users.models import ApiKey, Role, User, WebSession
+from app_server.middleware import session_cookie
+from app_server.users.models import ADMINISTRATORS, ApiKey, User, WebSession
 from app_server.users.tokens import token_hash
 
 _KEY_TOUCH_INTERVAL = timedelta(minutes=1)
@@ -26,7 +26,7 @@ async def require_user(connection: HTTPConnection) -> User:
     """The user behind this request or WebSocket. Raises NotAuthenticated."""
     if key := api_key_of(connection):
         user = await _user_of_api_key(connection, key)
-    elif cookie := connection.cookies.get(SESSION_COOKIE):
+    elif cookie := connection.cookies.get(session_cookie(connection.state.config)):
         user = await _user_of_session(connection, cookie)
     else:
         user = None
@@ -40,14 +40,14 @@ async def require_user(connection: HTTPConnection) -> User:
     return user
 
 
-async def _require_owner(user: Annotated[User, Depends(require_user)]) -> User:
-    if user.role is not Role.OWNER:
-        raise Forbidden("Only the owner of this installation may do that.")
+async def _require_admin(user: Annotated[User, Depends(require_user)]) -> User:
+    if user.role not in ADMINISTRATORS:
+        raise Forbidden("Only administrators of this installation may do that.")
     return user
 
 
 CurrentUser = Annotated[User, Depends(require_user)]
-OwnerUser = Annotated[User, Depends(_require_owner)]
+AdminUser = Annotated[User, Depends(_require_admin)]
 
 
 async def authenticate_websocket(websocket: WebSocket) -> User | None:

@@ -17,6 +17,10 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
+ADMINISTRATORS = frozenset((Role.OWNER, Role.ADMIN))
+"""Whoever runs this installation."""
+
+
 class User(Base):
     __tablename__ = "users"
 

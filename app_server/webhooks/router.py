@@ -7,7 +7,6 @@ from fastapi import APIRouter, Body, Request
 
 from app_server.conversations.ingest import ingest
 from app_server.conversations.view import Viewer
-from app_server.errors import NotFound
 from app_server.events.schemas import Acknowledged, EventsReport
 from app_server.sandboxes.auth import CurrentSandbox
 
@@ -22,8 +21,7 @@ async def report_events(
     report: Annotated[EventsReport, Body()],
 ) -> Acknowledged:
     """Idempotent: known positions are skipped. 409 `seq_gap` says from where to go on."""
-    if conversation_id != sandbox.id:
-        raise NotFound("No such conversation.")
     state = request.state
-    last = await ingest(state.database, state.pubsub, Viewer(state.sandboxes), conversation_id, report)
+    viewer = Viewer(state.sandboxes)
+    last = await ingest(state.database, state.pubsub, viewer, sandbox.id, conversation_id, report)
     return Acknowledged(acknowledged_seq=last)

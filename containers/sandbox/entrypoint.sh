@@ -1,12 +1,17 @@
 #!/bin/sh
-# Starts the agent server. Its session key comes in a file that is gone before any command of the agent runs:
-# in the container's environment everybody inside could read it (/proc/1/environ).
+# Starts the agent server. Its session key comes in a file, which it removes before any command of the agent runs:
+# in an environment or on a command line everybody inside could read it.
 set -eu
 key_file=/workspace/.session-key
-if [ -f "$key_file" ]; then
-    OH_SESSION_API_KEYS_0=$(cat "$key_file")
-    export OH_SESSION_API_KEYS_0
-    rm -f "$key_file"
+init_key_file=/workspace/.init-key
+# Whoever runs this image by hand may give the key in a variable instead.
+if [ -e "$key_file" ]; then
+    set -- --session-key-from "$key_file"
+elif [ -f "$init_key_file" ]; then
+    # Started ahead of need: whoever shows this key says later for whom. Then it is of no use any more.
+    OH_INIT_API_KEY=$(cat "$init_key_file")
+    export OH_INIT_API_KEY OH_DEFERRED_INIT=true
 fi
-# -P: a module of the repository (the working directory) must not stand in for one of ours.
-exec /opt/slipway/bin/python -P -m agent_runtime.server --host 0.0.0.0 --port 8000
+rm -f "$init_key_file"
+# -P -s: a module of the repository (the working directory) or of the home folder must not stand in for ours.
+exec /opt/slipway/bin/python -P -s -m agent_runtime.server --host 0.0.0.0 --port 8000 "$@"

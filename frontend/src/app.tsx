@@ -19,8 +19,11 @@ export function createApp() {
     onSignedOut: () => {
       if (router.state.location.pathname !== SIGN_IN_PATH) void router.navigate(SIGN_IN_PATH)
     },
-    onMutationError: (error) =>
-      toast.error(errorDetail(error), { description: isApiError(error) && error.fix }),
+    onMutationError: (error, repeat) =>
+      toast.error(errorDetail(error), {
+        description: isApiError(error) && error.fix,
+        action: repeat && { label: i18n.t('error.try_again'), onClick: repeat },
+      }),
   })
 
   function App() {

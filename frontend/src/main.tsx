@@ -1,8 +1,10 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createApp } from './app'
+import { reloadOnceForMissingParts } from './lib/reload-once'
 import './styles.css'
 
+reloadOnceForMissingParts()
 const { App } = createApp()
 
 createRoot(document.getElementById('root')!).render(

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from app_server.conversations.models import Conversation
 from app_server.sandboxes.models import SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
@@ -27,6 +28,10 @@ async def keys(app: App, owner: User) -> Keys:
     async with app.database.session() as session:
         stranger = await create_user(session, name="Somebody", role=Role.MEMBER)
         for key, user_id in (("own-key", owner.id), ("foreign-key", stranger.id)):
-            sandbox = await app.state["sandboxes"].create(session, sandbox_id=uuid4(), user_id=user_id)
+            conversation = Conversation(id=uuid4(), user_id=user_id, llm_profile="demo", last_seq=0)
+            session.add(conversation)
+            sandbox = await app.state["sandboxes"].create(
+                session, sandbox_id=conversation.id, user_id=user_id
+            )
             sandbox.session_key_hash, sandbox.status = token_hash(key), SandboxStatus.RUNNING
     return Keys({"X-Session-API-Key": "own-key"}, {"X-Session-API-Key": "foreign-key"})

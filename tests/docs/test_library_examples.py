@@ -168,6 +168,7 @@ EXAMPLES: dict[tuple[Path, str], Example] = {
         ),
     ),
     (LIBRARY, "On a server"): Example(MEND, ("It subtracted. Now the tests pass.",)),
+    (LIBRARY, "Inside a sandbox of a server"): Example(MEND, ("It subtracted. Now the tests pass.",)),
     (LIBRARY, "In a container"): Example((say("An agent."),), ("An agent. agent",)),
     (LIBRARY, "With an event loop"): Example((say("Good morning!"),), ("Good morning!",)),
 }
@@ -295,6 +296,7 @@ def _environment(
     if "server" in heading:
         server: AgentServer = request.getfixturevalue("server")
         reached = {"AGENT_SERVER_URL": server.url, "AGENT_SERVER_KEY": KEY, "AGENT_SERVER_DIR": str(project)}
+        reached |= {"AGENT_SERVER_PORT": str(server.port), "SESSION_API_KEY": KEY}
         environment.update(reached)
     if heading == "In a container":
         environment["SANDBOX_IMAGE"] = sandbox_image()

@@ -1,11 +1,11 @@
-"""A budget as a person meets it: set with the task, seen as it is spent, raised with one click."""
+"""Budgets and limits as a person meets them: set, seen as they are spent, raised with one click."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import visitor
-from tests.support.scripted_llm import ScriptedLLM, calls, say
-from tests.support.server import AppServerProcess
+from tests.support.scripted_llm import ScriptedLLM, calls, hang, say
+from tests.support.server import AppServerProcess, start_conversation, wait_for_status
 
 pytestmark = pytest.mark.browser
 
@@ -48,3 +48,65 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
         expect(page.get_by_text("Worth every cent.")).to_be_visible()
         expect(page.get_by_text("of $0.70")).to_be_visible()
         assert someone.complaints == []
+
+
+def test_a_user_sets_a_limit_meets_it_in_a_conversation_and_goes_on(
+    server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.aside = say("A costly task")
+    scripted_llm.script(
+        calls(("think", {"thought": "a"}), prompt_tokens=100_000, completion_tokens=0),
+        say("Worth every cent."),
+    )
+    with server.client() as client, visitor() as someone:
+        someone.sign_in(server)
+        page = someone.page
+        page.goto(f"{server.url}/settings/models")
+        page.get_by_role("button", name="Add a model").click()
+        page.get_by_label("Name", exact=True).fill("own")
+        page.get_by_label("Model", exact=True).fill("openai/of-my-own")
+        page.get_by_label("Base URL").fill(scripted_llm.base_url)
+        page.get_by_label("API key").fill(scripted_llm.api_key)
+        page.get_by_label("Price of input, $").fill("2.5")
+        page.get_by_label("Price of output, $").fill("0")
+        page.get_by_role("button", name="Save").last.click()
+        expect(page.get_by_text("own is saved")).to_be_visible()
+        page.get_by_label("Limit, in US dollars").fill("0.2")
+        page.get_by_label("Per", exact=True).select_option("day")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("$0.00 of $0.20 spent today.")).to_be_visible()
+        someone.photograph("spending-limit")
+
+        page.goto(server.url)
+        page.get_by_label("Task").fill("Think about it.")
+        page.get_by_role("button", name="Start", exact=True).click()
+        expect(page.get_by_text("Your spending limit is reached").first).to_be_visible()
+        expect(page.get_by_text("Paused").first).to_be_visible()
+        someone.photograph("spending-limit-reached")
+
+        page.get_by_role("button", name="Continue with +$0.20").click()
+        expect(page.get_by_text("Worth every cent.")).to_be_visible()
+        page.goto(f"{server.url}/settings/models")
+        expect(page.get_by_text("You have added $0.25 for this period.")).to_be_visible()
+        shown = client.get("/settings/spending-limit").raise_for_status().json()
+        assert (shown["limit"], shown["period"]) == (0.2, "day")
+        assert shown["spent"] >= 0.25
+        assert someone.complaints == []
+
+
+def test_a_call_that_a_killed_server_had_reserved_stands_in_nobodys_way(
+    server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    prices = {"input_cost_per_token": 0, "output_cost_per_token": 0.01}
+    llm = {"model": MODEL, "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key, **prices}
+    scripted_llm.aside = say("A title")
+    scripted_llm.script(hang(), say("Here I am again."))
+    with server.client() as client:
+        client.post("/settings/profiles/priced", json={"llm": llm}).raise_for_status()
+        # A call reserves far more than that, so that a second one is let through only once the first is over.
+        client.put("/settings/spending-limit", json={"limit": 1}).raise_for_status()
+        conversation_id = start_conversation(client, "Go.")
+        scripted_llm.wait_for_request(1)
+        server.kill()
+        server.start()
+        wait_for_status(client, conversation_id, "finished")

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import SANDBOX_KINDS
 from tests.support.browser import visitor
+from tests.support.live_trees import files_with
 from tests.support.mcp_processes import http_server
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
@@ -83,8 +84,7 @@ def test_a_server_is_added_tested_and_used_and_its_key_is_nowhere_to_be_seen(
         assert KEY not in log + page.content() + scripted_server.output()
         assert holders_in_container(client, conversation) == ""
         assert someone.complaints == []
-    files = [path for path in scripted_server.home.rglob("*") if path.is_file()]
-    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+    assert files_with(scripted_server.home, KEY) == []
 
 
 def test_a_server_is_connected_by_oauth_and_its_tokens_are_nowhere_to_be_seen(
@@ -128,7 +128,6 @@ def test_a_server_is_connected_by_oauth_and_its_tokens_are_nowhere_to_be_seen(
         assert someone.complaints == []
     tokens = issued.read_text().split()
     assert len(tokens) >= 2
-    kept = [path.read_bytes() for path in scripted_server.home.rglob("*") if path.is_file()]
+    assert files_with(scripted_server.home, *tokens) == []
     for token in tokens:
         assert token not in everything
-        assert not any(token.encode() in content for content in kept)

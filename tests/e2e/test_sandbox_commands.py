@@ -1,14 +1,22 @@
 """`slipway sandboxes …` and `slipway images …`, as they are typed into a terminal."""
 
+import asyncio
 import os
+import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
+import docker
 import pytest
 
+from app_server.config import DEFAULT_BASE_IMAGE
+from app_server.sandboxes.own_base import ensure_own_base, resolved_source
+from app_server.sandboxes.recipe import recipe_of
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.sandbox_image import sandbox_image
+from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
 
 
@@ -76,3 +84,62 @@ def test_an_image_that_is_there_is_built_once_and_listed_as_the_current_one() ->
     assert (built.returncode, built.stdout) == (0, f"The sandbox image is ready: {image}\n")
     [line] = [each for each in listed.stdout.splitlines() if each.startswith(image)]
     assert line.split()[-1] == "current"
+
+
+@pytest.mark.docker
+def test_a_dockerfile_becomes_the_base_of_the_image_and_its_name_is_all_that_sandboxes_need(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM {DEFAULT_BASE_IMAGE}\nLABEL unique={uuid4().hex}\n")
+    base = asyncio.run(ensure_own_base(resolved_source(tmp_path / "Dockerfile"), FLAVOUR, print))
+    recipe = recipe_of(FLAVOUR, base)
+    sandbox_image()
+    with closing(docker.from_env(version="auto")) as engine:
+        # Stands for what takes minutes to build on it.
+        engine.images.get(recipe_of(FLAVOUR, DEFAULT_BASE_IMAGE).dependencies).tag(recipe.dependencies)
+        try:
+            built = slipway("images", "build", "--dockerfile", f"{tmp_path}/Dockerfile")
+            listed = slipway("images", "list", SLIPWAY_SANDBOX_BASE_IMAGE=base)
+            missing = slipway("images", "build", "--dockerfile", str(tmp_path))
+        finally:
+            for name in (recipe.image, recipe.dependencies, base):
+                if engine.images.list(name=name):
+                    engine.images.remove(name, force=True)
+
+    assert built.returncode == 0, built.stderr
+    assert f"SLIPWAY_SANDBOX_BASE_IMAGE={base}\n" in built.stdout
+    assert built.stdout.endswith(f"The sandbox image is ready: {recipe.image}\n")
+    uses = {line.split()[0]: line.split()[-1] for line in listed.stdout.splitlines()}
+    assert {uses[recipe.image], uses[recipe.dependencies], uses[base]} == {"current"}
+    assert (missing.returncode, "Code: dockerfile_missing" in missing.stderr) == (2, True)
+
+
+@pytest.mark.docker
+def test_a_devcontainer_tells_what_it_leaves_out_and_its_image_is_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM scratch\nLABEL unique={uuid4().hex}\n")
+    (tmp_path / ".devcontainer.json").write_text(
+        '{"build": {"dockerfile": "Dockerfile"}, "runArgs": ["--privileged"], /* no more */}'
+    )
+    built = slipway("images", "build", "--devcontainer", str(tmp_path))
+    [base] = re.findall(r"SLIPWAY_SANDBOX_BASE_IMAGE=(\S+)", built.stdout)
+    with closing(docker.from_env(version="auto")) as engine:
+        engine.images.remove(base, force=True)
+
+    assert built.stdout.startswith("Not used: runArgs (how a sandbox is walled in")
+    assert built.returncode == 2
+    assert "Code: sandbox_base_no_shell" in built.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--dockerfile", "Dockerfile", "--devcontainer", "."),
+        ("--context", "."),
+    ],
+    ids=["both", "a context alone"],
+)
+def test_options_that_do_not_go_together_are_a_sentence(options: tuple[str, ...]) -> None:
+    done = slipway("images", "build", *options)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Dockerfile" in done.stderr

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import SANDBOX_KINDS
+from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call
 from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
 
@@ -48,7 +49,7 @@ def test_the_vendor_key_is_nowhere_in_the_sandbox(
             assert _matches_in_container(conversation_id) == ""
         else:
             assert found["content"][0]["text"].split()[0] == "0"
-            assert _files_with_canary(scripted_server.home / "sandboxes") == []
+            assert files_with(scripted_server.home / "sandboxes", CANARY) == []
             for environment in _environments_below(scripted_server.home / "sandboxes"):
                 assert CANARY.encode() not in environment
 
@@ -65,10 +66,6 @@ def _matches_in_container(conversation_id: str) -> str:
     assert CANARY not in inspected.stdout
     # grep is given the canary on its own command line, which /proc/*/environ does not show.
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-
-def _files_with_canary(root: Path) -> list[Path]:
-    return [path for path in root.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
 
 
 def _environments_below(root: Path) -> list[bytes]:

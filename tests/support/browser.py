@@ -9,8 +9,8 @@ from typing import Literal
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.requirements import CHROMIUM
 from tests.support.server import AppServerProcess
+from tests.support.steady_chromium import STEADY_CHROMIUM
 
 Theme = Literal["light", "dark"]
 
@@ -44,8 +44,7 @@ class Visitor:
         self.page.on("console", self._note)
 
     def _note(self, message: ConsoleMessage) -> None:
-        # Chromium drops requests whenever a container's network comes or goes; the page asks again.
-        if message.type == "error" and "ERR_NETWORK_CHANGED" not in message.text:
+        if message.type == "error":
             self.complaints.append(message.text)
 
     def sign_in(self, server: AppServerProcess) -> None:
@@ -67,7 +66,7 @@ class Visitor:
 @contextmanager
 def visitor(viewport: ViewportSize = DESKTOP) -> Iterator[Visitor]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=STEADY_CHROMIUM, args=_ARGUMENTS)
         try:
             yield Visitor(browser.new_context(viewport=viewport))
         finally:

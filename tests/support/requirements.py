@@ -6,6 +6,7 @@ that nothing is skipped there without anyone noticing.
 
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable
 from functools import cache
@@ -14,8 +15,10 @@ import pytest
 
 from app_server.sandboxes.bubblewrap import Unusable, find_bubblewrap
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.steady_chromium import CHROMIUM
 
-CHROMIUM = "/usr/bin/chromium"
+NGINX_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+"""Debian puts it where only administrators look."""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -41,6 +44,10 @@ def _docker() -> str | None:
 @cache
 def _browser() -> str | None:
     return None if shutil.which(CHROMIUM) else f"needs Chromium at {CHROMIUM} (apt-get install chromium)"
+
+
+def _nginx() -> str | None:
+    return None if shutil.which("nginx", path=NGINX_PATH) else "needs nginx (apt-get install nginx-light)"
 
 
 def _ripgrep() -> str | None:
@@ -75,12 +82,34 @@ def _bubblewrap() -> str | None:
     return None
 
 
+@cache
+def _low_ports() -> str | None:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.77.77", 443))
+        except OSError:
+            return "needs to listen on port 443 of 127.0.77.77 (Linux, root)"
+    return None
+
+
+@cache
+def _own_engine() -> str | None:
+    tools = ("dockerd", "docker", "ip", "nsenter", "setpriv", "unshare")
+    lacking = [tool for tool in tools if shutil.which(tool) is None]
+    if os.geteuid() != 0 or lacking:
+        return f"needs to be root, and {', '.join(lacking or tools)}, to run a Docker engine of its own"
+    return _docker() or _namespaces()
+
+
 _MISSING: dict[str, Callable[[], str | None]] = {
     "docker": _docker,
+    "own_engine": _own_engine,
+    "nginx": _nginx,
     "namespaces": _namespaces,
     "bubblewrap": _bubblewrap,
     "browser": _browser,
     "postgres": _postgres,
     "redis": _redis,
     "ripgrep": _ripgrep,
+    "low_ports": _low_ports,
 }

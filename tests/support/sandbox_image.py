@@ -4,9 +4,10 @@ Tests run in the slim one, which CI has to make anew each time; what needs the b
 """
 
 import asyncio
+import fcntl
+import tempfile
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from app_server.config import Config, SandboxFlavour
 from app_server.sandboxes.docker import DockerBackend
@@ -16,12 +17,14 @@ FLAVOUR: SandboxFlavour = "slim"
 
 @cache
 def sandbox_image(flavour: SandboxFlavour = FLAVOUR) -> str:
-    """Its name."""
-    return asyncio.run(_build(flavour))
+    """Its name. Of the processes that run tests side by side, one builds and the others wait."""
+    with (Path(tempfile.gettempdir()) / "slipway-test-images.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return asyncio.run(_build(flavour))
 
 
 async def _build(flavour: SandboxFlavour) -> str:
-    with TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home:
         backend = DockerBackend(Config(home=Path(home), sandbox="docker", sandbox_flavour=flavour))
         try:
             await backend.open()

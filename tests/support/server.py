@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,9 +31,19 @@ Json = dict[str, Any]
 
 
 class AppServerProcess:
-    """Ports stay the same over restarts, so that sandboxes and browsers find the server again."""
+    """Ports stay the same over restarts, so that sandboxes and browsers find the server again.
 
-    def __init__(self, home: Path, *, sandbox: str, environment: dict[str, str] | None = None) -> None:
+    `python`: the interpreter, and what it is to be run by.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        sandbox: str,
+        environment: dict[str, str] | None = None,
+        python: Sequence[str] = (sys.executable,),
+    ) -> None:
         self.home = home
         self.port, self.inner_port = free_port(), free_port()
         self.url = f"http://localhost:{self.port}"
@@ -46,6 +56,7 @@ class AppServerProcess:
             "SLIPWAY_SANDBOX": sandbox,
             **(environment or {}),
         }
+        self._slipway = [*python, "-m", "app_server"]
         self._process: subprocess.Popen[bytes] | None = None
         self._api_key: str | None = None
 
@@ -61,6 +72,11 @@ class AppServerProcess:
         finally:
             self.stop()
 
+    def serve_at(self, address: str) -> None:
+        """On an address other than loopback's. Before `start`."""
+        self.url = f"http://{address}:{self.port}"
+        self._environment |= {"SLIPWAY_HOST": address, "SLIPWAY_PUBLIC_URL": self.url}
+
     @property
     def pid(self) -> int:
         assert self._process is not None
@@ -69,7 +85,7 @@ class AppServerProcess:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "app_server", "serve"],
+                [*self._slipway, "serve"],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -105,7 +121,7 @@ class AppServerProcess:
     def slipway(self, *arguments: str, fails: bool = False) -> "subprocess.CompletedProcess[str]":
         """What a command says that is typed into a terminal beside it."""
         done = subprocess.run(
-            [sys.executable, "-m", "app_server", *arguments],
+            [*self._slipway, *arguments],
             env=self._environment,
             capture_output=True,
             text=True,

@@ -13,6 +13,7 @@ from agent_runtime.server.catalog import SortOrder
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.offers import Approved
 from agent_runtime.server.routers.plugins import Plugins
+from agent_runtime.server.routers.runtime_plugins import AllRuntimePlugins
 from agent_runtime.server.routers.state import AllChildren, Conversations, Found
 from agent_runtime.wire import (
     MAX_MESSAGE_BYTES,
@@ -34,7 +35,9 @@ MAX_PAGE = 100
     status_code=status.HTTP_201_CREATED,
     responses={
         200: {"model": ConversationInfo},
+        404: {"description": "There is no runtime plugin of such a name"},
         409: {"description": "One of that id is being deleted, or another server works on it"},
+        503: {"description": "A runtime plugin that it needs is not here, or does not start"},
     },
 )
 async def create(
@@ -43,10 +46,12 @@ async def create(
     registry: Conversations,
     plugins: Plugins,
     approved: Approved,
+    runtime_plugins: AllRuntimePlugins,
 ) -> ConversationInfo:
     """Creates a conversation. One whose id exists is given back as it is, with 200, and takes its keys."""
     if request.initial_message is not None:
         check_size(request.initial_message)
+    await runtime_plugins.start_all(request.runtime_plugins)
     if request.conversation_id is None or not registry.has(request.conversation_id):
         request = await approved.expand(await plugins.expand(request))
     conversation, is_new = registry.create(request)

@@ -1,5 +1,6 @@
 """What changed in a repository of the workspace, for clients of the agent server."""
 
+import asyncio
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -7,11 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, StringConstraints
 
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.git_remotes import RemotesFile
 from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots
+from agent_runtime.wire import GitRemotes, Success
 from agent_runtime.workspace import git
 
 router = APIRouter(prefix="/api/git", tags=["Git"])
@@ -99,6 +102,21 @@ async def git_diff(
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))
     return GitDiff(modified=found.modified, original=found.original)
+
+
+@router.put("/remotes", responses={409: {"description": "It has no way to an app server's git proxy"}})
+async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
+    """Repositories that git reaches through the app server from its next command on, in place of others."""
+    remotes: RemotesFile | None = request.app.state.git_remotes
+    if remotes is None:
+        raise ServerProblem(
+            409,
+            "git_outlet_off",
+            "Git of commands has no way out through this agent server.",
+            "Start it with OH_GIT_OUTLET_PORT and an app server.",
+        )
+    await asyncio.to_thread(remotes.set, given)
+    return Success()
 
 
 def _shown(changes: Iterable[git.Change]) -> list[GitChange]:

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from agent_runtime.server.config import Config, ConfigError, validated
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.services import InitState, Services
+from agent_runtime.wire import INIT_KEY_HEADER
 
 router = APIRouter(tags=["server"])
 
-INIT_KEY_HEADER = "X-Init-API-Key"
 _SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields.items())
 
 

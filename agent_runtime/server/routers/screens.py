@@ -1,7 +1,5 @@
-"""Where the editor and the desktop beside this server are, if the image has them."""
+"""VS Code and the desktop, as clients of the protocol ask for them."""
 
-import asyncio
-import shutil
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
@@ -10,12 +8,9 @@ from pydantic import BaseModel
 
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.runtime_plugins import AllRuntimePlugins
 
 router = APIRouter(prefix="/api", tags=["screens"])
-
-EDITORS = ("openvscode-server", "code-server")
-DESKTOPS = ("Xvnc", "x11vnc", "vncserver")
-_PROBE_SECONDS = 0.5
 
 
 class ScreenUrl(BaseModel):
@@ -33,69 +28,47 @@ async def _config(request: Request) -> Config:
 
 
 Settings = Annotated[Config, Depends(_config)]
-_ABSENT: dict[int | str, dict[str, Any]] = {503: {"description": "The image has none, or it is switched off"}}
+_ABSENT: dict[int | str, dict[str, Any]] = {
+    503: {"description": "The image has none, it is switched off, or it does not start"}
+}
 
 
 @router.get("/vscode/url", responses=_ABSENT)
 async def vscode_url(
-    config: Settings, base_url: str | None = None, workspace_dir: str | None = None
+    config: Settings,
+    plugins: AllRuntimePlugins,
+    base_url: str | None = None,
+    workspace_dir: str | None = None,
 ) -> ScreenUrl:
-    """Of the editor, opened at a directory. `base_url`: where the caller reaches its port."""
-    if not config.enable_vscode:
-        raise _disabled("vscode_disabled", "The editor is switched off.", "Set OH_ENABLE_VSCODE=true.")
-    _require("vscode_unavailable", "editor", EDITORS)
-    base = _base(base_url, config.vscode_port)
+    """Of VS Code, running, opened at a directory. `base_url`: where the caller reaches its port; there is no
+    address without one, since only the relay of ports leads there.
+    """
+    base = _base(base_url)
+    await plugins.start("vscode")
     path = (config.vscode_base_path or "").strip("/")
-    folder = workspace_dir or str(config.workspace_path)
-    return ScreenUrl(url=f"{base}/{path + '/' if path else ''}?folder={quote(folder)}")
+    folder = quote(workspace_dir or str(config.workspace_path))
+    return ScreenUrl(url=base and f"{base}/{path + '/' if path else ''}?folder={folder}")
 
 
 @router.get("/vscode/status")
-async def vscode_status(config: Settings) -> ScreenStatus:
-    return ScreenStatus(running=await _answers(config.vscode_port), enabled=config.enable_vscode)
+async def vscode_status(plugins: AllRuntimePlugins) -> ScreenStatus:
+    return ScreenStatus(running=await plugins.vscode.is_healthy(), enabled=plugins.vscode.absence() is None)
 
 
 @router.get("/desktop/url", responses=_ABSENT)
-async def desktop_url(config: Settings, base_url: str | None = None) -> ScreenUrl:
-    _require("desktop_unavailable", "desktop", DESKTOPS)
-    return ScreenUrl(url=f"{_base(base_url, config.desktop_port)}/vnc.html?autoconnect=1&resize=remote")
+async def desktop_url(plugins: AllRuntimePlugins, base_url: str | None = None) -> ScreenUrl:
+    """Of the page that shows the desktop, running. `base_url`: as for VS Code."""
+    base = _base(base_url)
+    await plugins.start("desktop")
+    return ScreenUrl(url=base and f"{base}/vnc.html")
 
 
 @router.get("/desktop/status")
-async def desktop_status(config: Settings) -> ScreenStatus:
-    return ScreenStatus(running=await _answers(config.desktop_port), enabled=_has_any(DESKTOPS))
+async def desktop_status(plugins: AllRuntimePlugins) -> ScreenStatus:
+    return ScreenStatus(running=await plugins.desktop.is_healthy(), enabled=plugins.desktop.absence() is None)
 
 
-def _require(code: str, what: str, programs: tuple[str, ...]) -> None:
-    if not _has_any(programs):
-        raise _disabled(
-            code,
-            f"This image has no {what}: none of {', '.join(programs)} is installed.",
-            f"Use a sandbox image that carries the {what}.",
-        )
-
-
-def _has_any(programs: tuple[str, ...]) -> bool:
-    return any(shutil.which(program) for program in programs)
-
-
-def _disabled(code: str, detail: str, fix: str) -> ServerProblem:
-    return ServerProblem(503, code, detail, fix)
-
-
-def _base(base_url: str | None, port: int) -> str:
-    if base_url is None:
-        return f"http://localhost:{port}"
-    if urlsplit(base_url).scheme not in {"http", "https"}:
+def _base(base_url: str | None) -> str | None:
+    if base_url is not None and urlsplit(base_url).scheme not in {"http", "https"}:
         raise ServerProblem(422, "validation_failed", "base_url: this is no http(s) URL.")
-    return base_url.rstrip("/")
-
-
-async def _answers(port: int) -> bool:
-    try:
-        async with asyncio.timeout(_PROBE_SECONDS):
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
+    return base_url and base_url.rstrip("/")

@@ -15,8 +15,8 @@ from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.follow import EndedError, SlowConsumerError, follow
 from agent_runtime.conversation.frames import Frame
 from agent_runtime.events.errors import ServerErrorEvent
+from agent_runtime.relay.duplex import until_either_ends
 from agent_runtime.server.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
-from agent_runtime.server.duplex import until_either_ends
 from agent_runtime.server.errors import ServerProblem, problem_of
 from agent_runtime.server.routers.conversations import check_size, deliver
 from agent_runtime.server.routers.events import local_timestamp

@@ -12,10 +12,11 @@ from fastapi import APIRouter, Cookie, Depends, Header, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
-from agent_runtime.server.auth import is_accepted, require_key
+from agent_runtime.server.auth import require_key
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.roots import os_errors_as_problems
 from agent_runtime.server.routers.state import Found, KnownId
+from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER
 from agent_runtime.workspace.local import PathNotAllowedError, confine
 
@@ -41,8 +42,11 @@ async def _require_key_or_cookie(
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
     cookie: Annotated[str | None, Cookie(alias=COOKIE)] = None,
 ) -> None:
-    keys = request.app.state.config.session_keys
-    if cookie is None or not is_accepted(cookie, [_cookie_for(one) for one in keys]):
+    keys: SessionKeys = request.app.state.session_keys
+    matches = [
+        hmac.compare_digest((cookie or "").encode(), _cookie_for(one).encode()) for one in keys.accepted
+    ]
+    if not any(matches):
         await require_key(request, key)
 
 

@@ -245,15 +245,20 @@ class McpConnection:
         )
 
         headers, auth = self.server.all_headers, self._http_auth(url)
-        key = None if headers or auth else self._credential_for(url)
-        if key is None:
+        if headers or auth or self._credential_for(url) is None:
             return create_mcp_http_client(headers=headers, auth=auth)
         # The proxies of the environment are meant for the agent's commands, not for our key.
         return httpx2.AsyncClient(
-            headers={HEADER: key},
+            auth=self._sign,
             timeout=httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT),
             trust_env=False,
         )
+
+    def _sign(self, request: "httpx2.Request") -> "httpx2.Request":
+        """With the key of this moment: it changes while the connection lives."""
+        if key := self._credential_for(str(request.url)):
+            request.headers[HEADER] = key
+        return request
 
     def _http_auth(self, url: str) -> "httpx2.Auth | None":
         auth = self.server.auth or {}

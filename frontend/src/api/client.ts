@@ -39,7 +39,7 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
     })
   } catch (cause) {
     if (options.signal?.aborted) throw cause
-    throw unreachable(timeout.aborted)
+    throw unreachable(timeout.aborted, options.method !== 'POST')
   }
   if (!response.ok) throw new ApiError(response.status, await readProblem(response))
   return response
@@ -55,12 +55,13 @@ function buildUrl(path: string, query: RequestOptions['query']): URL {
   return url
 }
 
-function unreachable(timedOut: boolean): ApiError {
-  return new ApiError(0, {
+function unreachable(timedOut: boolean, isIdempotent: boolean): ApiError {
+  const problem = {
     code: timedOut ? 'timeout' : 'unreachable',
     detail: timedOut ? 'The server took too long to answer.' : 'The server cannot be reached.',
     fix: 'Check that Slipway is running, then try again.',
-  })
+  }
+  return new ApiError(0, problem, { isIdempotent })
 }
 
 /** A proxy in between may answer with HTML; then only the status is known. */

@@ -2,7 +2,16 @@ import type { AppConversation } from './types'
 
 /** What a conversation is doing, in one word for people: the three wire statuses folded into one. */
 export type ConversationPhase =
-  'starting' | 'failed' | 'stuck' | 'working' | 'waiting' | 'paused' | 'ready' | 'finished' | 'asleep'
+  | 'starting'
+  | 'failed'
+  | 'stuck'
+  | 'working'
+  | 'waiting'
+  | 'paused'
+  | 'ready'
+  | 'finished'
+  | 'asleep'
+  | 'archived'
 
 export function conversationPhase(conversation: AppConversation): ConversationPhase {
   if (conversation.start_status === 'ERROR' || conversation.sandbox_status === 'ERROR') return 'failed'
@@ -21,6 +30,11 @@ export function conversationPhase(conversation: AppConversation): ConversationPh
     case 'stuck':
       return 'stuck'
     default:
-      return conversation.sandbox_status === 'RUNNING' ? 'ready' : 'asleep'
+      return restingPhase(conversation)
   }
+}
+
+function restingPhase({ sandbox_status: status }: AppConversation): ConversationPhase {
+  if (status === 'RUNNING') return 'ready'
+  return status === 'ARCHIVED' ? 'archived' : 'asleep'
 }

@@ -13,12 +13,14 @@ import type { AppConversation, Page, SendMessageReply, SendMessageRequest, Succe
 
 const ROOT = '/api/v1/app-conversations'
 const PAGE_SIZE = 30
+const NEIGHBOURS = 100
 const LIST_POLL_MS = 15_000
 
 export const conversationKeys = {
   all: ['conversations'] as const,
   lists: ['conversations', 'list'] as const,
   list: (title: string) => ['conversations', 'list', title] as const,
+  inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
   detail: (id: string) => ['conversations', 'detail', id] as const,
 }
 
@@ -51,6 +53,20 @@ export function conversationQuery(id: string) {
   })
 }
 
+/** The other conversations that work in its sandbox, newest first. */
+export function neighboursQuery({ id, sandbox_id }: AppConversation) {
+  return queryOptions({
+    queryKey: conversationKeys.inSandbox(sandbox_id ?? id),
+    queryFn: ({ signal }) =>
+      request<Page<AppConversation>>(`${ROOT}/search`, {
+        query: { sandbox_id__eq: sandbox_id ?? id, limit: NEIGHBOURS },
+        signal,
+      }),
+    select: ({ items }) => items.filter((item) => item.id !== id),
+    refetchInterval: LIST_POLL_MS,
+  })
+}
+
 /** Writes a conversation the live stream delivered into every cached place it appears. */
 export function setConversation(queryClient: QueryClient, conversation: AppConversation): void {
   queryClient.setQueryData(conversationKeys.detail(conversation.id), conversation)
@@ -80,6 +96,7 @@ export function useDeleteConversation() {
     mutationFn: (id: string) => request<Success>(`${ROOT}/${id}`, { method: 'DELETE' }),
     onSuccess: (_, id) => {
       queryClient.removeQueries({ queryKey: conversationKeys.detail(id) })
+      void queryClient.invalidateQueries({ queryKey: ['conversations', 'sandbox'] })
       return queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
     },
   })
@@ -117,6 +134,7 @@ export function useControlConversation(id: string) {
   return useMutation({
     mutationFn: (action: 'run' | 'pause' | 'interrupt') =>
       request<Success>(`${ROOT}/${id}/${action}`, { method: 'POST' }),
+    meta: { isRepeatable: true },
   })
 }
 

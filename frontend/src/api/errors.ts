@@ -14,6 +14,8 @@ export interface Problem {
   code?: string
   fix?: string | null
   request_id?: string
+  /** The last words of what did not start. */
+  output?: string
   errors?: FieldError[]
 }
 
@@ -27,17 +29,22 @@ export class ApiError extends Error {
   readonly detail: string
   readonly fix: string | null
   readonly requestId: string | null
+  readonly output: string | null
   readonly fieldErrors: FieldError[]
+  /** Whether the request may be sent again without doing its work twice. */
+  readonly isIdempotent: boolean
 
-  constructor(status: number, problem: Problem) {
+  constructor(status: number, problem: Problem, { isIdempotent = false } = {}) {
     const detail = problem.detail || problem.title || `The server answered with status ${status}.`
     super(detail)
     this.name = 'ApiError'
     this.status = status
+    this.isIdempotent = isIdempotent
     this.code = problem.code ?? `http_${status}`
     this.detail = detail
     this.fix = problem.fix ?? null
     this.requestId = problem.request_id ?? null
+    this.output = problem.output || null
     this.fieldErrors = problem.errors ?? []
   }
 

@@ -9,7 +9,29 @@ export const gitChangeKeys = {
   all: (id: string) => ['git-changes', id] as const,
   list: (id: string) => ['git-changes', id, 'list'] as const,
   diff: (id: string, path: string) => ['git-changes', id, 'diff', path] as const,
+  pushes: (id: string) => ['git-changes', id, 'pushes'] as const,
   patch: (id: string) => ['git-changes', id, 'patch'] as const,
+}
+
+/** One ref of a push to the git host; commits of zeros say that the ref was, or is, not there. */
+export interface GitPush {
+  id: string
+  repository: string
+  ref: string
+  old_commit: string
+  new_commit: string
+  /** Refused by us, rejected by the host; unknown: broken off before the host told. */
+  outcome: 'accepted' | 'rejected' | 'refused' | 'unknown'
+  reason: string | null
+  created_at: string
+}
+
+/** The newest first. */
+export function gitPushesQuery(id: string) {
+  return queryOptions({
+    queryKey: gitChangeKeys.pushes(id),
+    queryFn: ({ signal }) => request<GitPush[]>(`${root(id)}/pushes`, { signal }),
+  })
 }
 
 /** Files that differ from where the conversation began. */

@@ -6,6 +6,8 @@ declare module '@tanstack/react-query' {
     mutationMeta: {
       /** The caller renders the failure itself; no toast is shown. */
       errorShownInline?: boolean
+      /** Doing it twice is the same as doing it once, although it is a POST. */
+      isRepeatable?: boolean
     }
   }
 }
@@ -13,20 +15,31 @@ declare module '@tanstack/react-query' {
 export interface QueryClientEvents {
   /** A request was refused because nobody is signed in. */
   onSignedOut: () => void
-  /** A mutation failed whose caller does not render the failure. */
-  onMutationError: (error: unknown) => void
+  /**
+   * A mutation failed whose caller does not render the failure. `repeat` does it again; null unless its request
+   * got no answer and is harmless where it did arrive.
+   */
+  onMutationError: (error: unknown, repeat: (() => void) | null) => void
 }
 
 const MAX_RETRIES = 2
 
 export function createQueryClient({ onSignedOut, onMutationError }: QueryClientEvents): QueryClient {
-  return new QueryClient({
+  const queryClient = new QueryClient({
     queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && onSignedOut() }),
     mutationCache: new MutationCache({
-      onError: (error, _variables, _context, mutation) => {
+      onError: (error, variables, _context, mutation) => {
         if (mutation.meta?.errorShownInline) return
-        if (isSignedOut(error)) onSignedOut()
-        else onMutationError(error)
+        if (isSignedOut(error)) return onSignedOut()
+        const again = () => queryClient.getMutationCache().build(queryClient, mutation.options)
+        // A failure of the repetition comes here as well.
+        const repeat = () =>
+          void again()
+            .execute(variables)
+            .catch(() => undefined)
+        const canRepeat = isApiError(error) && error.isNetworkFailure
+        const isHarmless = mutation.meta?.isRepeatable === true || (isApiError(error) && error.isIdempotent)
+        onMutationError(error, canRepeat && isHarmless ? repeat : null)
       },
     }),
     defaultOptions: {
@@ -36,6 +49,7 @@ export function createQueryClient({ onSignedOut, onMutationError }: QueryClientE
       },
     },
   })
+  return queryClient
 }
 
 function isSignedOut(error: unknown): boolean {

@@ -24,6 +24,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/spending-limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Spending Limits */
+        get: operations["get_spending_limits_api_v1_administration_spending_limits_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/spending-limits/default": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Default Spending Limit
+         * @description Holds at once, for all users who have no limit of their own here.
+         */
+        put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/spending-limits/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Spending Limit Of User
+         * @description Holds at once, beside the limit that the user has set: the lower one counts.
+         */
+        put: operations["set_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__put"];
+        post?: never;
+        /**
+         * Forget Spending Limit Of User
+         * @description From now on the user is allowed what everybody is.
+         */
+        delete: operations["forget_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/api-keys": {
         parameters: {
             query?: never;
@@ -509,6 +570,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/git/pushes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Git Pushes
+         * @description What its sandbox has pushed to the git host, or tried to: the last 200, the newest first.
+         */
+        get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/goal": {
         parameters: {
             query?: never;
@@ -587,6 +668,46 @@ export interface paths {
          * @description Stops now.
          */
         post: operations["interrupt_conversation_api_v1_app_conversations__conversation_id__interrupt_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Conversation Network
+         * @description What its sandbox may call, and what was refused and waits for an answer.
+         */
+        get: operations["get_conversation_network_api_v1_app_conversations__conversation_id__network_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/network/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Refused Host
+         * @description Holds at once: the next attempt goes through. 400 `no_repository`, 409 `too_many_hosts`.
+         */
+        post: operations["answer_refused_host_api_v1_app_conversations__conversation_id__network_answer_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -685,6 +806,9 @@ export interface paths {
         /**
          * Send Message
          * @description Before READY the message is kept and delivered then (`message: "queued"`).
+         *
+         *     One for a sandbox in an archive brings it back: the start goes on until it is READY again. So it does
+         *     where there is no memory for a sandbox that sleeps, or one is being brought up again.
          */
         post: operations["send_message_api_v1_app_conversations__conversation_id__send_message_post"];
         delete?: never;
@@ -854,11 +978,35 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get Waiting Messages
+         * @description What was sent and the agent does not have yet, in its order.
+         */
+        get: operations["get_waiting_messages_api_v1_conversations__conversation_id__pending_messages_get"];
         put?: never;
         /** Queue Message */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversations/{conversation_id}/pending-messages/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take Message Back
+         * @description The agent does not get it. A sandbox that was to wake for it alone sleeps on.
+         */
+        delete: operations["take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -926,6 +1074,92 @@ export interface paths {
         patch: operations["update_memory_note_api_v1_memory__note_id__patch"];
         trace?: never;
     };
+    "/api/v1/sandbox-specs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Sandbox Specs
+         * @description Those of these ids, in their order; null for one that is not there.
+         */
+        get: operations["get_sandbox_specs_api_v1_sandbox_specs_get"];
+        put?: never;
+        /**
+         * Create Sandbox Spec
+         * @description Of an image, a Dockerfile, or a repository. It is built by the first start that needs it.
+         *
+         *     409 `repository_base_changed`: the repository holds something else than `base` by now.
+         */
+        post: operations["create_sandbox_spec_api_v1_sandbox_specs_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandbox-specs/from-repository": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look At Repository
+         * @description What its devcontainer.json or Dockerfile would have built. Nothing is built or run for it.
+         */
+        post: operations["look_at_repository_api_v1_sandbox_specs_from_repository_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandbox-specs/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Sandbox Specs
+         * @description The server's own, which is called `default`, and those of the user; all of them at once.
+         */
+        get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandbox-specs/{spec_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Sandbox Spec
+         * @description Sandboxes that were made from it keep their image; new ones start from the server's own.
+         */
+        delete: operations["delete_sandbox_spec_api_v1_sandbox_specs__spec_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sandboxes": {
         parameters: {
             query?: never;
@@ -966,6 +1200,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandboxes/{conversation_id}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Snapshots
+         * @description Newest first. They are deleted with their conversation.
+         */
+        get: operations["list_snapshots_api_v1_sandboxes__conversation_id__snapshots_get"];
+        put?: never;
+        /**
+         * Take Snapshot
+         * @description The conversation's files as they are now. What runs in a container stands still meanwhile.
+         */
+        post: operations["take_snapshot_api_v1_sandboxes__conversation_id__snapshots_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{conversation_id}/snapshots/{snapshot_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete Snapshot */
+        delete: operations["delete_snapshot_api_v1_sandboxes__conversation_id__snapshots__snapshot_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{sandbox_id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive Sandbox
+         * @description Keeps its files in an archive alone: no container, no volume. Answers when it is whole and on disk.
+         *
+         *     The next message, or resume, brings it back.
+         */
+        post: operations["archive_sandbox_api_v1_sandboxes__sandbox_id__archive_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{sandbox_id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Link
+         * @description A link that opens one port to whoever has it. It ends by itself, and when the sandbox is deleted.
+         */
+        post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sandboxes/{sandbox_id}/pause": {
         parameters: {
             query?: never;
@@ -986,6 +1303,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandboxes/{sandbox_id}/ports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Ports
+         * @description The ports on which processes of the sandbox listen at this moment.
+         */
+        get: operations["list_ports_api_v1_sandboxes__sandbox_id__ports_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sandboxes/{sandbox_id}/resume": {
         parameters: {
             query?: never;
@@ -997,9 +1334,52 @@ export interface paths {
         put?: never;
         /**
          * Resume Sandbox
-         * @description Brings a sandbox up again that sleeps, or was given up after too many crashes. Answers at once.
+         * @description Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{sandbox_id}/runtime-plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Runtime Plugins
+         * @description VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands.
+         */
+        get: operations["get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{sandbox_id}/runtime-plugins/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Runtime Plugin Start
+         * @description Answers once it runs, and wakes the sandbox for it. One that has died is started again.
+         *
+         *     A link to its port (`POST …/links`) opens it, at `path`: VS Code in the directory of `conversation_id`,
+         *     without it in that of the conversation the sandbox was made for.
+         */
+        post: operations["post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1086,6 +1466,51 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/git-credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Git Credentials
+         * @description All of them, by host.
+         */
+        get: operations["list_git_credentials_api_v1_settings_git_credentials_get"];
+        put?: never;
+        /**
+         * Save Git Credential
+         * @description Adds it, or replaces the one of the same host: in force from the next clone, fetch or push on.
+         */
+        post: operations["save_git_credential_api_v1_settings_git_credentials_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/git-credentials/{credential_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Git Credential
+         * @description Agents reach only what is open to everybody at this host from then on.
+         */
+        delete: operations["delete_git_credential_api_v1_settings_git_credentials__credential_id__delete"];
+        options?: never;
+        head?: never;
+        /** Change Git Credential */
+        patch: operations["change_git_credential_api_v1_settings_git_credentials__credential_id__patch"];
         trace?: never;
     };
     "/api/v1/settings/mcp": {
@@ -1177,6 +1602,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Network */
+        get: operations["get_network_api_v1_settings_network_get"];
+        /**
+         * Set Network
+         * @description Holds at once, for what begins from now on. 409 `too_many_hosts`.
+         */
+        put: operations["set_network_api_v1_settings_network_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/network/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Network Credentials
+         * @description The user's own and the server's, by host.
+         */
+        get: operations["list_network_credentials_api_v1_settings_network_credentials_get"];
+        put?: never;
+        /**
+         * Save Network Credential
+         * @description Adds it, or replaces that of the same scope, host, port and path: in force from the next connection on.
+         *
+         *     403 for others than the owner with the scope `server`; 409 `too_many_credentials`, `credential_exists`,
+         *     `too_many_hosts`; 422 `repository_not_found`.
+         */
+        post: operations["save_network_credential_api_v1_settings_network_credentials_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/network/credentials/{credential_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Network Credential
+         * @description Holds at once: the next request goes without it. The host stays on the lists it is on.
+         */
+        delete: operations["delete_network_credential_api_v1_settings_network_credentials__credential_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/network/credentials/{credential_id}/uses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Network Credential Uses
+         * @description Each request that it was added to, the latest first.
+         */
+        get: operations["search_network_credential_uses_api_v1_settings_network_credentials__credential_id__uses_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/network/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Network Records
+         * @description What was tried, the latest first; counted together by sandbox, hour, host, port and outcome.
+         */
+        get: operations["search_network_records_api_v1_settings_network_records_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/network/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Repository Network
+         * @description Holds at once, for what begins from now on. 409 `too_many_hosts`, 422 `repository_not_found`.
+         */
+        put: operations["set_repository_network_api_v1_settings_network_repositories_put"];
+        post?: never;
+        /**
+         * Forget Repository Network
+         * @description By its identity; nothing happens when nothing was set.
+         */
+        delete: operations["forget_repository_network_api_v1_settings_network_repositories_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/profiles": {
         parameters: {
             query?: never;
@@ -1241,6 +1798,91 @@ export interface paths {
         put?: never;
         /** Rename Profile */
         post: operations["rename_profile_api_v1_settings_profiles__name__rename_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/sandbox-grouping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Sandbox Grouping */
+        get: operations["get_sandbox_grouping_api_v1_settings_sandbox_grouping_get"];
+        /**
+         * Set Sandbox Grouping
+         * @description Holds for conversations that are started from now on; those that there are stay where they are.
+         */
+        put: operations["set_sandbox_grouping_api_v1_settings_sandbox_grouping_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/sandbox-spec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Sandbox Spec Settings */
+        get: operations["get_sandbox_spec_settings_api_v1_settings_sandbox_spec_get"];
+        /**
+         * Choose Sandbox Spec
+         * @description Holds for conversations that are started from now on. 422 `repository_not_found`.
+         */
+        put: operations["choose_sandbox_spec_api_v1_settings_sandbox_spec_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/spending-limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Spending Limit */
+        get: operations["get_spending_limit_api_v1_settings_spending_limit_get"];
+        /**
+         * Set Spending Limit
+         * @description Holds at once. What was spent stays spent, unless another period begins later than the present one.
+         */
+        put: operations["set_spending_limit_api_v1_settings_spending_limit_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/spending-limit/raise": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Raise Spending Limit
+         * @description Lets agents go on that have reached the limit. Counts from what is spent, should that be more.
+         *
+         *     What an administrator allows stays as it is.
+         */
+        post: operations["raise_spending_limit_api_v1_settings_spending_limit_raise_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1376,6 +2018,27 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AdministeredLimit
+         * @description What an administrator allows; `spent` in the present period, which began at `began_at`.
+         */
+        AdministeredLimit: {
+            /**
+             * Began At
+             * Format: date-time
+             */
+            began_at: string;
+            /** Limit */
+            limit: number | null;
+            /**
+             * Period
+             * @default month
+             * @enum {string}
+             */
+            period: "day" | "month";
+            /** Spent */
+            spent: number;
+        };
         /** Alive */
         Alive: {
             /**
@@ -1384,6 +2047,21 @@ export interface components {
              * @constant
              */
             status: "ok";
+        };
+        /**
+         * AnswerNetwork
+         * @description answer: allow it for this conversation or for all of its repository's, or do not ask again.
+         */
+        AnswerNetwork: {
+            /**
+             * Answer
+             * @enum {string}
+             */
+            answer: "conversation" | "repository" | "ignore";
+            /** Host */
+            host: string;
+            /** Port */
+            port: number;
         };
         /**
          * AnswerOffers
@@ -1456,6 +2134,7 @@ export interface components {
             pr_number: number[];
             /** Public */
             public?: boolean | null;
+            sandbox_error?: components["schemas"]["SandboxError"] | null;
             /** Sandbox Id */
             sandbox_id: string | null;
             sandbox_status: components["schemas"]["SandboxStatus"];
@@ -1541,6 +2220,17 @@ export interface components {
             is_open: boolean;
             /** Pages */
             pages: components["schemas"]["BrowserTab"][];
+        };
+        /**
+         * ChangeGitCredential
+         * @description What is left out stays.
+         */
+        ChangeGitCredential: {
+            push_scope?: components["schemas"]["PushScope"] | null;
+            /** Token */
+            token?: string | null;
+            /** Username */
+            username?: string | null;
         };
         /**
          * ChangeMcpServer
@@ -1634,6 +2324,18 @@ export interface components {
             } | null;
         };
         /**
+         * ChooseSandboxSpec
+         * @description `repository`: null for all that have none of their own. `sandbox_spec_id`: null to undo a choice.
+         */
+        ChooseSandboxSpec: {
+            /** Git Provider */
+            git_provider?: string | null;
+            /** Repository */
+            repository?: string | null;
+            /** Sandbox Spec Id */
+            sandbox_spec_id: string | null;
+        };
+        /**
          * ConfirmationMode
          * @description Before every step, before risky steps, or never.
          * @enum {string}
@@ -1699,10 +2401,69 @@ export interface components {
              */
             status: "running" | "complete" | "capped" | "interrupted";
         };
+        /**
+         * ConversationNetwork
+         * @description mode: what holds for it. repository: what an answer can be remembered for; null without one.
+         *
+         *     allowed: hosts that were allowed for this conversation alone. refused: what waits for an answer, the
+         *     latest first.
+         */
+        ConversationNetwork: {
+            /** Allowed */
+            allowed: string[];
+            mode: components["schemas"]["EgressMode"];
+            /** Refused */
+            refused: components["schemas"]["RefusedHost"][];
+            /** Repository */
+            repository: string | null;
+        };
         /** CreateApiKey */
         CreateApiKey: {
             /** Name */
             name: string;
+        };
+        /**
+         * CreateLink
+         * @description To a port by its number or its name.
+         *
+         *     path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
+         *     (`vite --base`): it gets the path whole. Where ports have names of their own this changes nothing.
+         */
+        CreateLink: {
+            /**
+             * Keeps Prefix
+             * @default false
+             */
+            keeps_prefix: boolean;
+            /**
+             * Lifetime Seconds
+             * @default 43200
+             */
+            lifetime_seconds: number;
+            /** Name */
+            name?: ("VSCODE" | "DESKTOP") | null;
+            /**
+             * Path
+             * @default /
+             */
+            path: string;
+            /** Port */
+            port?: number | null;
+        };
+        /**
+         * CreateSandboxSpec
+         * @description Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen.
+         */
+        CreateSandboxSpec: {
+            /** Base */
+            base?: string | null;
+            /** Dockerfile */
+            dockerfile?: string | null;
+            /** Image */
+            image?: string | null;
+            /** Name */
+            name: string;
+            repository?: components["schemas"]["FromRepository"] | null;
         };
         /**
          * CreatedApiKey
@@ -1722,6 +2483,18 @@ export interface components {
             /** Prefix */
             prefix: string;
         };
+        /**
+         * CredentialKind
+         * @description How it is shown to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a header named.
+         * @enum {string}
+         */
+        CredentialKind: "bearer" | "basic" | "header";
+        /**
+         * CredentialScope
+         * @description Whose calls get a credential: those of everybody here, of one user, of this user for one repository.
+         * @enum {string}
+         */
+        CredentialScope: "server" | "user" | "repository";
         /**
          * Decision
          * @enum {string}
@@ -1753,6 +2526,12 @@ export interface components {
             /** Used */
             used: number;
         };
+        /**
+         * EgressMode
+         * @description Nothing, the hosts on a list, or everything that is public.
+         * @enum {string}
+         */
+        EgressMode: "none" | "allowlist" | "open";
         /**
          * EventPage
          * @description Events as they stand in a log, and where the next page begins; None after the last one.
@@ -1795,6 +2574,20 @@ export interface components {
             state: string;
         };
         /**
+         * FromRepository
+         * @description `path`: a devcontainer.json or a Dockerfile; left out, the first of the usual places.
+         */
+        FromRepository: {
+            /** Git Provider */
+            git_provider?: string | null;
+            /** Path */
+            path?: string | null;
+            /** Selected Branch */
+            selected_branch?: string | null;
+            /** Selected Repository */
+            selected_repository: string;
+        };
+        /**
          * GitChange
          * @description One changed path of a repository, relative to its root.
          */
@@ -1808,6 +2601,21 @@ export interface components {
             status: "ADDED" | "UPDATED" | "DELETED" | "MOVED";
         };
         /**
+         * GitCredentialInfo
+         * @description host: as a URL only when it is not spoken to over https.
+         */
+        GitCredentialInfo: {
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            push_scope: components["schemas"]["PushScope"];
+            /** Updated At */
+            updated_at: string;
+            /** Username */
+            username: string | null;
+        };
+        /**
          * GitDiff
          * @description Both sides of one changed file; None where it does not exist.
          */
@@ -1817,6 +2625,34 @@ export interface components {
             /** Original */
             original?: string | null;
         };
+        /**
+         * GitPushInfo
+         * @description One ref of a push. repository: `host/owner/name`; commits of zeros: the ref was, or is, not there.
+         */
+        GitPushInfo: {
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** New Commit */
+            new_commit: string;
+            /** Old Commit */
+            old_commit: string;
+            outcome: components["schemas"]["PushOutcome"];
+            /** Reason */
+            reason: string | null;
+            /** Ref */
+            ref: string;
+            /** Repository */
+            repository: string;
+        };
+        /**
+         * GroupingStrategy
+         * @description A sandbox for each conversation; or, of the user's that have room: the newest, the one that was used
+         *     least recently, the one with the fewest conversations, any.
+         * @enum {string}
+         */
+        GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
         /**
          * ImageContent
          * @description Images by URL; `data:` URLs carry the bytes themselves.
@@ -1864,6 +2700,8 @@ export interface components {
             api_key_set: boolean;
             /** Base Url */
             base_url: string | null;
+            /** Input Cost Per Token */
+            input_cost_per_token: number | null;
             /** Is Recording */
             is_recording: boolean;
             /** Max Budget Per Task */
@@ -1872,6 +2710,8 @@ export interface components {
             model: string;
             /** Name */
             name: string;
+            /** Output Cost Per Token */
+            output_cost_per_token: number | null;
         };
         /** LLMProfiles */
         LLMProfiles: {
@@ -1885,16 +2725,43 @@ export interface components {
          * @description `api_key` left out keeps the stored key, an empty one clears it.
          *
          *     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
+         *     `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
          */
         LLMSettings: {
             /** Api Key */
             api_key?: string | null;
             /** Base Url */
             base_url?: string | null;
+            /** Input Cost Per Token */
+            input_cost_per_token?: number | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
             /** Model */
             model: string;
+            /** Output Cost Per Token */
+            output_cost_per_token?: number | null;
+        };
+        /**
+         * Link
+         * @description Whoever has `url` can open the port until `expires_at`, signed in or not.
+         */
+        Link: {
+            /** Expires At */
+            expires_at: string;
+            /** Url */
+            url: string;
+        };
+        /**
+         * ListeningPort
+         * @description process_name: of the program, and of the script it runs.
+         */
+        ListeningPort: {
+            /** Pid */
+            pid: number;
+            /** Port */
+            port: number;
+            /** Process Name */
+            process_name: string;
         };
         /**
          * McpChangeAnswer
@@ -2034,6 +2901,119 @@ export interface components {
             updated_at: string;
         };
         /**
+         * NetworkCredential
+         * @description is_own: whether whoever asks may replace and remove it. is_allowed: whether the network's settings let
+         *     sandboxes call the host; the value is never told.
+         */
+        NetworkCredential: {
+            /** Header */
+            header: string;
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /** Is Allowed */
+            is_allowed: boolean;
+            /** Is Own */
+            is_own: boolean;
+            kind: components["schemas"]["CredentialKind"];
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Path Prefix */
+            path_prefix: string;
+            /** Port */
+            port: number;
+            /** Repository */
+            repository: string | null;
+            scope: components["schemas"]["CredentialScope"];
+            /** Updated At */
+            updated_at: string;
+            /** Username */
+            username: string;
+        };
+        /**
+         * NetworkCredentialUse
+         * @description One request that it was added to. path: without its query.
+         */
+        NetworkCredentialUse: {
+            /** At */
+            at: string;
+            /** Id */
+            id: string;
+            /** Method */
+            method: string;
+            /** Path */
+            path: string;
+            /** Sandbox Id */
+            sandbox_id: string;
+        };
+        /** NetworkCredentialUsePage */
+        NetworkCredentialUsePage: {
+            /** Items */
+            items: components["schemas"]["NetworkCredentialUse"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /**
+         * NetworkRecord
+         * @description What one sandbox tried to reach within one hour. reason: why it was refused; null: it was not.
+         *
+         *     client: how the program called itself. Bytes as the sandbox sent and received them.
+         */
+        NetworkRecord: {
+            /** Bytes Received */
+            bytes_received: number;
+            /** Bytes Sent */
+            bytes_sent: number;
+            /** Client */
+            client: string;
+            /** Count */
+            count: number;
+            /** First At */
+            first_at: string;
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /** Last At */
+            last_at: string;
+            /** Port */
+            port: number;
+            reason: components["schemas"]["Reason"] | null;
+            /** Sandbox Id */
+            sandbox_id: string;
+        };
+        /** NetworkRecordPage */
+        NetworkRecordPage: {
+            /** Items */
+            items: components["schemas"]["NetworkRecord"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /**
+         * NetworkSettings
+         * @description default_mode: what null stands for. default_hosts: listed for everybody.
+         *
+         *     is_enforced: whether sandboxes here have no other way out than the one that is judged.
+         */
+        NetworkSettings: {
+            /** Default Hosts */
+            default_hosts: string[];
+            default_mode: components["schemas"]["EgressMode"];
+            /** Hosts */
+            hosts: string[];
+            /** Is Enforced */
+            is_enforced: boolean;
+            mode: components["schemas"]["EgressMode"] | null;
+            /** Repositories */
+            repositories: components["schemas"]["RepositoryNetwork"][];
+        };
+        /** NewSnapshot */
+        NewSnapshot: {
+            /** Name */
+            name?: string | null;
+        };
+        /**
          * OAuth
          * @description The user signs in to the server; what that brings is kept apart.
          */
@@ -2136,6 +3116,13 @@ export interface components {
             /** Next Page Id */
             next_page_id?: string | null;
         };
+        /** Page[SandboxSpecInfo] */
+        Page_SandboxSpecInfo_: {
+            /** Items */
+            items: components["schemas"]["SandboxSpecInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
         /** Page[SecretInfo] */
         Page_SecretInfo_: {
             /** Items */
@@ -2188,6 +3175,18 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * PushOutcome
+         * @description `refused` by us, `rejected` by the host. `unknown`: on its way, or broken off before the host told.
+         * @enum {string}
+         */
+        PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
+        /**
+         * PushScope
+         * @description Which branches agents may push to: those that their conversation made, or any.
+         * @enum {string}
+         */
+        PushScope: "own" | "any";
+        /**
          * QueuedMessage
          * @description The reply of the pending-messages route: `position` counts from 1.
          */
@@ -2199,10 +3198,83 @@ export interface components {
             /** Queued */
             queued: boolean;
         };
+        /**
+         * RaiseSpendingLimit
+         * @description `by`: dollars, in addition to the limit, until the present period ends.
+         */
+        RaiseSpendingLimit: {
+            /** By */
+            by: number;
+        };
+        /**
+         * Reason
+         * @description Why somebody was not let through.
+         * @enum {string}
+         */
+        Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused";
+        /**
+         * RefusedHost
+         * @description client: the program, as it calls itself. is_allowable: whether the user's word is all it takes.
+         */
+        RefusedHost: {
+            /** Client */
+            client: string;
+            /** Count */
+            count: number;
+            /** Host */
+            host: string;
+            /** Is Allowable */
+            is_allowable: boolean;
+            /** Last At */
+            last_at: string;
+            /** Port */
+            port: number;
+            reason: components["schemas"]["Reason"];
+        };
         /** RenameProfile */
         RenameProfile: {
             /** New Name */
             new_name: string;
+        };
+        /**
+         * RepositoryBase
+         * @description What a repository would have built: `base` names all of it, and allows just that.
+         *
+         *     `dockerfile`: the text of it; null where it names an image. `files`, `bytes`: of the build context.
+         */
+        RepositoryBase: {
+            /** Base */
+            base: string;
+            /** Bytes */
+            bytes: number;
+            /** Dockerfile */
+            dockerfile: string | null;
+            /** Files */
+            files: number;
+            /** Ignored */
+            ignored: string[];
+            /** Path */
+            path: string;
+            /** Repository */
+            repository: string;
+        };
+        /**
+         * RepositoryNetwork
+         * @description repository: its identity, `host/owner/name` or a path.
+         */
+        RepositoryNetwork: {
+            /** Hosts */
+            hosts: string[];
+            mode: components["schemas"]["EgressMode"] | null;
+            /** Repository */
+            repository: string;
+        };
+        /** RepositorySpec */
+        RepositorySpec: {
+            /** Repository */
+            repository: string;
+            /** Sandbox Spec Id */
+            sandbox_spec_id: string;
         };
         /** Resources */
         Resources: {
@@ -2281,6 +3353,89 @@ export interface components {
             /** Hash */
             hash: string;
         };
+        /**
+         * RuntimePluginInfo
+         * @description status: `ready` are those that tools start for themselves; the others are started by their route.
+         *
+         *     port: the one under which the relay of ports knows it, if people can open it. reason, fix: why it is
+         *     unavailable, and how to get it.
+         */
+        RuntimePluginInfo: {
+            /** Fix */
+            fix?: string | null;
+            /** Name */
+            name: string;
+            /** Port */
+            port?: number | null;
+            /** Reason */
+            reason?: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "unavailable" | "stopped" | "starting" | "running" | "ready";
+            /** Title */
+            title: string;
+        };
+        /** RuntimePluginList */
+        RuntimePluginList: {
+            /** Items */
+            items: components["schemas"]["RuntimePluginInfo"][];
+        };
+        /**
+         * RuntimePluginStarted
+         * @description path: where a link to its port should lead.
+         */
+        RuntimePluginStarted: {
+            /** Fix */
+            fix?: string | null;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Port */
+            port?: number | null;
+            /** Reason */
+            reason?: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "unavailable" | "stopped" | "starting" | "running" | "ready";
+            /** Title */
+            title: string;
+        };
+        /** SandboxArchived */
+        SandboxArchived: {
+            /**
+             * Success
+             * @default true
+             */
+            success: boolean;
+        };
+        /**
+         * SandboxError
+         * @description Why a sandbox stands in ERROR; `output`: the last it wrote.
+         */
+        SandboxError: {
+            /** Cause */
+            cause: string;
+            /** Code */
+            code: string;
+            /** Fix */
+            fix: string;
+            /** Output */
+            output: string;
+        };
+        /**
+         * SandboxGrouping
+         * @description `max_conversations_per_sandbox`: no sandbox takes in more.
+         */
+        SandboxGrouping: {
+            /** Max Conversations Per Sandbox */
+            max_conversations_per_sandbox: number;
+            sandbox_grouping_strategy: components["schemas"]["GroupingStrategy"];
+        };
         /** SandboxPaused */
         SandboxPaused: {
             /**
@@ -2288,6 +3443,14 @@ export interface components {
              * @default true
              */
             success: boolean;
+        };
+        /**
+         * SandboxPorts
+         * @description By port, ascending.
+         */
+        SandboxPorts: {
+            /** Ports */
+            ports: components["schemas"]["ListeningPort"][];
         };
         /** SandboxResumed */
         SandboxResumed: {
@@ -2298,10 +3461,80 @@ export interface components {
             success: boolean;
         };
         /**
+         * SandboxSpecInfo
+         * @description What sandboxes can start from. `base`: what the image is built on.
+         *
+         *     `origin`: the repository and path whose files it is built from. `ignored`: what of its devcontainer.json
+         *     is not used, each with why.
+         */
+        SandboxSpecInfo: {
+            /** Base */
+            base: string | null;
+            /** Command */
+            command?: string[] | null;
+            /** Created At */
+            created_at: string;
+            /** Dockerfile */
+            dockerfile?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Ignored
+             * @default []
+             */
+            ignored: string[];
+            /**
+             * Initial Env
+             * @default {}
+             */
+            initial_env: {
+                [key: string]: string;
+            };
+            /** Name */
+            name: string;
+            /** Origin */
+            origin?: string | null;
+            /** Working Dir */
+            working_dir: string;
+        };
+        /**
+         * SandboxSpecSettings
+         * @description What new sandboxes start from: of all repositories, and of those that have it otherwise.
+         *
+         *     `may_choose`: whether the user may; `reason` says why not.
+         */
+        SandboxSpecSettings: {
+            /** May Choose */
+            may_choose: boolean;
+            /** Reason */
+            reason: string | null;
+            /** Repositories */
+            repositories: components["schemas"]["RepositorySpec"][];
+            /** Sandbox Spec Id */
+            sandbox_spec_id: string;
+        };
+        /**
          * SandboxStatus
          * @enum {string}
          */
-        SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ERROR" | "MISSING";
+        SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ARCHIVED" | "ERROR" | "MISSING";
+        /**
+         * SaveGitCredential
+         * @description username: only for hosts that want a certain one beside the token.
+         */
+        SaveGitCredential: {
+            /** Host */
+            host: string;
+            /** @default own */
+            push_scope: components["schemas"]["PushScope"];
+            /**
+             * Token
+             * Format: password
+             */
+            token: string;
+            /** Username */
+            username?: string | null;
+        };
         /**
          * SaveMcpServer
          * @description A header whose value is asterisks keeps the stored one.
@@ -2347,6 +3580,53 @@ export interface components {
             transport?: ("stdio" | "http") | null;
             /** Url */
             url?: string | null;
+        };
+        /**
+         * SaveNetworkCredential
+         * @description path_prefix: with it only calls of `prefix` and of what is below get the credential.
+         *
+         *     username: for `basic`. header: for `header`. repository: for the scope of that name. allow: also puts the
+         *     host on the list of hosts that the scope's sandboxes may call (not for the scope `server`).
+         */
+        SaveNetworkCredential: {
+            /**
+             * Allow
+             * @default true
+             */
+            allow: boolean;
+            /**
+             * Header
+             * @default
+             */
+            header: string;
+            /** Host */
+            host: string;
+            /** @default bearer */
+            kind: components["schemas"]["CredentialKind"];
+            /**
+             * Path Prefix
+             * @default
+             */
+            path_prefix: string;
+            /**
+             * Port
+             * @default 443
+             */
+            port: number;
+            /** Repository */
+            repository?: string | null;
+            /** @default user */
+            scope: components["schemas"]["CredentialScope"];
+            /**
+             * Username
+             * @default
+             */
+            username: string;
+            /**
+             * Value
+             * Format: password
+             */
+            value: string;
         };
         /** SaveProfile */
         SaveProfile: {
@@ -2436,6 +3716,50 @@ export interface components {
         /** SetConfirmationMode */
         SetConfirmationMode: {
             mode: components["schemas"]["ConfirmationMode"];
+        };
+        /**
+         * SetNetwork
+         * @description mode: null for what the next wider setting says. hosts: beside those of the wider settings.
+         */
+        SetNetwork: {
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts: string[];
+            mode: components["schemas"]["EgressMode"] | null;
+        };
+        /**
+         * SetRepositoryNetwork
+         * @description repository: as users write it, or its identity as it was given out.
+         */
+        SetRepositoryNetwork: {
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts: string[];
+            mode: components["schemas"]["EgressMode"] | null;
+            /** Repository */
+            repository: string;
+        };
+        /** SetSandboxGrouping */
+        SetSandboxGrouping: {
+            sandbox_grouping_strategy: components["schemas"]["GroupingStrategy"];
+        };
+        /**
+         * SetSpendingLimit
+         * @description `limit`: dollars per period; null: any amount. Periods begin at midnight UTC.
+         */
+        SetSpendingLimit: {
+            /** Limit */
+            limit: number | null;
+            /**
+             * Period
+             * @default month
+             * @enum {string}
+             */
+            period: "day" | "month";
         };
         /**
          * SignInStarted
@@ -2561,6 +3885,57 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /**
+         * Snapshot
+         * @description `size_bytes`: of its file on the server.
+         */
+        Snapshot: {
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string | null;
+            /** Sandbox Id */
+            sandbox_id: string;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /**
+         * SpendingLimit
+         * @description The user's own. `raised`: what was added to the limit for the present period.
+         *
+         *     `administered` holds beside it; null where no administrator has set a limit.
+         */
+        SpendingLimit: {
+            administered: components["schemas"]["AdministeredLimit"] | null;
+            /**
+             * Began At
+             * Format: date-time
+             */
+            began_at: string;
+            /** Limit */
+            limit: number | null;
+            /**
+             * Period
+             * @default month
+             * @enum {string}
+             */
+            period: "day" | "month";
+            /** Raised */
+            raised: number;
+            /** Spent */
+            spent: number;
+        };
+        /**
+         * SpendingLimits
+         * @description `default`: what everybody is allowed who has no limit of their own here.
+         */
+        SpendingLimits: {
+            default: components["schemas"]["SetSpendingLimit"];
+            /** Users */
+            users: components["schemas"]["UserLimit"][];
+        };
         /** StartError */
         StartError: {
             /** Cause */
@@ -2626,10 +4001,16 @@ export interface components {
             llm_profile?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Sandbox Id */
+            sandbox_id?: string | null;
+            /** Sandbox Spec Id */
+            sandbox_spec_id?: string | null;
             /** Selected Branch */
             selected_branch?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
+            /** Snapshot Id */
+            snapshot_id?: string | null;
             /** Title */
             title?: string | null;
             /** Trigger */
@@ -2664,10 +4045,16 @@ export interface components {
             llm_profile?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Sandbox Id */
+            sandbox_id?: string | null;
+            /** Sandbox Spec Id */
+            sandbox_spec_id?: string | null;
             /** Selected Branch */
             selected_branch?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
+            /** Snapshot Id */
+            snapshot_id?: string | null;
             /** Title */
             title?: string | null;
             /** Trigger */
@@ -2784,12 +4171,67 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        /**
+         * UserLimit
+         * @description What one user is allowed. `follows_default`: that is what everybody is.
+         */
+        UserLimit: {
+            /**
+             * Began At
+             * Format: date-time
+             */
+            began_at: string;
+            /** Follows Default */
+            follows_default: boolean;
+            /** Limit */
+            limit: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Period
+             * @default month
+             * @enum {string}
+             */
+            period: "day" | "month";
+            /** Spent */
+            spent: number;
+            /** User Id */
+            user_id: string;
+        };
+        /**
+         * WaitingMessage
+         * @description Sent, and not with the agent yet.
+         */
+        WaitingMessage: {
+            /** Content */
+            content: (components["schemas"]["TextContent"] | components["schemas"]["ImageContent"])[];
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+        };
         /** WebClientConfig */
         WebClientConfig: {
             demo: components["schemas"]["DemoInfo"];
             sandbox: components["schemas"]["app_server__web_client__SandboxInfo"];
             /** Version */
             version: string;
+            workspace_limit: components["schemas"]["WorkspaceLimit"];
+        };
+        /**
+         * WorkspaceLimit
+         * @description How much a new workspace can hold: `bytes`, null for as much as there is.
+         *
+         *     `kept_by`: a disk of that size; a watch, which stops a sandbox that holds more; or nothing.
+         */
+        WorkspaceLimit: {
+            /** Bytes */
+            bytes: number | null;
+            /**
+             * Kept By
+             * @enum {string}
+             */
+            kept_by: "disk" | "watch" | "none";
         };
         /**
          * SandboxInfo
@@ -2821,7 +4263,7 @@ export interface components {
              * Backend
              * @enum {string}
              */
-            backend: "docker" | "process";
+            backend: "docker" | "process" | "remote";
             /** Is Isolated */
             is_isolated: boolean;
             /**
@@ -2857,6 +4299,134 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alive"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_spending_limits_api_v1_administration_spending_limits_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimits"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_default_spending_limit_api_v1_administration_spending_limits_default_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSpendingLimit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetSpendingLimit"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSpendingLimit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserLimit"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forget_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserLimit"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -3823,6 +5393,37 @@ export interface operations {
             };
         };
     };
+    git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitPushInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     set_goal_api_v1_app_conversations__conversation_id__goal_post: {
         parameters: {
             query?: never;
@@ -3938,6 +5539,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_conversation_network_api_v1_app_conversations__conversation_id__network_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationNetwork"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_refused_host_api_v1_app_conversations__conversation_id__network_answer_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerNetwork"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationNetwork"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -4403,6 +6070,37 @@ export interface operations {
             };
         };
     };
+    get_waiting_messages_api_v1_conversations__conversation_id__pending_messages_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingMessage"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     queue_message_api_v1_conversations__conversation_id__pending_messages_post: {
         parameters: {
             query?: never;
@@ -4426,6 +6124,45 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["QueuedMessage"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description It is being handed to the agent */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -4595,6 +6332,189 @@ export interface operations {
             };
         };
     };
+    get_sandbox_specs_api_v1_sandbox_specs_get: {
+        parameters: {
+            query: {
+                id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": (components["schemas"]["SandboxSpecInfo"] | null)[];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_sandbox_spec_api_v1_sandbox_specs_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSandboxSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxSpecInfo"];
+                };
+            };
+            /** @description What it would be built from cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The user may not choose what sandboxes are built on */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    look_at_repository_api_v1_sandbox_specs_from_repository_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FromRepository"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryBase"];
+                };
+            };
+            /** @description What it would be built from cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The user may not choose what sandboxes are built on */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_sandbox_specs_api_v1_sandbox_specs_search_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SandboxSpecInfo_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_sandbox_spec_api_v1_sandbox_specs__spec_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                spec_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_sandboxes_api_v1_sandboxes_get: {
         parameters: {
             query: {
@@ -4658,6 +6578,198 @@ export interface operations {
             };
         };
     };
+    list_snapshots_api_v1_sandboxes__conversation_id__snapshots_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_snapshot_api_v1_sandboxes__conversation_id__snapshots_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSnapshot"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            /** @description The sandbox is starting, has failed to, or mixes the files of several */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Its files could not be kept */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_snapshot_api_v1_sandboxes__conversation_id__snapshots__snapshot_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                snapshot_id: string;
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    archive_sandbox_api_v1_sandboxes__sandbox_id__archive_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxArchived"];
+                };
+            };
+            /** @description It is starting or has failed to */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Its files could not be kept; they are as they were */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_link_api_v1_sandboxes__sandbox_id__links_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateLink"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     pause_sandbox_api_v1_sandboxes__sandbox_id__pause_post: {
         parameters: {
             query?: never;
@@ -4689,6 +6801,37 @@ export interface operations {
             };
         };
     };
+    list_ports_api_v1_sandboxes__sandbox_id__ports_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxPorts"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post: {
         parameters: {
             query?: never;
@@ -4707,6 +6850,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SandboxResumed"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimePluginList"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post: {
+        parameters: {
+            query?: {
+                conversation_id?: string | null;
+            };
+            header?: never;
+            path: {
+                sandbox_id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimePluginStarted"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -4895,6 +7103,132 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfirmationSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_git_credentials_api_v1_settings_git_credentials_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitCredentialInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_git_credential_api_v1_settings_git_credentials_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveGitCredential"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitCredentialInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_git_credential_api_v1_settings_git_credentials__credential_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                credential_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_git_credential_api_v1_settings_git_credentials__credential_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                credential_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeGitCredential"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitCredentialInfo"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -5127,6 +7461,288 @@ export interface operations {
             };
         };
     };
+    get_network_api_v1_settings_network_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_network_api_v1_settings_network_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetNetwork"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_network_credentials_api_v1_settings_network_credentials_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkCredential"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_network_credential_api_v1_settings_network_credentials_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveNetworkCredential"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkCredential"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_network_credential_api_v1_settings_network_credentials__credential_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                credential_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_network_credential_uses_api_v1_settings_network_credentials__credential_id__uses_get: {
+        parameters: {
+            query?: {
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                credential_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkCredentialUsePage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_network_records_api_v1_settings_network_records_get: {
+        parameters: {
+            query?: {
+                sandbox_id__eq?: string | null;
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkRecordPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_repository_network_api_v1_settings_network_repositories_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetRepositoryNetwork"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryNetwork"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forget_repository_network_api_v1_settings_network_repositories_delete: {
+        parameters: {
+            query: {
+                repository: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_profiles_api_v1_settings_profiles_get: {
         parameters: {
             query?: never;
@@ -5317,6 +7933,232 @@ export interface operations {
             };
         };
     };
+    get_sandbox_grouping_api_v1_settings_sandbox_grouping_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxGrouping"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_sandbox_grouping_api_v1_settings_sandbox_grouping_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSandboxGrouping"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxGrouping"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_sandbox_spec_settings_api_v1_settings_sandbox_spec_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxSpecSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    choose_sandbox_spec_api_v1_settings_sandbox_spec_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChooseSandboxSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxSpecSettings"];
+                };
+            };
+            /** @description The user may not choose what sandboxes are built on */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_spending_limit_api_v1_settings_spending_limit_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimit"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_spending_limit_api_v1_settings_spending_limit_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSpendingLimit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimit"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    raise_spending_limit_api_v1_settings_spending_limit_raise_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RaiseSpendingLimit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimit"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sign_in_with_link_api_v1_sign_in_link_post: {
         parameters: {
             query?: never;
@@ -5355,9 +8197,7 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
-            cookie?: {
-                slipway_session?: string | null;
-            };
+            cookie?: never;
         };
         requestBody?: never;
         responses: {

@@ -12,12 +12,14 @@ export interface User {
 export interface WebClientConfig {
   version: string
   sandbox: {
-    backend: 'docker' | 'process'
+    backend: 'docker' | 'process' | 'remote'
     /** What of the server's machine is out of an agent's reach: all of it, its files, or nothing. */
     isolation: 'full' | 'files' | 'none'
     is_isolated: boolean
     warning: string | null
   }
+  /** How much a new workspace can hold, and whether a disk of that size or a watch keeps it to that. */
+  workspace_limit: { bytes: number | null; kept_by: 'disk' | 'watch' | 'none' }
   /** What "Try the demo" starts; null when this server ships none. */
   demo: { profile: string; repository: string; task: string } | null
 }
@@ -52,6 +54,9 @@ export interface LLMProfile {
   api_key_set: boolean
   /** US dollars a conversation with this model may cost unless it says otherwise. */
   max_budget_per_task: number | null
+  /** US dollars, for a model whose price is not listed. */
+  input_cost_per_token: number | null
+  output_cost_per_token: number | null
   /** A recorded model: it replays a recording instead of calling a vendor. */
   is_recording: boolean
 }
@@ -67,6 +72,8 @@ export interface LLMProfileInput {
   /** Write-only. Left out = the stored key stays. */
   api_key?: string
   max_budget_per_task?: number | null
+  input_cost_per_token?: number | null
+  output_cost_per_token?: number | null
 }
 
 export interface ApiKey {
@@ -103,7 +110,7 @@ export interface SendMessageRequest {
 export interface SendMessageReply {
   success: boolean
   sandbox_status: SandboxStatus
-  /** `queued` while the conversation is still starting. */
+  /** `queued` while the conversation is still starting, or its sandbox waits for memory. */
   message: string | null
 }
 
@@ -116,9 +123,15 @@ export interface StartRequest {
   max_budget_per_task?: number | null
   /** Makes the first message a goal. */
   goal?: { max_iterations: number } | null
+  /** Begins with the files of this snapshot, and its repository. */
+  snapshot_id?: string | null
+  /** What its sandbox starts from; null: as the settings say. */
+  sandbox_spec_id?: string | null
+  /** One of the user's sandboxes to work in, beside other conversations. */
+  sandbox_id?: string | null
 }
 
-export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR' | 'MISSING'
+export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ARCHIVED' | 'ERROR' | 'MISSING'
 
 export type ExecutionStatus =
   'idle' | 'running' | 'paused' | 'waiting_for_confirmation' | 'finished' | 'error' | 'stuck' | 'deleting'
@@ -220,6 +233,8 @@ export interface AppConversation {
   created_at: string
   updated_at: string
   sandbox_status: SandboxStatus
+  /** Why it stands in ERROR. */
+  sandbox_error: { code: string; cause: string; fix: string; output: string } | null
   /** null while the sandbox is not running. */
   execution_status: ExecutionStatus | null
   conversation_url: string | null

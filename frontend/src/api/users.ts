@@ -13,6 +13,10 @@ export function currentUserQuery() {
   })
 }
 
+export function isAdministrator({ role }: User): boolean {
+  return role === 'owner' || role === 'admin'
+}
+
 /** Trades a one-time link token for the session cookie. Its errors are shown on the page. */
 export function useSignIn() {
   const queryClient = useQueryClient()

@@ -43,6 +43,8 @@ export interface ConversationView {
   retry: { reason: Retry; at: number } | null
   startTask: StartTask | null
   conversation: AppConversation | null
+  /** How often the stream has said that something new of the network was refused. */
+  networkTold: number
   /** What the log itself last said about the run, and where. */
   loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
   usage: UsageMetrics | null
@@ -72,6 +74,7 @@ export const emptyView: ConversationView = {
   retry: null,
   startTask: null,
   conversation: null,
+  networkTold: 0,
   loggedStatus: null,
   usage: null,
   goal: null,
@@ -135,6 +138,9 @@ function apply(draft: Draft, frame: Frame, now: number): void {
       return
     case 'conversation':
       draft.conversation = frame.conversation
+      return
+    case 'network':
+      draft.networkTold += 1
       return
     case 'transient':
     case 'error':

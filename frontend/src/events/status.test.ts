@@ -25,6 +25,11 @@ describe('what the agent is doing', () => {
       'sandbox_asleep',
     ],
     [
+      'its files lie in an archive',
+      { conversation: fakeConversation({ sandbox_status: 'ARCHIVED', execution_status: null }) },
+      'sandbox_archived',
+    ],
+    [
       'the log is ahead of the server’s row',
       { conversation: fakeConversation({ execution_status: 'idle', last_seq: 4 }), loggedStatus: running },
       'running',

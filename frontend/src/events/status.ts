@@ -9,8 +9,10 @@ export type AgentStatus =
   | 'start_failed'
   | 'sandbox_starting'
   | 'sandbox_asleep'
+  | 'sandbox_archived'
   | 'sandbox_failed'
   | 'sandbox_gone'
+  | 'sandbox_lost'
   | ExecutionStatus
 
 /** Where the agent has stopped short and can be told to go on as it is. */
@@ -25,6 +27,11 @@ export function agentStatus({ view }: ConversationState): AgentStatus {
   if (startStatus !== 'READY') return 'starting'
   if (conversation === null) return startTask === null ? 'loading' : (view.loggedStatus?.value ?? 'idle')
   return sandboxProblem(conversation) ?? executionStatus(view, conversation)
+}
+
+/** Whether the sandbox can be asked at all: one that sleeps, or lies in an archive, refuses every request. */
+export function isAwake({ view }: ConversationState): boolean {
+  return view.conversation?.sandbox_status === 'RUNNING'
 }
 
 /** ISO time since which the log has said `running`; null when the agent is not at work. */
@@ -74,10 +81,12 @@ function sandboxProblem(conversation: AppConversation): AgentStatus | null {
       return 'sandbox_starting'
     case 'PAUSED':
       return 'sandbox_asleep'
+    case 'ARCHIVED':
+      return 'sandbox_archived'
     case 'ERROR':
       return 'sandbox_failed'
     case 'MISSING':
-      return 'sandbox_gone'
+      return conversation.sandbox_error ? 'sandbox_lost' : 'sandbox_gone'
   }
 }
 

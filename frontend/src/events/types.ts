@@ -289,4 +289,6 @@ export type Frame =
   | { type: 'transient'; event: ConversationEvent }
   | { type: 'start_task'; task: StartTask }
   | { type: 'conversation'; conversation: AppConversation }
+  /** Something new of the network was refused: ask what. */
+  | { type: 'network' }
   | { type: 'error'; code: string; detail: string }

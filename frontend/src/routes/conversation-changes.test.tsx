@@ -1,6 +1,7 @@
-import { screen, within } from '@testing-library/react'
-import { HttpResponse } from 'msw'
+import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
+import { fakeConversation } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { ID, openConversation } from '@/test/open-conversation'
 import { fileEdited } from '@/test/sample-log'
@@ -42,6 +43,51 @@ describe('the changes', () => {
     patch = PATCH
     stream.append(fileEdited('o', 'str_replace'))
     expect(await screen.findByRole('button', { name: /^calc\.py/ })).toBeVisible()
+  })
+
+  it('shows what was pushed, and why something was not', async () => {
+    const push = {
+      id: 'p',
+      repository: 'github.com/ada/engine',
+      ref: 'refs/heads/mend',
+      old_commit: '0'.repeat(40),
+      new_commit: 'a'.repeat(40),
+      outcome: 'accepted' as const,
+      reason: null,
+      created_at: '2026-11-22T08:00:00Z',
+    }
+    const no = { ...push, outcome: 'refused' as const, reason: 'this branch was not made here' }
+    const pushes = ['1', '2', '3'].map((id) => ({ ...no, id, ref: `refs/heads/no-${id}` }))
+    const { user } = openConversation({ patch: () => new HttpResponse(''), pushes: [...pushes, push] })
+    const list = await screen.findByRole('region', { name: 'Pushed to the git host' })
+    expect(within(list).getByText('no-1')).toBeVisible()
+    expect(within(list).getAllByText('this branch was not made here')).toHaveLength(3)
+    expect(within(list).queryByText('mend')).not.toBeInTheDocument()
+    await user.click(within(list).getByRole('button', { name: 'Show all 4' }))
+    expect(within(list).getByText('mend')).toBeVisible()
+    expect(within(list).getAllByText('aaaaaaa')).toHaveLength(4)
+  })
+
+  it('asks nothing of a sandbox that lies in an archive, or does from now on', async () => {
+    const asked: string[] = []
+    const note = (name: string) => () => {
+      asked.push(name)
+      return problem(409, { code: 'sandbox_not_running', detail: 'It sleeps.' })
+    }
+    const archived = fakeConversation({ id: ID, sandbox_id: ID, sandbox_status: 'ARCHIVED' })
+    const { user, stream } = openConversation({
+      conversation: archived,
+      patch: note('patch'),
+      browser: note('browser'),
+      extra: [http.get('*/sandboxes/:id/ports', note('ports'))],
+    })
+    expect(await screen.findByText('The sandbox is not running')).toBeVisible()
+    await user.click(screen.getByRole('tab', { name: 'Preview' }))
+    stream.send({ type: 'conversation', conversation: { ...archived, title: 'Later' } })
+    expect(await screen.findByText('Later')).toBeVisible()
+    // Of the changes, and of the pages.
+    await waitFor(() => expect(screen.getAllByText('The next message wakes it.')).toHaveLength(2))
+    expect(asked).toEqual([])
   })
 
   it('is at peace with a sandbox that sleeps', async () => {

@@ -1,6 +1,7 @@
 import { screen, waitFor } from '@testing-library/react'
-import { http } from 'msw'
+import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
+import { fakeStartTask } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { composer, ID, openConversation } from '@/test/open-conversation'
 import { statusChange, userMessage } from '@/test/sample-log'
@@ -57,6 +58,53 @@ describe('the composer', () => {
     stream.append(userMessage('m1', 'do not lose me'))
     await waitFor(() => expect(localStorage.getItem(`slipway.outgoing.${ID}`)).toBe('null'))
     expect(screen.getAllByText('do not lose me')).toHaveLength(1)
+  })
+
+  it('says where a message stands in line, and takes it back from there', async () => {
+    const withdrawn: string[] = []
+    const { user, stream } = openConversation({
+      conversation: { sandbox_status: 'PAUSED' },
+      events: [userMessage('m0', 'before')],
+      extra: [
+        http.post('*/send-message', () =>
+          HttpResponse.json({ success: true, sandbox_status: 'STARTING', message: 'queued' }),
+        ),
+        http.delete('*/pending-messages/:id', ({ params }) => {
+          withdrawn.push(String(params.id))
+          return HttpResponse.json({ success: true })
+        }),
+      ],
+    })
+    await user.type(await composer(), 'wake up{Enter}')
+    stream.send({
+      type: 'start_task',
+      task: fakeStartTask({ id: ID, status: 'WAITING_FOR_SANDBOX', detail: 'Number 2 in line.' }),
+    })
+    expect(await screen.findByText('Number 2 in line.')).toBeVisible()
+    await user.click(await screen.findByRole('button', { name: 'Take back' }))
+    await waitFor(() => expect(withdrawn).toHaveLength(1))
+    expect(await composer()).toHaveValue('wake up')
+    expect(screen.queryByRole('button', { name: 'Take back' })).not.toBeInTheDocument()
+  })
+
+  it('shows what waits for the agent although another page has sent it', async () => {
+    openConversation({
+      task: { status: 'WAITING_FOR_SANDBOX' },
+      conversation: { start_status: 'WAITING_FOR_SANDBOX', sandbox_status: 'STARTING' },
+      extra: [
+        http.get('*/pending-messages', () =>
+          HttpResponse.json([
+            {
+              id: 'm1',
+              content: [{ type: 'text', text: 'from my phone' }],
+              created_at: '2026-01-02T03:04:05Z',
+            },
+          ]),
+        ),
+      ],
+    })
+    expect(await screen.findByText('from my phone')).toBeVisible()
+    expect(screen.getByRole('button', { name: 'Take back' })).toBeVisible()
   })
 
   it('writes a new line with Shift+Enter', async () => {

@@ -1,7 +1,9 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import type { ErrorClassification } from '@/events/types'
-import { openConversation, timeline } from '@/test/open-conversation'
+import { http, HttpResponse } from 'msw'
+import { problem } from '@/test/handlers'
+import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { agentMessage, statusChange, userMessage } from '@/test/sample-log'
 
 const common = { id: 'x', timestamp: '2026-01-02T03:04:05', source: 'environment' }
@@ -90,6 +92,12 @@ describe('an error that ends the run', () => {
       'how much more it may cost',
       false,
     ],
+    [
+      'AdministratorLimitReached',
+      { kind: 'quota', retryable: false, user_action: 'settings' },
+      'Ask your administrator',
+      false,
+    ],
     ['LLMContentPolicyError', null, 'says it differently', false],
     ['MaxIterationsReached', null, 'as long again', false],
     [
@@ -109,7 +117,7 @@ describe('an error that ends the run', () => {
       ],
       conversation: { execution_status: 'error', last_seq: 2 },
     })
-    const role = code === 'MaxBudgetReached' ? 'status' : 'alert'
+    const role = /^(MaxBudget|AdministratorLimit)Reached$/.test(code) ? 'status' : 'alert'
     const notice = within(
       await screen.findByText('It broke.').then((text) => text.closest<HTMLElement>(`[role=${role}]`)!),
     )
@@ -156,5 +164,62 @@ describe('a condensed memory', () => {
     })
     await user.click(await screen.findByRole('button', { name: 'Memory condensed: 2 older events' }))
     expect(await screen.findByText('mended', { selector: 'strong' })).toBeVisible()
+  })
+})
+
+describe('a sandbox that was stopped for good', () => {
+  it('says why and is woken on request', async () => {
+    const woken: string[] = []
+    const { user } = openConversation({
+      conversation: {
+        sandbox_status: 'ERROR',
+        execution_status: null,
+        sandbox_error: {
+          code: 'sandbox_workspace_full',
+          cause: 'Its workspace holds 21.0 GiB.',
+          fix: 'Wake it and remove what is not needed.',
+          output: '',
+        },
+      },
+      events: [userMessage('m', 'hi')],
+      extra: [
+        http.post('*/api/v1/sandboxes/:id/resume', ({ params }) => {
+          woken.push(String(params.id))
+          return HttpResponse.json({ success: true })
+        }),
+      ],
+    })
+    expect(await screen.findByText('Its workspace holds 21.0 GiB.')).toBeVisible()
+    expect(screen.getByText('Wake it and remove what is not needed.')).toBeVisible()
+    await user.click(screen.getByRole('button', { name: 'Wake the sandbox' }))
+    await waitFor(() => expect(woken).toEqual([ID]))
+  })
+
+  it('says which host is lost, and goes on elsewhere on request, or why it cannot', async () => {
+    const { user } = openConversation({
+      conversation: {
+        sandbox_status: 'MISSING',
+        execution_status: null,
+        sandbox_error: {
+          code: 'sandbox_host_lost',
+          cause: 'The sandbox host a has not answered since 12:03.',
+          fix: 'Bring the host back.',
+          output: '',
+        },
+      },
+      events: [userMessage('m', 'hi')],
+      extra: [
+        http.post('*/api/v1/sandboxes/:id/resume', () =>
+          problem(409, {
+            code: 'backup_outdated',
+            detail: 'The conversation went on after its last backup.',
+          }),
+        ),
+      ],
+    })
+    expect(await screen.findByText('The sandbox is out of reach')).toBeVisible()
+    expect(screen.getByText('The sandbox host a has not answered since 12:03.')).toBeVisible()
+    await user.click(screen.getByRole('button', { name: 'Wake the sandbox' }))
+    expect(await screen.findByText(/went on after its last backup/)).toBeVisible()
   })
 })

@@ -34,6 +34,12 @@ const Browser = lazy(() =>
   import('@/features/browser/browser').then((module) => ({ default: module.Browser })),
 )
 
+const Preview = lazy(() =>
+  import('@/features/preview/preview').then((module) => ({ default: module.Preview })),
+)
+
+const Screen = lazy(() => import('@/features/screens/screen').then((module) => ({ default: module.Screen })))
+
 const PatchFiles = lazy(() =>
   import('@/features/changes/patch-files').then((module) => ({ default: module.PatchFiles })),
 )
@@ -59,7 +65,7 @@ function PatchLoading() {
   return <SkeletonList rows={2} label={t('changes.loading')} />
 }
 
-/** One conversation: its timeline beside its changes and its browser. */
+/** One conversation: its timeline beside its changes, the pages it serves and its browser. */
 export function ConversationRoute() {
   const { conversationId = '' } = useParams()
   return (
@@ -120,6 +126,8 @@ function useListedAs(streamed: AppConversation | null) {
 function Panels({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const hasBrowser = useConversation((state) => state.view.sight !== null)
+  const sandboxId = useConversation((state) => state.view.conversation?.sandbox_id ?? null)
+  const isReady = useConversation(({ view }) => view.conversation?.start_status === 'READY')
   const isWide = useMediaQuery('(min-width: 1100px)')
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
@@ -140,12 +148,34 @@ function Panels({ conversationId }: { conversationId: string }) {
       </Suspense>
     </ErrorBoundary>
   )
+  const preview = sandboxId !== null && (
+    <ErrorBoundary title={t('preview.failed')} resetKey={conversationId}>
+      <Suspense fallback={<SkeletonList rows={3} label={t('preview.loading')} className="m-3" />}>
+        <Preview key={sandboxId} sandboxId={sandboxId} />
+      </Suspense>
+    </ErrorBoundary>
+  )
+  const screen = (name: 'vscode' | 'desktop', id: string) => ({
+    value: name,
+    label: t(`screens.${name}`),
+    content: (
+      <ErrorBoundary title={t('screens.failed')} resetKey={conversationId}>
+        <Suspense>
+          <Screen sandboxId={id} conversationId={conversationId} screen={name} />
+        </Suspense>
+      </ErrorBoundary>
+    ),
+  })
   return (
     <SplitPanels
       main={{ label: t('chat.chat'), content: chat }}
       sides={[
         { value: 'changes', label: t('changes.title'), content: changes },
+        ...(sandboxId !== null ? [{ value: 'preview', label: t('preview.title'), content: preview }] : []),
         ...(hasBrowser ? [{ value: 'browser', label: t('browser.title'), content: browser }] : []),
+        ...(sandboxId === null || !isReady
+          ? []
+          : [screen('vscode', sandboxId), screen('desktop', sandboxId)]),
       ]}
       isSplit={isWide}
       storageKey="slipway.conversation.split"

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import { fakeConversation } from '@/test/factories'
+import { fakeConversation, fakeStartTask } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 
@@ -43,6 +43,51 @@ test('a conversation is renamed', async () => {
   await user.clear(await screen.findByLabelText('Title'))
   await user.type(screen.getByLabelText('Title'), 'New{Enter}')
   await waitFor(() => expect(main().getByText('New')).toBeVisible())
+})
+
+test('a conversation is archived, and says so', async () => {
+  const conversation = fakeConversation({ title: 'Old', sandbox_status: 'PAUSED', execution_status: null })
+  const conversations = [conversation]
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations,
+    extra: [
+      http.post(`*/api/v1/sandboxes/${conversation.id}/archive`, () => {
+        conversations[0] = { ...conversation, sandbox_status: 'ARCHIVED' }
+        return HttpResponse.json({ success: true })
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  await waitFor(() => expect(main().getAllByText('Archived')[0]).toBeInTheDocument())
+
+  await user.click(screen.getByRole('button', { name: 'More actions: Old' }))
+  expect(await screen.findByRole('menuitem', { name: 'Rename' })).toBeVisible()
+  expect(screen.queryByRole('menuitem', { name: 'Archive' })).not.toBeInTheDocument()
+})
+
+test('a new conversation begins from the files of another', async () => {
+  const conversation = fakeConversation({ title: 'Old', llm_profile: 'sonnet' })
+  const asked: unknown[] = []
+  const { user, router } = renderApp({
+    url: '/conversations',
+    conversations: [conversation],
+    extra: [
+      http.post(`*/api/v1/sandboxes/${conversation.id}/snapshots`, () =>
+        HttpResponse.json({ id: 'b'.repeat(32) }, { status: 201 }),
+      ),
+      http.post('*/api/v1/app-conversations', async ({ request }) => {
+        asked.push(await request.json())
+        return HttpResponse.json(fakeStartTask({ id: 'c'.repeat(32) }))
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'New conversation from its files' }))
+
+  await waitFor(() => expect(router.state.location.pathname).toBe(`/conversations/${'c'.repeat(32)}`))
+  expect(asked).toEqual([{ snapshot_id: 'b'.repeat(32), llm_profile: 'sonnet' }])
 })
 
 test('a conversation is deleted only after it was confirmed', async () => {

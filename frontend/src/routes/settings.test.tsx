@@ -20,6 +20,8 @@ test('a new model is sent to the server with its key', async () => {
   await user.click(await screen.findByRole('button', { name: 'Add a model' }))
   await user.selectOptions(await screen.findByLabelText('Start from'), 'Ollama')
   await user.type(screen.getByLabelText('API key'), 'sk-1')
+  await user.type(screen.getByLabelText('Price of input, $'), '2.5')
+  await user.type(screen.getByLabelText('Price of output, $'), '0')
   await user.click(screen.getByRole('button', { name: 'Save' }))
   await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
   expect(sent).toEqual([
@@ -30,6 +32,8 @@ test('a new model is sent to the server with its key', async () => {
           model: 'openai/qwen3-coder',
           base_url: 'http://localhost:11434/v1',
           max_budget_per_task: null,
+          input_cost_per_token: 0.0000025,
+          output_cost_per_token: 0,
           api_key: 'sk-1',
         },
       },
@@ -53,7 +57,15 @@ test('editing a model leaves its stored key alone unless a new one is typed', as
   await user.click(await screen.findByRole('button', { name: 'Save' }))
   await waitFor(() =>
     expect(sent).toEqual([
-      { llm: { model: 'anthropic/claude-sonnet-4-5', base_url: null, max_budget_per_task: null } },
+      {
+        llm: {
+          model: 'anthropic/claude-sonnet-4-5',
+          base_url: null,
+          max_budget_per_task: null,
+          input_cost_per_token: null,
+          output_cost_per_token: null,
+        },
+      },
     ]),
   )
 })

@@ -7,9 +7,13 @@ import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
 import { AppearanceSection } from '@/features/appearance/appearance-section'
 import { ConfirmationSection } from '@/features/confirmation-mode/confirmation-section'
 import { ConsentsSection } from '@/features/consent/consents-section'
+import { GitHostsSection } from '@/features/git-hosts/git-hosts-section'
 import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
+import { NetworkSection } from '@/features/network/network-section'
+import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-section'
+import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
 import { SecretsSection } from '@/features/secrets/secrets-section'
 import { SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/use-document-title'
@@ -23,7 +27,11 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   confirmation: ConfirmationSection,
   consents: ConsentsSection,
   secrets: SecretsSection,
+  'git-hosts': GitHostsSection,
   'mcp-servers': McpServersSection,
+  network: NetworkSection,
+  'sandbox-images': SandboxImagesSection,
+  sandboxes: SandboxGroupingSection,
   'api-keys': ApiKeysSection,
   memory: MemorySection,
   appearance: AppearanceSection,

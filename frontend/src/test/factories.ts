@@ -1,3 +1,5 @@
+import type { SandboxSpec } from '@/api/sandbox-specs'
+import type { SpendingLimit, UserLimit } from '@/api/spending'
 import type { Consent, Offer } from '@/api/offers'
 import {
   START_STAGES,
@@ -24,6 +26,7 @@ export function fakeConfig(overrides: Partial<WebClientConfig> = {}): WebClientC
   return {
     version: '0.1.0',
     sandbox: { backend: 'docker', isolation: 'full', is_isolated: true, warning: null },
+    workspace_limit: { bytes: 20 * 1024 ** 3, kept_by: 'disk' },
     demo: { profile: 'demo', repository: '/srv/demo', task: 'Fix the failing test.' },
     ...overrides,
   }
@@ -36,7 +39,34 @@ export function fakeProfile(overrides: Partial<LLMProfile> = {}): LLMProfile {
     base_url: null,
     api_key_set: true,
     max_budget_per_task: null,
+    input_cost_per_token: null,
+    output_cost_per_token: null,
     is_recording: false,
+    ...overrides,
+  }
+}
+
+export function fakeSpendingLimit(overrides: Partial<SpendingLimit> = {}): SpendingLimit {
+  return {
+    limit: null,
+    period: 'month',
+    raised: 0,
+    spent: 1.25,
+    began_at: '2026-11-01T00:00:00Z',
+    administered: null,
+    ...overrides,
+  }
+}
+
+export function fakeUserLimit(overrides: Partial<UserLimit> = {}): UserLimit {
+  return {
+    user_id: 'u1',
+    name: 'Ada',
+    limit: null,
+    period: 'month',
+    spent: 1.25,
+    began_at: '2026-11-01T00:00:00Z',
+    follows_default: true,
     ...overrides,
   }
 }
@@ -63,6 +93,19 @@ export function fakeDemoProfile(): LLMProfile {
   return fakeProfile({ name: 'demo', model: 'recorded/demo', api_key_set: false, is_recording: true })
 }
 
+export function fakeSandboxSpec(overrides: Partial<SandboxSpec> = {}): SandboxSpec {
+  return {
+    id: 'default',
+    name: 'default',
+    base: 'debian:bookworm-slim',
+    origin: null,
+    dockerfile: null,
+    ignored: [],
+    created_at: NOW,
+    ...overrides,
+  }
+}
+
 export function fakeConversation(overrides: Partial<AppConversation> = {}): AppConversation {
   return {
     id: fakeId(),
@@ -86,6 +129,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     created_at: NOW,
     updated_at: NOW,
     sandbox_status: 'RUNNING',
+    sandbox_error: null,
     execution_status: 'idle',
     conversation_url: null,
     session_api_key: null,

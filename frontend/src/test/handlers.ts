@@ -1,6 +1,13 @@
 import { http, HttpResponse } from 'msw'
 import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/types'
-import { fakeConfig, fakeProfile, fakeUser } from './factories'
+import {
+  fakeConfig,
+  fakeProfile,
+  fakeSandboxSpec,
+  fakeSpendingLimit,
+  fakeUser,
+  fakeUserLimit,
+} from './factories'
 
 export interface World {
   /** null = nobody is signed in. */
@@ -12,7 +19,10 @@ export interface World {
 }
 
 /** An RFC 9457 reply as the app server writes it. */
-export function problem(status: number, fields: { code: string; detail: string; fix?: string }) {
+export function problem(
+  status: number,
+  fields: { code: string; detail: string; fix?: string; output?: string },
+) {
   return HttpResponse.json(
     { type: 'about:blank', title: 'Error', status, request_id: 'req-1', ...fields },
     { status, headers: { 'Content-Type': 'application/problem+json' } },
@@ -32,17 +42,38 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/profiles', () =>
       HttpResponse.json({ profiles, active_profile: world.activeProfile ?? profiles[0]?.name ?? null }),
     ),
+    http.get('*/api/v1/settings/spending-limit', () => HttpResponse.json(fakeSpendingLimit())),
+    http.get('*/api/v1/administration/spending-limits', () =>
+      HttpResponse.json({ default: { limit: null, period: 'month' }, users: [fakeUserLimit()] }),
+    ),
     http.get('*/api/v1/settings/confirmation', () =>
       HttpResponse.json({ mode: null, default_mode: 'never' }),
+    ),
+    http.get('*/api/v1/sandbox-specs/search', () =>
+      HttpResponse.json({ items: [fakeSandboxSpec()], next_page_id: null }),
+    ),
+    http.get('*/api/v1/settings/sandbox-spec', () =>
+      HttpResponse.json({ sandbox_spec_id: 'default', repositories: [], may_choose: true, reason: null }),
+    ),
+    http.get('*/api/v1/settings/sandbox-grouping', () =>
+      HttpResponse.json({ sandbox_grouping_strategy: 'NO_GROUPING', max_conversations_per_sandbox: 20 }),
     ),
     http.get('*/api/v1/app-conversations/:id/confirmation-mode', () => HttpResponse.json({ mode: 'risky' })),
     http.get('*/api/v1/app-conversations/:id/consent', () =>
       HttpResponse.json({ repository: 'github.com/ada/engine', items: [] }),
     ),
+    http.get('*/api/v1/app-conversations/:id/network', () =>
+      HttpResponse.json({ mode: 'allowlist', repository: null, allowed: [], refused: [] }),
+    ),
+    http.get('*/api/v1/conversations/:id/pending-messages', () => HttpResponse.json([])),
     http.get('*/api/v1/api-keys', () => HttpResponse.json([])),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
-      const title = new URL(request.url).searchParams.get('title__contains')?.toLowerCase() ?? ''
-      const items = conversations.filter((item) => item.title?.toLowerCase().includes(title))
+      const { searchParams } = new URL(request.url)
+      const title = searchParams.get('title__contains')?.toLowerCase() ?? ''
+      const sandbox = searchParams.get('sandbox_id__eq')
+      const items = conversations.filter(
+        (item) => item.title?.toLowerCase().includes(title) && (!sandbox || item.sandbox_id === sandbox),
+      )
       return HttpResponse.json({ items, next_page_id: null })
     }),
     http.get('*/api/v1/app-conversations', ({ request }) => {

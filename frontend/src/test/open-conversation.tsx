@@ -2,6 +2,7 @@
 import { screen } from '@testing-library/react'
 import { http, HttpResponse, type RequestHandler } from 'msw'
 import { beforeEach } from 'vitest'
+import type { GitPush } from '@/api/git-changes'
 import type { AppConversation, LLMProfile, StartTask } from '@/api/types'
 import type { ConversationEvent } from '@/events/types'
 import { fakeConversation, fakeDemoProfile, fakeStartTask } from './factories'
@@ -15,6 +16,7 @@ export interface Given {
   profiles?: LLMProfile[]
   events?: ConversationEvent[]
   patch?: () => Response
+  pushes?: GitPush[]
   /** Routes in place of those of the page's server. */
   extra?: RequestHandler[]
   browser?: () => Response
@@ -27,6 +29,7 @@ export function openConversation({
   profiles = [fakeDemoProfile()],
   events = [],
   patch = () => new HttpResponse(''),
+  pushes = [],
   extra = [],
   browser = () => HttpResponse.json({ is_open: false, pages: [], image_url: null }),
 }: Given = {}) {
@@ -50,6 +53,7 @@ export function openConversation({
       ...extra,
       stream.handler as never,
       http.get('*/git/patch', () => patch()),
+      http.get('*/git/pushes', () => HttpResponse.json(pushes)),
       http.get('*/app-conversations/:id/browser', () => browser()),
       http.post('*/app-conversations/:id/goal/:command', async ({ request }) => {
         await note(request)

@@ -13,6 +13,7 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, hang, say
 
 PROBLEM = "application/problem+json"
+NOBODYS_ID = "00000000-0000-4000-8000-000000000000"
 
 
 def test_a_conversation_runs_from_its_first_message_to_its_answer(
@@ -173,9 +174,9 @@ def test_everything_else_needs_the_key(server: AgentServer, headers: dict[str, s
         ("POST", "/api/conversations", b'{"agent": {}, "workspace": {"working_dir": "/tmp/x"}}', 422),
         ("POST", "/api/conversations", b'{"agent": 1}', 422),
         ("GET", "/api/conversations/not-an-id", b"", 422),
-        ("GET", f"/api/conversations/{uuid4()}", b"", 404),
-        ("POST", f"/api/conversations/{uuid4()}/run", b"", 404),
-        ("GET", f"/api/conversations/{uuid4()}/events/search", b"", 404),
+        ("GET", f"/api/conversations/{NOBODYS_ID}", b"", 404),
+        ("POST", f"/api/conversations/{NOBODYS_ID}/run", b"", 404),
+        ("GET", f"/api/conversations/{NOBODYS_ID}/events/search", b"", 404),
         ("GET", "/api/conversations/search?limit=0", b"", 422),
         ("GET", "/api/nowhere", b"", 404),
         ("PUT", "/api/conversations", b"", 405),

@@ -17,6 +17,7 @@ from agent_runtime.conversation.title import MAX_TITLE_CHARS
 from tests.agent_runtime.conversation.conftest import agent_spec
 from tests.agent_runtime.server.conftest import message, status_of, wait_until
 from tests.support.agent_server import KEY, AgentServer
+from tests.support.live_trees import contents_below
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, calls, say
 
@@ -40,8 +41,8 @@ def assert_hidden(where: str, text: str) -> None:
 
 
 def assert_no_file_shows(server: AgentServer) -> None:
-    for file in (one for one in server.path.rglob("*") if one.is_file()):
-        assert_hidden(file.name, file.read_bytes().decode(errors="replace"))
+    for file, content in contents_below(server.path):
+        assert_hidden(file.name, content.decode(errors="replace"))
 
 
 def with_secret(server: AgentServer, llm: ScriptedLLM, work: Path, **request: Any) -> str:

@@ -1,6 +1,5 @@
 """Looking around: directories, tools, the screens beside the server."""
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -58,34 +57,3 @@ async def test_the_catalog_says_of_every_tool_what_it_is_for(tmp_path: Path):
     assert catalog["terminal"]["user_selectable"]
     assert not catalog["finish"]["user_selectable"]
     assert all(one["description"] for one in catalog.values())
-
-
-async def test_an_image_without_editor_says_so_and_one_with_it_says_where(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    monkeypatch.setenv("PATH", str(programs))
-    listening = socket.create_server(("127.0.0.1", 0))
-    port = listening.getsockname()[1]
-    async with agent_app(tmp_path, vscode_port=port, vscode_base_path="/code/") as client:
-        refused = await client.get("/api/vscode/url")
-        assert (refused.status_code, refused.json()["code"]) == (503, "vscode_unavailable")
-        assert refused.json()["fix"]
-        assert (await client.get("/api/desktop/url")).json()["code"] == "desktop_unavailable"
-        for name in ("openvscode-server", "Xvnc"):
-            (programs / name).write_text("#!/bin/sh\n")
-            (programs / name).chmod(0o755)
-
-        asked = {"workspace_dir": "/w x"}
-        found = await called(client, "GET", "/api/vscode/url", params=asked)
-        assert found == {"url": f"http://localhost:{port}/code/?folder=/w%20x"}
-        there = await called(client, "GET", "/api/vscode/url", params={**asked, "base_url": "https://a/b/"})
-        assert there["url"] == "https://a/b/code/?folder=/w%20x"
-        assert (await client.get("/api/vscode/url", params={"base_url": "javascript:x"})).status_code == 422
-        assert await called(client, "GET", "/api/vscode/status") == {"running": True, "enabled": True}
-        assert (await called(client, "GET", "/api/desktop/url"))["url"].startswith("http://localhost:8002/")
-    listening.close()
-    async with agent_app(tmp_path, enable_vscode=False, vscode_port=port) as client:
-        assert (await client.get("/api/vscode/url")).json()["code"] == "vscode_disabled"
-        assert await called(client, "GET", "/api/vscode/status") == {"running": False, "enabled": False}

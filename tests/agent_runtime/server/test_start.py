@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.server.config import ConfigError, read_config
+from agent_runtime.server.handover import HandOverError, take_session_key
+from agent_runtime.server.session_keys import SessionKeys
 
 HEAVY = [
     "litellm",
@@ -86,13 +88,59 @@ def test_the_session_key_is_given_only_to_the_app_servers_own_origin(url: str, e
         {"OH_SESSION_API_KEYS_0": "key", "OH_WEBHOOKS_0_BASE_URL": "http://app:3001/api/v1/webhooks"}
     )
 
-    assert config.credential_for(url) == expected
+    assert SessionKeys(config).credential_for(url) == expected
+
+
+def test_the_key_that_was_handed_over_is_the_only_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/openhands_agent_server_config.json").write_text('{"session_api_keys": ["mine"]}')
+
+    assert read_config({"OH_SESSION_API_KEYS_0": "known"}, "handed-over").session_keys == ("handed-over",)
+
+
+def test_a_key_in_a_file_is_taken_and_the_file_is_gone(tmp_path: Path):
+    file = tmp_path / "key"
+    file.write_text("of-the-file\n")
+
+    assert take_session_key(str(file)) == "of-the-file"
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "link", "directory"])
+def test_a_start_without_the_key_that_was_announced_ends_with_its_reason(tmp_path: Path, kind: str):
+    source = tmp_path / "key"
+    if kind == "empty":
+        source.touch()
+    elif kind == "link":
+        (tmp_path / "elsewhere").write_text("of somebody else")
+        source.symlink_to(tmp_path / "elsewhere")
+    elif kind == "directory":
+        source.mkdir()
+
+    with pytest.raises(HandOverError, match=r"session key|is no file"):
+        take_session_key(str(source))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_what_the_environment_held_is_overwritten_where_root_could_read_it(tmp_path: Path):
+    look = (
+        "import os; from agent_runtime.server.handover import erase_from_first_environment as erase;"
+        "erase(['SESSION_API_KEY']); os.write(1, open('/proc/self/environ', 'rb').read())"
+    )
+    environment = {**os.environ, "SESSION_API_KEY": "canary-key", "BESIDE": "kept"}
+
+    found = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, check=True)
+
+    assert b"canary-key" not in found.stdout
+    assert b"BESIDE=kept\0" in found.stdout
+    assert b"SESSION_API_KEY=\0" in found.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
 def test_the_server_closes_its_first_environment_to_other_processes_of_its_user():
     get_dumpable = "import ctypes; print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))"
-    hide = "from agent_runtime.server.config import hide_from_own_user; hide_from_own_user();"
+    hide = "from agent_runtime.server.handover import hide_from_own_user; hide_from_own_user();"
 
     found = subprocess.run(
         [sys.executable, "-c", hide + get_dumpable], capture_output=True, text=True, check=True

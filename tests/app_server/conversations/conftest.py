@@ -17,6 +17,7 @@ from sqlalchemy import select
 
 from agent_runtime.offers.discover import find_offers
 from app_server.config import Config
+from app_server.conversations.models import Conversation
 from app_server.database import Database
 from app_server.main import WithState, create_app, create_inner_app, lifespan
 from app_server.sandboxes.models import Sandbox
@@ -90,9 +91,9 @@ class Home:
     async def shell(self, conversation_id: str, command: str) -> str:
         """What a command prints in the conversation's directory."""
         async with self.database.read() as session:
-            sandbox = await session.get_one(Sandbox, UUID(conversation_id))
-        client = self.state["sandboxes"].client(UUID(conversation_id))
-        output = await client.execute_command(command, cwd=sandbox.working_dir)
+            conversation = await session.get_one(Conversation, UUID(conversation_id))
+        client = self.state["sandboxes"].client(conversation.sandbox_id)
+        output = await client.execute_command(command, cwd=conversation.working_dir)
         return ((output.stdout or "") + (output.stderr or "")).strip()
 
     async def key_of(self, role: Role) -> str:

@@ -14,6 +14,7 @@ from agent_runtime.tools.tool import ToolContext
 from agent_runtime.wire import StartConversationRequest
 from app_server.conversations.agent_request import build
 from app_server.conversations.schemas import StartRequest
+from app_server.settings.models import LLMProfile
 from tests.support.sub_agents import NoSubAgents
 
 
@@ -23,8 +24,8 @@ def requested(
     return build(
         StartRequest(**fields),
         conversation_id=uuid4(),
-        model=model,
-        llm_profile="mine",
+        sandbox_id=uuid4(),
+        profile=LLMProfile(name="mine", model=model),
         inner_url="http://inner/",
         working_dir="/w",
         usable_tools=usable_tools,
@@ -73,8 +74,8 @@ def test_the_browser_is_asked_for_only_where_there_is_one():
         request = build(
             StartRequest(),
             conversation_id=uuid4(),
-            model="vendor/model",
-            llm_profile="mine",
+            sandbox_id=uuid4(),
+            profile=LLMProfile(name="mine", model="vendor/model"),
             inner_url="http://inner/",
             working_dir="/w",
             usable_tools=usable,

@@ -1,11 +1,13 @@
 """MCP servers of the settings in a conversation: a real agent server, real MCP servers, a scripted model."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.app_server.conversations.conftest import Home, eventually
+from tests.support.live_trees import files_with
 from tests.support.mcp_processes import STDIO, http_server
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
@@ -69,10 +71,7 @@ async def test_a_tool_of_a_guarded_server_is_called_and_its_key_stays_outside(
     assert not any(KEY in str(request.body) for request in model.requests)
     # What the processes of the sandbox were started with, and every file of it and of the app server.
     assert KEY not in await home.shell(conversation_id, ENVIRONMENTS)
-    held = [
-        path for path in home.config.home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
-    ]
-    assert held == []
+    assert await asyncio.to_thread(files_with, home.config.home, KEY) == []
 
 
 async def test_a_command_runs_in_the_sandbox_with_its_variables(home: Home, model: ScriptedLLM) -> None:

@@ -43,7 +43,7 @@ async def test_a_local_repository_is_brought_up(home: Home, repository: Path) ->
     assert conversation["title"] == "Fix the crane"
     assert conversation["sandbox_status"] == "RUNNING"
     assert conversation["session_api_key"] is None
-    assert await home.shell(task["id"], "git branch --show-current; git remote get-url origin") == (
+    assert await home.shell(task["id"], "git branch --show-current; git config remote.origin.url") == (
         f"main\n{repository}"
     )
 
@@ -107,7 +107,7 @@ def git_daemon(repository: Path) -> Iterator[str]:
 async def test_a_repository_on_a_git_server_is_brought_up(home: Home, git_daemon: str) -> None:
     task = await home.ready(selected_repository=f"{git_daemon}/harbour")
 
-    assert await home.shell(task["id"], "cat README.md; git remote get-url origin") == (
+    assert await home.shell(task["id"], "cat README.md; git config remote.origin.url") == (
         f"harbour\n{git_daemon}/harbour"
     )
 

@@ -1,11 +1,11 @@
 """Starts survive the app server: whoever comes next goes on where the last one was cut off."""
 
 import asyncio
-import os
 from pathlib import Path
 
 from app_server.conversations.start_worker import StartWorker
 from tests.app_server.conversations.conftest import Home, allowed, commit, eventually
+from tests.support.live_trees import files_below
 
 
 def new_worker(home: Home) -> StartWorker:
@@ -24,9 +24,8 @@ async def test_a_start_that_was_cut_off_goes_on_with_the_next_server(home: Home,
     task = await home.start(**allowed(repository))
 
     async def is_in_setup() -> Path | None:
-        # Path.rglob fails when a directory goes while it looks, as git's do in a clone; this does not.
-        below = await asyncio.to_thread(lambda: list(os.walk(home.config.home)))
-        return next((Path(folder, "runs") for folder, _, files in below if "runs" in files), None)
+        below = await asyncio.to_thread(lambda: list(files_below(home.config.home)))
+        return next((path for path in below if path.name == "runs"), None)
 
     runs = await eventually(is_in_setup)
     await home.state["start_worker"].close()

@@ -14,6 +14,7 @@ import pytest
 
 from app_server.errors import StartFailure
 from app_server.git.address import InvalidRepository, parse_address, without_credentials
+from app_server.git.credentials import given_with
 from app_server.git.source import pack
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -180,12 +181,14 @@ async def test_a_password_opens_its_server_and_is_on_no_command_line(
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Guarded) as server, tempfile.TemporaryDirectory() as scratch:
         threading.Thread(target=server.serve_forever).start()
+        address = parse_address(f"http://{user}@127.0.0.1:{server.server_port}/project/..")
         packed = await pack(
-            parse_address(f"http://{user}@127.0.0.1:{server.server_port}/project/.."),
+            address,
             None,
             directory=Path(scratch),
             timeout_seconds=PATIENCE_SECONDS,
             report=lambda _line: None,
+            credentials=given_with(address),
         )
         server.shutdown()
         kept = git(Path(scratch) / "clone.git", "config", "--list", "--local")

@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from app_server.conversations.models import Conversation
 from app_server.llm_gateway.recorded import load_recording
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
@@ -28,18 +29,24 @@ ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}]}
 @pytest.fixture
 async def sandbox(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
     """An agent server's HTTP client."""
-    key = new_token()
+    key, conversation_id = new_token(), uuid4()
     async with app.database.session() as session:
+        conversation = Conversation(
+            id=conversation_id,
+            user_id=owner.id,
+            llm_profile="demo",
+            last_seq=0,
+            working_dir="/workspace/project/voyage",
+        )
         row = Sandbox(
-            id=uuid4(),
+            id=conversation_id,
             user_id=owner.id,
             status=SandboxStatus.PAUSED,
             session_key_hash=token_hash(key),
             encrypted_session_key=app.state["cipher"].encrypt(key),
             spec_id="process",
-            working_dir="/workspace/project/voyage",
         )
-        session.add(row)
+        session.add_all([conversation, row])
     async with http_client(app.inner, headers={"Authorization": f"Bearer {key}"}) as client:
         yield client
 
@@ -99,7 +106,9 @@ async def test_a_stream_passes_straight_through(sandbox: httpx.AsyncClient, vend
     assert reply.headers["content-type"] == "text/event-stream"
     chunks = _chunks(reply.text)
     assert _joined(chunks, "content") == "Let me look around."
-    assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+    *_, last, usage = chunks
+    assert last["choices"][0]["finish_reason"] == "tool_calls"
+    assert usage["usage"]["completion_tokens"] > 0
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])

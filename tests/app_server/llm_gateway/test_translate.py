@@ -8,10 +8,15 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from app_server.addresses import parse_named
+from app_server.errors import BadGateway
+from app_server.guarded import Guard
 from app_server.llm_gateway.translate import translate
 from app_server.llm_gateway.vendors import Translated
 from tests.app_server.conftest import listening
+from tests.support.outside import Dns
 from tests.support.patience import PATIENCE_SECONDS
 
 KEY = "sk-canary-77aa"
@@ -100,3 +105,31 @@ async def test_a_model_nobody_knows_is_refused() -> None:
     )
     assert reply.status_code == 400
     assert "no-such-model" in json.loads(bytes(reply.body))["error"]["message"]
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-sonnet-4-5", "azure/gpt-5"])
+async def test_a_member_reaches_the_address_that_was_judged_and_no_other(model: str) -> None:
+    dns = Dns({"models.test": [["127.0.0.1"], ["10.0.0.1"]]})
+    guard = Guard(parse_named(["127.0.0.1"]), dns.resolve)
+    asked: list[str] = []
+
+    async def vendor(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope["path"])
+        await VENDOR(scope, receive, send)
+
+    async def ask() -> Response:
+        named = Translated(model, url.replace("127.0.0.1", "models.test"))
+        return await translate(named, dict(ASK), api_key=KEY, timeout_seconds=PATIENCE_SECONDS, guard=guard)
+
+    async with listening(vendor) as url:
+        await ask()
+        assert (len(asked), len(dns.asked)) == (1, 1)
+        refused = b""
+        try:
+            refused = bytes((await ask()).body)
+        except BadGateway as error:
+            refused = str(error).encode()
+
+    assert len(asked) == 1
+    assert len(dns.asked) > 1
+    assert b"good day" not in refused

@@ -134,6 +134,15 @@ def test_sandboxes_have_a_listener_of_their_own(server: Server) -> None:
     assert get(f"http://127.0.0.1:{server.inner_port}/api/v1/users/me").status_code == 404
 
 
+def test_no_reply_waits_for_the_acknowledgement_of_its_head(server: Server) -> None:
+    """Linux holds back the second of two small writes for 40 ms, unless the connection says otherwise."""
+    for port in (server.port, server.inner_port):
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_SECONDS) as client:
+            taken = [client.get("/health").elapsed.total_seconds() for _ in range(60)]
+        # A new connection is acknowledged at once for a while.
+        assert min(taken[40:]) < 0.035
+
+
 @pytest.mark.parametrize("option", ["--port", "--inner-port"])
 def test_a_taken_port_is_one_sentence(tmp_path: Path, option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

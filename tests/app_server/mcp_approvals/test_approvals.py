@@ -12,6 +12,7 @@ from app_server.conversations.noted import repository_identity
 from app_server.conversations.schemas import StartRequest
 from app_server.mcp_approvals.service import MAX_TOOLS_BYTES, approvals_of
 from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.settings.models import LLMProfile
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
 from app_server.users.tokens import token_hash
@@ -86,8 +87,8 @@ async def test_the_next_conversation_about_the_repository_is_told(reports: Repor
     request = build(
         StartRequest(),
         conversation_id=uuid4(),
-        model="m",
-        llm_profile="p",
+        sandbox_id=uuid4(),
+        profile=LLMProfile(name="p", model="m"),
         inner_url="http://inner",
         working_dir="/w",
         mcp_approved=approved,

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from app_server.errors import Forbidden
 from app_server.mcp_servers.grants import Grant, Grants, save_grant
 from app_server.mcp_servers.models import McpGrant
 from app_server.mcp_servers.sign_in import MAX_SIGN_INS
@@ -153,9 +154,11 @@ async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(door: D
     await door.tamper(expires_at=1.0)
     # As two app servers have them.
     state = door.app.state
-    several = [Grants(door.app.database, state["cipher"], state["http"]) for _ in range(2)]
+    several = [Grants(door.app.database, state["cipher"]) for _ in range(2)]
 
-    tokens = await asyncio.gather(*(several[n % 2].access_token(server_id, "guarded") for n in range(8)))
+    tokens = await asyncio.gather(
+        *(several[n % 2].access_token(state["http"], server_id, "guarded") for n in range(8))
+    )
 
     second = await door.grant()
     assert set(tokens) == {second.access_token}
@@ -164,6 +167,18 @@ async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(door: D
     await door.tamper(expires_at=1.0)
     assert (await door.call()).status_code == 200
     assert await door.state() == "connected"
+
+
+async def test_a_token_is_renewed_nowhere_that_a_member_may_not_call(door: Door) -> None:
+    await door.connect()
+    server_id = (await door.row()).server_id
+    await door.tamper(expires_at=1.0)
+    state = door.app.state
+    grants: Grants = state["mcp_grants"]
+    with pytest.raises(Forbidden, match="leads to a private address"):
+        await grants.access_token(state["guarded_http"], server_id, "guarded")
+
+    assert await grants.access_token(state["http"], server_id, "guarded")
 
 
 async def test_a_token_that_is_not_taken_any_more_is_renewed_too(door: Door) -> None:

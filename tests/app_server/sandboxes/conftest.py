@@ -1,6 +1,7 @@
 """Sandboxes of a real app server's database, brought up for real and removed afterwards."""
 
 import asyncio
+import inspect
 import os
 import shutil
 import subprocess
@@ -20,8 +21,10 @@ from app_server.database import Base, Database
 from app_server.encryption import load_cipher
 from app_server.sandboxes.models import Sandbox
 from app_server.sandboxes.network import BRIDGE
-from app_server.sandboxes.service import RunningSandbox, Sandboxes
+from app_server.sandboxes.running import RunningSandbox
+from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
+from tests.support import processes_probe
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 
@@ -49,7 +52,7 @@ class House:
             if close:
                 await sandboxes.close()
             else:
-                await sandboxes._http.aclose()  # the kernel closes a killed process's connections
+                await sandboxes._machines.http.aclose()  # the kernel closes a killed process's connections
 
     async def start(self, sandboxes: Sandboxes) -> RunningSandbox:
         sandbox_id = await self.create(sandboxes)
@@ -125,6 +128,23 @@ async def shell(running: RunningSandbox, command: str) -> str:
     output = await running.client.execute_command(command, cwd=running.working_root)
     assert output.exit_code == 0, f"{command}: {output.stdout} {output.stderr}"
     return output.stdout or ""
+
+
+async def ways_to(running: RunningSandbox, text: str) -> set[str]:
+    """How a command in the sandbox found `text` in other processes there, by all that the kernel offers.
+
+    First it proves, on a process that hides nothing, that it would have found something.
+    """
+    probe = inspect.getsource(processes_probe)
+    await shell(running, f"cat > ~/probe.py <<'END'\n{probe}\nEND")
+    bait = f"bait-{uuid4().hex}"
+    command = f"BAIT={bait} sleep 600 & echo $! > ~/bait; python3 ~/probe.py {bait[::-1]}; kill $(cat ~/bait)"
+    pid = (found := await shell(running, f"{command}; cat ~/bait")).split()[-1]
+    assert {f"{pid} environ", f"{pid} mem", f"{pid} attach"} <= set(found.splitlines())
+    lines = (await shell(running, f"python3 ~/probe.py {text[::-1]}")).splitlines()
+    server = (await shell(running, "echo $PPID")).strip()
+    assert f"{server} attach" not in lines
+    return {line for line in lines if not line.endswith(" attach")}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from docker import DockerClient
 
 from tests.app_server.sandboxes.conftest import PIDS, House, name_of, shell
+from tests.support.live_trees import files_below
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
@@ -30,7 +31,7 @@ for child in born:
 
 
 def size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files_below(folder))
 
 
 async def test_a_fork_bomb_ends_at_the_limit_and_the_agent_server_answers(docker_house: House) -> None:

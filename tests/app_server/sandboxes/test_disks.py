@@ -1,14 +1,17 @@
 """Containers whose workspaces can hold only so much."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from docker import DockerClient
 
 from app_server.errors import StartFailure
 from app_server.sandboxes.models import SandboxStatus
+from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 
 pytestmark = pytest.mark.docker
@@ -33,8 +36,23 @@ def other_disk(tmp_path: Path) -> Iterator[None]:
     losetup("--detach", device)
 
 
+@pytest.fixture
+def refusing_mkfs(tmp_path: Path) -> Path:
+    """A folder for PATH."""
+    refusing = tmp_path / "bin" / "mkfs.ext4"
+    refusing.parent.mkdir()
+    refusing.write_text("#!/bin/sh\necho 'no such file system here' >&2; exit 1\n")
+    refusing.chmod(0o755)
+    return refusing.parent
+
+
 def losetup(*arguments: str) -> str:
     return subprocess.run(["losetup", *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+
+async def is_detached(house: House) -> bool:
+    """The kernel waits for whoever still looks at a device, as tests beside this one do."""
+    return str(house.config.home) not in losetup("--list", "--noheadings", "--output", "BACK-FILE")
 
 
 def disks_of(house: House) -> list[str]:
@@ -55,6 +73,58 @@ async def test_what_fills_a_workspace_ends_at_its_limit_and_can_be_cleared_away(
         await shell(running, "rm filler && echo kept > file")
 
 
+async def test_a_workspace_is_limited_unless_somebody_has_it_otherwise(
+    docker_house: House, engine: DockerClient
+) -> None:
+    stray = docker_house.config.home / "disks" / f"slipway-trial-{uuid4().hex}.ext4"
+    stray.parent.mkdir()
+    stray.touch()
+    os.utime(stray, (0, 0))
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        limit = sandboxes.workspace_limit()
+        # Taken, with not a byte written: neither here nor to this machine's disk.
+        filled = await running.client.execute_command("fallocate -l 30G filler", cwd=running.working_root)
+
+        assert (limit.bytes, limit.kept_by, limit.reason) == (20 * 1024**3, "disk", None)
+        assert "No space left on device" in (filled.stderr or "")
+        assert await shell(running, "rm -f filler && echo kept > file && cat file") == "kept\n"
+        assert disks_of(docker_house) == [f"{name_of(running.id)}.device", f"{name_of(running.id)}.ext4"]
+        assert not engine.volumes.list(filters={"name": stray.stem})
+
+
+async def test_where_no_disk_can_be_mounted_the_workspace_is_watched_and_that_is_said(
+    docker_house: House, refusing_mkfs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(refusing_mkfs), prepend=":")
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        limit = sandboxes.workspace_limit()
+
+        assert limit.kept_by == "watch"
+        assert "no such file system here" in (limit.reason or "")
+        assert disks_of(docker_house) == []
+        assert await running.client.is_healthy()
+
+
+async def test_a_container_without_a_disk_is_stopped_when_it_holds_too_much(docker_house: House) -> None:
+    docker_house.config = docker_house.config.model_copy(update={"sandbox_disk_bytes": None})
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+        await shell(running, "fallocate -l 300M filler")
+
+    # Workspaces that are there stay as they were made.
+    docker_house.config = docker_house.config.model_copy(update={"sandbox_disk_bytes": 256 * MEBIBYTE})
+    async with docker_house.open_sandboxes() as sandboxes:
+        await sandboxes.bring_up(running.id, docker_house.reports.append)
+        await sandboxes.measure()
+        row = await docker_house.row(running.id)
+        assert row is not None
+        assert row.error is not None
+        assert (row.status, row.error["code"]) == (SandboxStatus.ERROR, "sandbox_workspace_full")
+        assert await sandboxes._machines.backend.find_dead([running.id]) == {running.id}
+
+
 async def test_files_are_there_again_wherever_the_disk_is_attached_next(
     limited_house: House, engine: DockerClient, request: pytest.FixtureRequest
 ) -> None:
@@ -64,9 +134,7 @@ async def test_files_are_there_again_wherever_the_disk_is_attached_next(
         await shell(running, "echo kept > file")
         await sandboxes.pause(running.id)
         await sandboxes.rest()
-        assert str(limited_house.config.home) not in losetup(
-            "--list", "--noheadings", "--output", "BACK-FILE"
-        )
+        await eventually(lambda: is_detached(limited_house))
     request.getfixturevalue("other_disk")
 
     # Disks that are there stay in use when new sandboxes get none any more.
@@ -78,21 +146,15 @@ async def test_files_are_there_again_wherever_the_disk_is_attached_next(
         await sandboxes.delete(running.id)
         assert disks_of(limited_house) == []
         assert not engine.volumes.list(filters={"name": name_of(running.id)})
-        assert str(limited_house.config.home) not in losetup(
-            "--list", "--noheadings", "--output", "BACK-FILE"
-        )
+        await eventually(lambda: is_detached(limited_house))
 
 
 async def test_a_disk_that_cannot_be_made_fails_the_start_and_says_why(
-    limited_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    limited_house: House, refusing_mkfs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refusing = tmp_path / "bin" / "mkfs.ext4"
-    refusing.parent.mkdir()
-    refusing.write_text("#!/bin/sh\necho 'no such file system here' >&2; exit 1\n")
-    refusing.chmod(0o755)
     async with limited_house.open_sandboxes() as sandboxes:
         with monkeypatch.context() as patch:
-            patch.setenv("PATH", str(refusing.parent), prepend=":")
+            patch.setenv("PATH", str(refusing_mkfs), prepend=":")
             sandbox_id = await limited_house.create(sandboxes)
             with pytest.raises(StartFailure, match="no such file system here") as caught:
                 await sandboxes.bring_up(sandbox_id, limited_house.reports.append)

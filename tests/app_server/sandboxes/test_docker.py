@@ -17,6 +17,7 @@ from tests.app_server.sandboxes.conftest import (
     eventually,
     name_of,
     shell,
+    ways_to,
 )
 
 pytestmark = pytest.mark.docker
@@ -69,7 +70,7 @@ async def test_a_container_reaches_neither_other_sandboxes_nor_other_networks(
             outside.reload()
             address = outside.attrs["NetworkSettings"]["IPAddress"]
             for url in (f"{neighbour.client.url}/health", f"http://{address}:8000/"):
-                attempt = await running.client.execute_command(f"curl -sS --max-time 2 {url}")
+                attempt = await running.client.execute_command(f"curl -sS --noproxy '*' --max-time 2 {url}")
                 assert attempt.exit_code not in {0, None}, f"{url} was reached"
         finally:
             outside.remove(force=True)
@@ -95,7 +96,7 @@ async def test_no_other_port_of_this_host_answers_containers(docker_house: House
             port = everywhere.sockets[0].getsockname()[1]
             for address in (gateway, *await addresses_of_this_host()):
                 attempt = await running.client.execute_command(
-                    f"curl -sS --max-time 2 http://{address}:{port}/"
+                    f"curl -sS --noproxy '*' --max-time 2 http://{address}:{port}/"
                 )
                 assert attempt.exit_code not in {0, None}, f"{address} was reached"
 
@@ -155,7 +156,7 @@ async def test_a_sandbox_that_the_memory_killer_ended_says_so(
         container = engine.containers.get(name_of(running.id))
         await running.client.execute_command("python3 -c 'x = bytearray(2 * 1024**3)'")
         container.kill("SIGKILL")
-        words = await sandboxes._backend.last_words(running.id)
+        words = await sandboxes._machines.backend.last_words(running.id)
 
         assert words.code == "sandbox_out_of_memory"
         assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in words.fix
@@ -203,6 +204,7 @@ async def test_the_session_key_stands_nowhere_inside(docker_house: House, engine
 
         assert key not in seen
         assert refusal.exit_code != 0
+        assert await ways_to(running, key) == set()
         assert key not in str(engine.containers.get(name_of(running.id)).attrs)
 
 

@@ -1,18 +1,25 @@
 """The doctor: each thing that can be wrong is found, with its cause and what helps."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from docker import DockerClient
+from docker.errors import NotFound
 
 from app_server.config import Config
 from app_server.sandboxes import findings, recipe
 from app_server.sandboxes.doctor import examine
-from app_server.sandboxes.findings import Finding, check_disk
+from app_server.sandboxes.engine_checks import check_engine
+from app_server.sandboxes.findings import GIBIBYTE, Finding, check_disk
+from app_server.sandboxes.memory_checks import check_memory
+from app_server.sandboxes.reach import LABEL
+from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.test_preflight import NO_SHELL, base_image
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
@@ -53,8 +60,11 @@ async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path
     config = config_in(tmp_path, sandbox="process")
     found = await findings_of(config)
 
-    states = {name: finding.state for name, finding in found.items() if name != "browser"}
-    assert states == dict.fromkeys(("disk", "git", "bubblewrap", "probe sandbox"), "ok")
+    of_the_machine = ("browser", "vscode", "desktop")
+    states = {name: finding.state for name, finding in found.items() if name not in of_the_machine}
+    well = ("disk", "git", "bubblewrap", "ports", "probe sandbox")
+    assert states == {**dict.fromkeys(well, "ok"), "network": "warning"}
+    assert "programs that heed http_proxy" in found["network"].cause
     assert list((config.home / "sandboxes").iterdir()) == []
 
 
@@ -70,6 +80,8 @@ async def test_missing_walls_are_a_warning_or_an_error_as_they_are_wanted(
     assert hoped["probe sandbox"].state == "ok"
     assert hoped["git"].state == "error"
     assert (hoped["browser"].state, hoped["browser"].fix) == ("warning", "apt-get install chromium")
+    assert (hoped["vscode"].state, hoped["desktop"].state) == ("warning", "warning")
+    assert "code-server" in hoped["vscode"].fix
     assert demanded["bubblewrap"].state == demanded["probe sandbox"].state == "error"
 
 
@@ -124,7 +136,7 @@ def test_the_command_answers_machines_and_its_exit_code_tells(tmp_path: Path) ->
     well = slipway_doctor(tmp_path, **{**environment, "SLIPWAY_SANDBOX": "process"})
 
     lines = [json.loads(line) for line in sick.stdout.splitlines()]
-    assert {"name", "state", "cause", "fix"} == set(lines[0])
+    assert {"name", "state", "cause", "fix", "code"} == set(lines[0])
     assert [line["name"] for line in lines if line["state"] == "error"] == ["engine"]
     assert (sick.returncode, told.returncode, well.returncode) == (1, 1, 0), well.stdout + well.stderr
     assert "Fix: Start Docker" in told.stdout
@@ -135,15 +147,109 @@ def test_the_command_answers_machines_and_its_exit_code_tells(tmp_path: Path) ->
 @pytest.mark.usefixtures("image")
 async def test_with_docker_all_is_well_and_nothing_stays(tmp_path: Path) -> None:
     found = await findings_of(config_in(tmp_path, sandbox="docker"))
-    client = DockerClient.from_env(version="auto")
-    left = [each.name for each in client.containers.list(all=True) if each.status == "created"]
-    client.close()
+    with closing(DockerClient.from_env(version="auto")) as client:
+        # Tests beside this one make containers too, which do not stay as they are.
+        left = never_started(client)
+        await eventually(lambda: _have_gone(client, left))
 
     names = ("disk", "git", "bubblewrap", "engine", "limits", "image", "network", "probe sandbox")
     assert {name: found[name].state for name in names} == dict.fromkeys(names, "ok")
     assert found["browser"].state == "warning", "the slim image has none"
-    assert "SLIPWAY_SANDBOX_FLAVOUR=full" in found["browser"].fix
-    assert left == []
+    for absent in ("browser", "vscode", "desktop"):
+        assert "SLIPWAY_SANDBOX_FLAVOUR=full" in found[absent].fix
+
+
+def never_started(client: DockerClient) -> set[str]:
+    return {
+        str(each.id)
+        for each in client.containers.list(all=True, ignore_removed=True)
+        if each.status == "created"
+    }
+
+
+async def _have_gone(client: DockerClient, containers: set[str]) -> bool:
+    return not containers & never_started(client)
+
+
+@docker_test
+@pytest.mark.timeout(600)
+async def test_a_probe_that_a_killed_server_left_behind_is_removed(
+    image: str, engine: DockerClient, tmp_path: Path
+) -> None:
+    left = engine.containers.create(image, entrypoint=["true"], labels=[LABEL])
+    left.start()
+    left.wait()
+    await findings_of(config_in(tmp_path, sandbox="docker"))
+
+    with pytest.raises(NotFound):
+        left.reload()
+
+
+@docker_test
+@pytest.mark.parametrize(
+    ("setting", "is_possible", "state", "code", "words"),
+    [
+        ({}, True, "ok", None, "20.0 GiB"),
+        ({}, False, "warning", None, "not root"),
+        ({"sandbox_disk_bytes": 0}, True, "warning", None, "can fill the engine's disk"),
+        ({"sandbox_disk_bytes": GIBIBYTE}, True, "ok", None, "1.0 GiB"),
+        ({"sandbox_disk_bytes": GIBIBYTE}, False, "error", "sandbox_disk_failed", "not root"),
+    ],
+)
+def test_whether_a_workspace_can_fill_the_disk(
+    setting: dict[str, object],
+    is_possible: bool,
+    state: str,
+    code: str | None,
+    words: str,
+    engine: DockerClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not is_possible:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    config = config_in(tmp_path, sandbox="docker", **setting)
+    found = next(each for each in check_engine(engine, config) if each.name == "workspace size")
+
+    assert (found.state, found.code) == (state, code)
+    assert words in found.cause
+    assert found.fix or state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("engine_says", "setting", "name", "state", "words"),
+    [
+        ({}, {}, "memory total", "ok", "12.0 GiB"),
+        ({}, {"sandbox_memory_total_bytes": 8 * GIBIBYTE}, "memory total", "ok", "8.0 GiB of 8.0 GiB"),
+        ({}, {"sandbox_memory_total_bytes": 64 * GIBIBYTE}, "memory total", "warning", "64.0 GiB"),
+        ({}, {"sandbox_memory_total_bytes": 2 * GIBIBYTE}, "memory total", "error", "none can start"),
+        ({"MemoryLimit": False}, {}, "memory limit", "warning", "all of the machine's"),
+        ({"CgroupDriver": "none"}, {}, "memory limit", "warning", "all of the machine's"),
+        ({}, {"sandbox_pool": 3}, "warm pool", "ok", "3 containers"),
+        ({"MemTotal": 3 * GIBIBYTE}, {"sandbox_pool": 20}, "warm pool", "warning", "room for 8"),
+    ],
+)
+def test_memory_that_is_given_away_is_there(
+    engine_says: dict[str, object],
+    setting: dict[str, object],
+    name: str,
+    state: str,
+    words: str,
+    tmp_path: Path,
+) -> None:
+    info = {"MemTotal": 8 * GIBIBYTE, "MemoryLimit": True, "CgroupDriver": "systemd", **engine_says}
+    config = config_in(tmp_path, sandbox="docker", **setting)
+    found = next(each for each in check_memory(info, config) if each.name == name)
+
+    assert found.state == state
+    assert words in found.cause
+    assert "SLIPWAY_SANDBOX" in found.fix or "cgroup" in found.fix or state == "ok"
+
+
+async def test_a_pool_of_processes_is_none(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="process", sandbox_pool=2))
+
+    assert found["warm pool"].state == "warning"
 
 
 @docker_test
@@ -176,6 +282,17 @@ async def test_a_base_that_does_not_fit_is_named_before_anything_is_built(
 
     assert (found["image"].state, found["base image"].state) == ("warning", "error")
     assert "no shell" in found["base image"].cause
+
+
+@docker_test
+@pytest.mark.usefixtures("nothing_built")
+async def test_a_base_that_is_built_here_is_not_asked_of_registries(tmp_path: Path) -> None:
+    found = await findings_of(
+        config_in(tmp_path, sandbox="docker", sandbox_base_image="slipway-base:feedfeedfeed")
+    )
+
+    assert (found["base image"].state, found["base image"].code) == ("error", "sandbox_base_missing")
+    assert "images build --dockerfile" in found["base image"].fix
 
 
 @docker_test

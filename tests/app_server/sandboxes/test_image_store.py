@@ -1,5 +1,6 @@
 """Which sandbox images are of use, and how the others go."""
 
+import io
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -8,6 +9,7 @@ import pytest
 from docker import DockerClient
 
 from app_server.sandboxes.image_store import prune_images, stored_images
+from app_server.sandboxes.recipe import BASE_REPOSITORY
 from tests.support.sandbox_image import sandbox_image
 
 pytestmark = pytest.mark.docker
@@ -41,10 +43,10 @@ def test_images_that_nobody_needs_are_removed_and_no_others(engine: DockerClient
         current = {f"{repository}:current"}
         uses = {
             image.name.split(":")[1]: (image.is_current, image.is_used, image.is_left_over)
-            for image in stored_images(engine, current, repository)
+            for image in stored_images(engine, current, [repository])
         }
-        removed = prune_images(engine, current, repository)
-        left = {image.name for image in stored_images(engine, current, repository)}
+        removed = prune_images(engine, current, [repository])
+        left = {image.name for image in stored_images(engine, current, [repository])}
     finally:
         container.remove()
 
@@ -55,3 +57,36 @@ def test_images_that_nobody_needs_are_removed_and_no_others(engine: DockerClient
     }
     assert [image.name for image in removed] == [f"{repository}:old"]
     assert left == {*current, f"{repository}:used"}
+
+
+def test_bases_that_were_built_here_go_and_the_same_image_by_another_name_stays(
+    engine: DockerClient,
+) -> None:
+    ours, theirs = f"slipway-test-{uuid4().hex[:12]}", f"slipway-test-own-{uuid4().hex[:12]}:1"
+    dockerfile = f"FROM scratch\nLABEL unique={uuid4().hex}\n"
+    image, _ = engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=theirs, rm=True)
+    try:
+        for tag in ("needed", "old"):
+            image.tag(ours, tag)
+        removed = prune_images(engine, {f"{ours}:needed"}, [ours, f"{ours}-none"])
+        left = set(engine.images.get(theirs).tags)
+    finally:
+        for name in engine.images.get(theirs).tags:
+            engine.images.remove(name, force=True)
+
+    assert [each.name for each in removed] == [f"{ours}:old"]
+    assert left == {theirs, f"{ours}:needed"}
+
+
+def test_bases_of_ones_own_are_among_what_is_listed(engine: DockerClient) -> None:
+    name = f"{BASE_REPOSITORY}:{uuid4().hex[:12]}"
+    dockerfile = f"FROM scratch\nLABEL unique={uuid4().hex}\n"
+    engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True)
+    try:
+        uses = {image.name: image.is_left_over for image in stored_images(engine, {})}
+        [current] = [image for image in stored_images(engine, {name}) if image.name == name]
+    finally:
+        engine.images.remove(name, force=True)
+
+    assert uses[name]
+    assert current.is_current

@@ -1,6 +1,8 @@
 """The sandbox image, where the engine is played by a small program called docker."""
 
 import asyncio
+import gzip
+import hashlib
 import io
 import os
 import tarfile
@@ -10,6 +12,9 @@ import pytest
 
 from app_server.config import DEFAULT_BASE_IMAGE, Config, SandboxFlavour
 from app_server.errors import StartFailure
+from app_server.sandboxes import preflight
+from app_server.sandboxes.base_image import BaseImage, BuildFiles, BuildLimits
+from app_server.sandboxes.builds import Builds
 from app_server.sandboxes.images import ensure_image
 from app_server.sandboxes.preflight import NEEDED_BYTES
 from app_server.sandboxes.recipe import (
@@ -20,6 +25,7 @@ from app_server.sandboxes.recipe import (
     current_images,
     recipe_of,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
 
 class Engine:
@@ -34,6 +40,7 @@ class Engine:
         self.asked: list[str] = []
         self.lines: list[str] = []
         self.image_platform = "linux/amd64"
+        self.size = 1
         self.base = DEFAULT_BASE_IMAGE
 
     def install(self, script: str) -> None:
@@ -42,7 +49,7 @@ class Engine:
             f'#!/bin/sh\necho "$DOCKER_BUILDKIT $*" >> {self._folder}/calls\n'
             'case "$1" in buildx) exit 1;; build) cat > /dev/null;;\n'
             f"info) echo {self._folder}; exit;; version) echo linux/amd64; exit;;\n"
-            f"image) echo {self.image_platform}; exit;;\n"
+            f'image) case "$*" in *Size*) echo {self.size};; *) echo {self.image_platform};; esac; exit;;\n'
             "run) echo libc=glibc; echo packages=apt; exit;; esac\n"
             f"{script}\n"
         )
@@ -211,6 +218,100 @@ async def test_a_full_disk_is_found_before_the_build(engine: Engine, monkeypatch
     assert failure.value.code == "sandbox_image_no_room"
     assert "slipway images prune" in failure.value.fix
     assert engine.builds() == []
+
+
+def chosen(text: str, limits: BuildLimits = BuildLimits()) -> BaseImage:  # noqa: B008 (it is frozen)
+    """What is built from this Dockerfile."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        member = tarfile.TarInfo("Dockerfile")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text.encode()))
+    name = f"slipway-base:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    files = BuildFiles(name, "Dockerfile", {"TOOL": "axe"}, "last", files=0, bytes=0)
+
+    async def packed() -> tuple[BuildFiles, bytes]:
+        return files, gzip.compress(tar.getvalue())
+
+    return BaseImage(name, limits, packed)
+
+
+async def test_a_base_of_a_users_choice_is_built_within_limits_and_ours_on_top(engine: Engine) -> None:
+    engine.install("exit 0")
+    base = chosen("FROM debian\n", BuildLimits(60, None, "none"))
+    image = await ensure_image(Config(), engine.has_image, engine.lines.append, base, Builds())
+    first, lower, upper = engine.builds()
+    recipe = recipe_of(Config().sandbox_flavour, base.name)
+
+    assert f"--tag {base.name} --file=Dockerfile --build-arg=TOOL=axe --target=last --network=none" in first
+    assert f"BASE_IMAGE={base.name}" in lower
+    assert f"--tag {image} " in upper
+    assert image == recipe.image
+
+
+async def test_starts_that_want_the_same_image_hear_of_one_build_and_others_wait(
+    engine: Engine, tmp_path: Path
+) -> None:
+    engine.install(
+        f'[ "$1" = build ] || exit 1; echo $4 >> {tmp_path}/builds; echo Step; '
+        f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
+    )
+    said: dict[str, list[str]] = {"one": [], "same": [], "other": []}
+    builds = Builds()
+    starts = [
+        asyncio.create_task(ensure_image(Config(), engine.has_image, said[name].append, chosen(text), builds))
+        for name, text in (("one", "FROM a"), ("same", "FROM a"), ("other", "FROM b"))
+    ]
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while "Step" not in said["same"]:  # noqa: ASYNC110 (the program tells nobody)
+            await asyncio.sleep(0.01)
+    assert "Step" in said["one"]
+    assert said["other"] == ["Waiting for the build of another image"]
+    # Whoever began it may leave: the other one still waits for it.
+    starts[0].cancel()
+    (tmp_path / "go").touch()
+    await asyncio.gather(*starts[1:])
+    assert len(engine.builds()) == 2 * 3
+
+
+async def test_a_base_that_is_too_large_is_removed_and_said_so(engine: Engine) -> None:
+    engine.size = 3 * 1024**3
+    engine.install("exit 0")
+    base = chosen("FROM debian\n", BuildLimits(60, 1024**3))
+    with pytest.raises(StartFailure) as failure:
+        await ensure_image(Config(), engine.has_image, engine.lines.append, base, Builds())
+
+    assert failure.value.code == "sandbox_base_too_large"
+    assert "3.0 GiB" in failure.value.cause
+    assert f"image rm {base.name}" in engine.calls()
+
+
+async def test_a_base_that_fills_the_disk_is_ended_before_that(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.install('[ "$1" = build ] || exit 1; echo started; sleep 60')
+    monkeypatch.setattr(preflight, "ROOM_SECONDS", 0.01)
+    began = asyncio.Event()
+
+    def report(line: str) -> None:
+        if line == "started":
+            monkeypatch.setattr(preflight, "KEPT_BYTES", 2**62)
+            began.set()
+
+    with pytest.raises(StartFailure) as failure:
+        await ensure_image(Config(), engine.has_image, report, chosen("FROM debian\n"), Builds())
+    assert began.is_set()
+    assert failure.value.code == "sandbox_image_no_room"
+    assert "was ended" in failure.value.cause
+
+
+async def test_a_base_that_cannot_be_built_fails_with_the_last_of_its_output(engine: Engine) -> None:
+    engine.install('[ "$1" = build ] && echo "no such package" && exit 1; exit 0')
+    with pytest.raises(StartFailure) as failure:
+        await ensure_image(Config(), engine.has_image, engine.lines.append, chosen("FROM x\n"), Builds())
+
+    assert failure.value.code == "sandbox_base_build_failed"
+    assert "no such package" in failure.value.output
 
 
 async def test_a_named_image_must_exist(engine: Engine) -> None:

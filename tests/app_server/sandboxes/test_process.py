@@ -18,8 +18,9 @@ from app_server.config import Config
 from app_server.errors import Conflict, NotFound, StartFailure
 from app_server.sandboxes.inventory import open_inventory
 from app_server.sandboxes.models import Sandbox, SandboxStatus
-from app_server.sandboxes.service import MAX_RESTARTS, Sandboxes
-from tests.app_server.sandboxes.conftest import House, eventually, open_house
+from app_server.sandboxes.monitor import MAX_RESTARTS
+from app_server.sandboxes.service import Sandboxes
+from tests.app_server.sandboxes.conftest import House, eventually, open_house, shell
 from tests.support.ports import free_port
 
 
@@ -159,7 +160,7 @@ async def test_a_killed_agent_server_is_restarted_on_the_same_workspace_and_port
         changed.append(sandbox_id)
 
     async with house.open_sandboxes() as sandboxes:
-        sandboxes.on_change = on_change
+        sandboxes.listen(on_change=on_change)
         running = await house.start(sandboxes)
         await running.client.execute_command("echo kept > file", cwd=running.working_root)
         before = handle_of(house, running.id)
@@ -221,7 +222,7 @@ async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) 
 
         assert row is not None
         assert row.error is not None
-        assert row.error["code"] == "sandbox_start_failed"
+        assert row.error["code"] == "agent_server_ended"
         assert f"restarted {MAX_RESTARTS} times" in row.error["cause"]
         assert "Uvicorn running" in row.error["output"]
 
@@ -305,7 +306,7 @@ async def test_a_start_that_the_machine_refuses_is_explained_and_can_be_retried(
             await sandboxes.bring_up(sandbox_id, house.reports.append)
         row = await house.row(sandbox_id)
 
-        assert failure.value.code == "sandbox_start_failed"
+        assert failure.value.code == "sandbox_home_unusable"
         assert str(obstacle.parent) in failure.value.fix
         assert row is not None
         assert row.status == SandboxStatus.ERROR
@@ -379,3 +380,35 @@ async def is_up(sandboxes: Sandboxes, sandbox_id: UUID) -> bool:
 
 async def is_back(house: House, sandboxes: Sandboxes, sandbox_id: UUID, old_pid: int) -> bool:
     return handle_of(house, sandbox_id)["pid"] != old_pid and await is_up(sandboxes, sandbox_id)
+
+
+async def test_a_workspace_that_holds_too_much_stops_its_sandbox_until_it_is_cleared_away(
+    house: House,
+) -> None:
+    house.config = house.config.model_copy(update={"sandbox_disk_bytes": 256 * 1024**2})
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+
+        async def is_stopped() -> bool:
+            return (row := await house.row(running.id)) is not None and row.status == SandboxStatus.ERROR
+
+        await sandboxes.measure()
+        assert not await is_stopped()
+        await shell(running, "fallocate -l 300M filler")
+        await eventually(is_stopped, step=sandboxes.measure)
+        row = await house.row(running.id)
+        assert row is not None
+        assert row.error is not None
+        assert row.error["code"] == "sandbox_workspace_full"
+        assert "0.3 GiB" in row.error["cause"]
+
+        # Woken, it can be cleared up; what grows on is stopped anew.
+        await sandboxes.resume(running.id)
+        woken = await sandboxes.bring_up(running.id, house.reports.append)
+        await shell(woken, "fallocate -l 100M more")
+        await eventually(is_stopped, step=sandboxes.measure)
+        await sandboxes.resume(running.id)
+        woken = await sandboxes.bring_up(running.id, house.reports.append)
+        await shell(woken, "rm filler more")
+        await sandboxes.measure()
+        assert not await is_stopped()

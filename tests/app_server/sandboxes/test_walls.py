@@ -15,8 +15,10 @@ from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.bubblewrap import find_bubblewrap
 from app_server.sandboxes.child import read_handle
-from app_server.sandboxes.service import RunningSandbox, Sandboxes
-from tests.app_server.sandboxes.conftest import House, eventually, open_house
+from app_server.sandboxes.running import RunningSandbox
+from app_server.sandboxes.service import Sandboxes
+from tests.app_server.sandboxes.conftest import House, eventually, open_house, ways_to
+from tests.support.live_trees import files_with
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 
@@ -169,8 +171,22 @@ async def test_the_session_key_stands_nowhere_inside(running: RunningSandbox) ->
         running, "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; grep -r slw . ~ /tmp /dev/shm; true"
     )
 
-    assert "OH_WEBHOOKS_0_BASE_URL" in seen
+    assert "PATH=" in seen
     assert key not in seen
+    assert await ways_to(running, key) == set()
+
+
+async def test_a_plain_process_is_not_started_with_its_session_key(house: House) -> None:
+    house.config = house.config.model_copy(update={"process_isolation": "none"})
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        key = running.client._headers["X-Session-API-Key"]
+        server = (await output_of(running, "echo $PPID")).strip()
+        shown = await output_of(running, f"cat /proc/{server}/environ /proc/{server}/cmdline")
+
+        assert key not in shown
+        folder = house.config.home / "sandboxes"
+        assert await asyncio.to_thread(files_with, folder, key) == []
 
 
 @walled
@@ -202,7 +218,7 @@ async def test_what_a_killed_agent_server_left_is_ended_before_it_comes_back(
 
     async def is_back() -> bool:
         after = read_handle(folder)
-        return after is not None and after.pid != before.pid and running.id in sandboxes._running
+        return after is not None and after.pid != before.pid and running.id in sandboxes._machines.running
 
     await eventually(is_back, step=sandboxes.check)
     revived = await sandboxes.bring_up(running.id, house.reports.append)

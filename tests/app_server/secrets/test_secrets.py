@@ -96,6 +96,11 @@ async def test_only_the_owners_running_sandbox_looks_one_up_and_only_at_its_own_
             f"/api/v1/sandboxes/{ids[sandbox].hex}/settings/secrets/TOKEN", headers={"X-Session-API-Key": key}
         )
 
+    listed = await inner.get(
+        f"/api/v1/sandboxes/{ids['own-key'].hex}/settings/secrets", headers={"X-Session-API-Key": "own-key"}
+    )
+    assert [each["name"] for each in listed.json()["secrets"]] == ["TOKEN"]
+    assert CANARY not in listed.text
     assert (await look_up("own-key", "own-key")).text == CANARY
     assert_problem(await look_up("no-key", "own-key"), 401, "not_authenticated")
     assert_problem(await look_up("other-key", "own-key"), 404, "secret_not_found")

@@ -29,6 +29,8 @@ async def test_a_new_user_starts_with_the_demo(client: httpx.AsyncClient) -> Non
         "base_url": None,
         "api_key_set": False,
         "max_budget_per_task": None,
+        "input_cost_per_token": None,
+        "output_cost_per_token": None,
         "is_recording": True,
     }
     assert (await client.get(PROFILES)).json() == {"profiles": [demo], "active_profile": "demo"}

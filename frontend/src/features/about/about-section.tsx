@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { currentUserQuery } from '@/api/users'
 import { webClientConfigQuery } from '@/api/web-client-config'
+import type { WebClientConfig } from '@/api/types'
 import { Badge } from '@/ui/badge'
 import { Card } from '@/ui/card'
 import { SectionHeader } from '@/ui/section-header'
@@ -27,6 +28,7 @@ export function AboutSection() {
               </Badge>
             )}
           </Row>
+          <Row term={t('about.workspace')}>{config && <WorkspaceLimit limit={config.workspace_limit} />}</Row>
           <Row term={t('about.user')}>
             {user?.name}
             {user && <Badge>{user.role}</Badge>}
@@ -34,6 +36,18 @@ export function AboutSection() {
         </dl>
       </Card>
     </section>
+  )
+}
+
+function WorkspaceLimit({ limit }: { limit: WebClientConfig['workspace_limit'] }) {
+  const { t } = useTranslation()
+  return (
+    <>
+      {limit.bytes !== null && t('about.workspace_size', { size: (limit.bytes / 1024 ** 3).toFixed(1) })}
+      <Badge tone={limit.kept_by === 'disk' ? 'success' : 'warning'}>
+        {t(`about.workspace_kept_by_${limit.kept_by}`)}
+      </Badge>
+    </>
   )
 }
 

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { browserQuery, type BrowserTab } from '@/api/browser'
 import { isApiError } from '@/api/errors'
 import type { Sight } from '@/events/sight'
+import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
@@ -17,12 +18,14 @@ import { useRefreshWithSteps } from './use-refresh'
 export function Browser({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const sight = useConversation((state) => state.view.sight)
-  const query = useQuery(browserQuery(conversationId))
+  const canTell = useConversation(isAwake)
+  const query = useQuery({ ...browserQuery(conversationId), enabled: canTell })
   useRefreshWithSteps(conversationId)
 
-  if (query.isPending) return <SkeletonList rows={4} label={t('browser.loading')} className="m-3" />
+  if (query.isPending && canTell)
+    return <SkeletonList rows={4} label={t('browser.loading')} className="m-3" />
   // A sandbox that sleeps has no browser, which is no fault.
-  const isAsleep = isApiError(query.error) && query.error.status === 409
+  const isAsleep = !canTell || (isApiError(query.error) && query.error.status === 409)
   const hasFailed = query.isError && !isAsleep
   const live = query.data?.is_open && !isAsleep ? query.data : null
   const current = live?.pages.find((page) => page.is_current) ?? lastPage(sight)

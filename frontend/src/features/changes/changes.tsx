@@ -4,12 +4,15 @@ import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
 import { gitPatchQuery } from '@/api/git-changes'
+import { isAwake } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
 import { SkeletonList } from '@/ui/skeleton'
 import { ChangedFile } from './changed-file'
 import { ChangesToolbar, type DiffView } from './changes-toolbar'
 import { parsePatch } from './patch'
+import { Pushes } from './pushes'
 import { useRefreshWithEvents } from './use-refresh'
 
 export interface ChangesProps {
@@ -18,15 +21,26 @@ export interface ChangesProps {
   isReady: boolean
 }
 
-/** Everything the agent changed, file by file. */
+/** Everything the agent changed, file by file, and what of it has left the sandbox. */
 export function Changes({ conversationId, isReady }: ChangesProps) {
+  return (
+    <>
+      {isReady && <Pushes conversationId={conversationId} />}
+      <ChangedFiles conversationId={conversationId} isReady={isReady} />
+    </>
+  )
+}
+
+function ChangedFiles({ conversationId, isReady }: ChangesProps) {
   const { t } = useTranslation()
-  const query = useQuery({ ...gitPatchQuery(conversationId), enabled: isReady })
+  const canTell = useConversation(isAwake)
+  const query = useQuery({ ...gitPatchQuery(conversationId), enabled: isReady && canTell })
   const [view, setView] = useState<DiffView>('unified')
   const files = useMemo(() => parsePatch(query.data ?? ''), [query.data])
   useRefreshWithEvents(conversationId)
 
   if (!isReady) return <EmptyState icon={<FileIcon />} title={t('changes.not_yet')} />
+  if (query.isPending && !canTell) return <Asleep hint={t('changes.asleep_hint')} />
   if (query.isPending) return <SkeletonList rows={4} label={t('changes.loading')} className="m-3" />
   if (query.isError && query.data === undefined)
     return <ChangesError error={query.error} onRetry={() => void query.refetch()} />
@@ -63,9 +77,14 @@ function ChangesError({ error, onRetry }: { error: unknown; onRetry: () => void 
   const isAsleep = isApiError(error) && (error.status === 409 || error.status === 410)
   if (!isAsleep)
     return <ErrorState className="m-3" title={t('changes.failed')} error={error} onRetry={onRetry} />
+  return <Asleep hint={error.detail} />
+}
+
+function Asleep({ hint }: { hint: string }) {
+  const { t } = useTranslation()
   return (
     <EmptyState icon={<MoonStar />} title={t('changes.asleep')}>
-      {isApiError(error) ? error.detail : null}
+      {hint}
     </EmptyState>
   )
 }

@@ -87,26 +87,35 @@ export interface OutgoingRowProps {
   message: OutgoingMessage
   onRetry: (message: OutgoingMessage) => void
   onDiscard: (message: OutgoingMessage) => void
+  onWithdraw: (message: OutgoingMessage) => void
 }
 
 /** A message of ours that the log does not have yet. */
-export function OutgoingRow({ message, onRetry, onDiscard }: OutgoingRowProps) {
+export function OutgoingRow({ message, onRetry, onDiscard, onWithdraw }: OutgoingRowProps) {
   const { t } = useTranslation()
   if (message.state !== 'failed') {
     const Icon =
       message.state === 'queued' ? <Clock aria-hidden className="size-3" /> : <Spinner className="size-3" />
     return (
-      <div className="opacity-80">
-        <UserBubble
-          text={message.text}
-          footer={
-            <>
-              {Icon}
-              {t(`chat.outgoing.${message.state}`)}
-            </>
-          }
-        />
-      </div>
+      <UserBubble
+        text={message.text}
+        footer={
+          <>
+            {Icon}
+            {t(`chat.outgoing.${message.state}`)}
+            {message.state === 'queued' && (
+              <Button
+                size="sm"
+                variant="ghost"
+                icon={<X aria-hidden className="size-3" />}
+                onClick={() => onWithdraw(message)}
+              >
+                {t('chat.take_back')}
+              </Button>
+            )}
+          </>
+        }
+      />
     )
   }
   return (

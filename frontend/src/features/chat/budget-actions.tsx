@@ -3,7 +3,7 @@ import { useRaiseBudget } from '@/api/conversations'
 import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/button'
 import { useComposerDraft } from './composer-draft'
-import { useDollars } from './use-dollars'
+import { useDollars } from '@/lib/use-dollars'
 
 /** Ways on from a spent budget: as much again, several times as much, or no limit. */
 export function BudgetActions() {

@@ -9,11 +9,14 @@ import { ItemRendererProvider } from './item-renderer'
 import { KeptStateProvider } from './kept-state'
 import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './rows'
 import { McpChanges } from './mcp-changes'
+import { RefusedHosts } from './refused-hosts'
 import { RetryLine } from './retry-line'
+import { SandboxFailure } from './sandbox-failure'
 import { ChatSlotsProvider, type ChatSlots } from './slots'
 import { StatusLine } from './status-line'
 import { Timeline } from './timeline'
 import { ItemBody } from './timeline-row'
+import { useWaitingMessages } from './use-waiting-messages'
 
 export interface ChatProps {
   conversationId: string
@@ -25,6 +28,7 @@ export interface ChatProps {
 
 export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
   const [showsTechnical, setShowsTechnical] = useState(false)
+  useWaitingMessages(conversationId)
   const rows = useRows(showsTechnical)
   const items = useConversation((state) => state.view.items)
   const technicalCount = useMemo(() => countTechnical(items), [items])
@@ -45,8 +49,10 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
             showsTechnical={showsTechnical}
             onToggleTechnical={() => setShowsTechnical(!showsTechnical)}
           />
+          <SandboxFailure />
           <RetryLine />
           <McpChanges />
+          <RefusedHosts />
           <Confirmation />
           <GoalStrip />
           <Composer />

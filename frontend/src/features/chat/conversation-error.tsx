@@ -5,6 +5,7 @@ import { useConversation } from '@/events/use-conversation'
 import type { EventOf } from '@/events/types'
 import { Notice } from '@/ui/notice'
 import { BudgetActions } from './budget-actions'
+import { SpendingActions } from './spending-actions'
 
 /** Why a run ended, and what to do about it for as long as it has not gone on. */
 export function ConversationError({ event }: { event: EventOf<'ConversationErrorEvent'> }) {
@@ -12,10 +13,8 @@ export function ConversationError({ event }: { event: EventOf<'ConversationError
   const canContinue = useConversation((state) => CAN_CONTINUE.has(agentStatus(state)))
   return (
     <Notice
-      tone={event.code === BUDGET_REACHED ? 'warning' : 'danger'}
-      title={t(
-        event.code === BUDGET_REACHED ? 'conversation_error.budget_title' : 'conversation_error.title',
-      )}
+      tone={DECIDED.has(event.code) ? 'warning' : 'danger'}
+      title={t(TITLES[event.code] ?? 'conversation_error.title')}
     >
       <p className="whitespace-pre-wrap">{event.detail}</p>
       {canContinue && (
@@ -27,20 +26,33 @@ export function ConversationError({ event }: { event: EventOf<'ConversationError
         </p>
       )}
       {canContinue && ABOUT_BUDGETS.has(event.code) && <BudgetActions />}
+      {canContinue && event.code === LIMIT_REACHED && <SpendingActions />}
       <p className="mt-1 font-mono text-2xs">{event.code}</p>
     </Notice>
   )
 }
 
 const BUDGET_REACHED = 'MaxBudgetReached'
+const LIMIT_REACHED = 'LLMSpendingLimitError'
+const ADMINISTRATOR_LIMIT_REACHED = 'AdministratorLimitReached'
+const DECIDED: ReadonlySet<string> = new Set([BUDGET_REACHED, LIMIT_REACHED, ADMINISTRATOR_LIMIT_REACHED])
+const TITLES: Partial<
+  Record<string, `conversation_error.${'budget' | 'limit' | 'administrator_limit'}_title`>
+> = {
+  [BUDGET_REACHED]: 'conversation_error.budget_title',
+  [LIMIT_REACHED]: 'conversation_error.limit_title',
+  [ADMINISTRATOR_LIMIT_REACHED]: 'conversation_error.administrator_limit_title',
+}
 const ABOUT_BUDGETS: ReadonlySet<string> = new Set([BUDGET_REACHED, 'PriceUnknown'])
 
 const ADVICE_BY_CODE: Partial<Record<string, string>> = {
+  [ADMINISTRATOR_LIMIT_REACHED]: 'ask_administrator',
   LLMAuthenticationError: 'check_credentials',
   LLMBudgetError: 'top_up',
   LLMContentPolicyError: 'rephrase',
   LLMContextWindowError: 'shorten',
   LLMNotAvailableError: 'other_model',
+  LLMSpendingLimitError: 'raise_limit',
   MaxBudgetReached: 'raise_budget',
   MaxIterationsReached: 'go_on',
   PriceUnknown: 'price_unknown',

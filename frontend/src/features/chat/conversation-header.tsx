@@ -5,6 +5,7 @@ import { repositoryName } from '@/lib/repository-name'
 import { AskingMenu } from './asking-menu'
 import { EditableTitle } from './editable-title'
 import { ModelMenu } from './model-menu'
+import { SharedSandbox } from './shared-sandbox'
 import { Usage } from './usage'
 
 export interface ConversationHeaderProps {
@@ -36,6 +37,7 @@ export function ConversationHeader({ conversation, actions }: ConversationHeader
         )}
         <ModelMenu conversation={conversation} />
         <AskingMenu conversation={conversation} />
+        <SharedSandbox conversation={conversation} />
         <Usage conversation={conversation} />
       </div>
       {actions && <div className="ml-auto flex items-center gap-1">{actions}</div>}

@@ -19,6 +19,7 @@ const TONES: Partial<Record<AgentStatus, Tone>> = {
   start_failed: 'danger',
   sandbox_failed: 'danger',
   sandbox_gone: 'danger',
+  sandbox_lost: 'danger',
 }
 const ACTIVE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['running', 'starting', 'sandbox_starting'])
 
@@ -39,14 +40,17 @@ export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }
     awaitedTools === null ? t(`status.${status}`) : t('status.waiting_for_client', { tools: awaitedTools })
   const text = isLive || status === 'loading' ? name : t('status.last_known', { status: name })
   return (
-    <div className="flex min-h-9 items-center gap-2 px-1 text-xs text-muted">
+    <div className="flex min-h-9 flex-wrap items-center gap-x-2 px-1 text-xs text-muted">
       <StatusDot
         tone={(isLive && (awaitedTools === null ? TONES[status] : 'warning')) || 'neutral'}
         label={text}
         isActive={isLive && isWorking}
       />
-      <span aria-live="polite">{text}</span>
+      <span aria-live="polite" className="shrink-0">
+        {text}
+      </span>
       {isLive && <Elapsed />}
+      {isLive && status === 'starting' && <Waiting />}
       {technicalCount > 0 && (
         <button
           type="button"
@@ -58,6 +62,20 @@ export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }
         </button>
       )}
     </div>
+  )
+}
+
+/** What the sandbox of a conversation waits for that has a past: its start is told of far up the page. */
+function Waiting() {
+  const detail = useConversation(({ view: { startTask, items } }) =>
+    startTask?.status === 'WAITING_FOR_SANDBOX' && items.length > 0 ? startTask.detail : null,
+  )
+  return (
+    detail && (
+      <span aria-live="polite" className="order-last basis-full pb-1.5">
+        {detail}
+      </span>
+    )
   )
 }
 

@@ -43,8 +43,8 @@ function FirstMessageRow({ text }: { text: string }) {
 }
 
 function OwnOutgoingRow({ message }: { message: Extract<Row, { type: 'outgoing' }>['message'] }) {
-  const { retry, takeBack } = useOutgoing()
-  return <OutgoingRow message={message} onRetry={retry} onDiscard={takeBack} />
+  const { retry, takeBack, withdraw } = useOutgoing()
+  return <OutgoingRow message={message} onRetry={retry} onDiscard={takeBack} onWithdraw={withdraw} />
 }
 
 /** What happened, without the tools that stand beside its row. */

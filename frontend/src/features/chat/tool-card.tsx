@@ -4,14 +4,7 @@ import { useId, type ReactNode } from 'react'
 import { useKeptState } from './kept-state'
 
 export type ToolState =
-  | 'running'
-  | 'done'
-  | 'failed'
-  | 'rejected'
-  | 'stopped'
-  | 'unanswered'
-  | 'waiting'
-  | 'waiting_for_client'
+  'running' | 'done' | 'failed' | 'rejected' | 'stopped' | 'unanswered' | 'waiting' | 'waiting_for_client'
 
 export interface ToolCardProps {
   icon: ReactNode

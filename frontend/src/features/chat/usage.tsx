@@ -7,7 +7,7 @@ import type { AppConversation } from '@/api/types'
 import { useConversation } from '@/events/use-conversation'
 import type { TokenUsage } from '@/events/types'
 import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
-import { useDollars } from './use-dollars'
+import { useDollars } from '@/lib/use-dollars'
 
 const NEARLY = 0.8
 

@@ -1,6 +1,7 @@
 import { useCallback, useMemo } from 'react'
 import { useSendMessage } from '@/api/conversations'
 import { errorDetail } from '@/api/errors'
+import { useTakeBack } from '@/api/waiting-messages'
 import type { OutgoingMessage } from '@/events/store'
 import { useConversationStore } from '@/events/use-conversation'
 import { randomUuid } from '@/lib/uuid'
@@ -12,6 +13,8 @@ export interface Outgoing {
   retry: (message: OutgoingMessage) => void
   /** Puts a failed message back into the composer. */
   takeBack: (message: OutgoingMessage) => void
+  /** Keeps a waiting message from the agent, and puts it back into the composer. */
+  withdraw: (message: OutgoingMessage) => void
 }
 
 /** Sending that shows at once what was sent and keeps it until the log has it. */
@@ -19,6 +22,7 @@ export function useOutgoing(): Outgoing {
   const store = useConversationStore()
   const { conversationId, append } = useComposerDraft()
   const { mutateAsync } = useSendMessage(conversationId)
+  const { mutate: withdraw } = useTakeBack(conversationId)
 
   const post = useCallback(
     async (id: string, text: string) => {
@@ -33,15 +37,21 @@ export function useOutgoing(): Outgoing {
     [store, mutateAsync],
   )
 
+  const takeBack = useCallback(
+    (message: OutgoingMessage) => {
+      store.dropOutgoing(message.id)
+      append(message.text)
+    },
+    [store, append],
+  )
+
   return useMemo(
     () => ({
       send: (text) => void post(randomUuid(), text),
       retry: (message) => void post(message.id, message.text),
-      takeBack: (message) => {
-        store.dropOutgoing(message.id)
-        append(message.text)
-      },
+      takeBack,
+      withdraw: (message) => withdraw(message.id, { onSuccess: () => takeBack(message) }),
     }),
-    [store, post, append],
+    [post, takeBack, withdraw],
   )
 }

@@ -1,25 +1,43 @@
-import { Ellipsis, GitBranch, Pencil, Trash2 } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { Archive, Copy, Ellipsis, GitBranch, Pencil, Trash2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { Link } from 'react-router'
+import { Link, useNavigate } from 'react-router'
+import { useArchive, useBeginFromFiles } from '@/api/archives'
+import { neighboursQuery } from '@/api/conversations'
 import { conversationPhase } from '@/api/conversation-phase'
-import type { AppConversation } from '@/api/types'
+import type { AppConversation, SandboxStatus } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
 import { GoalMark } from './goal-mark'
 import { PhaseDot } from './phase-dot'
 
+/** Where the files are whole: not while a sandbox starts, or has failed to. */
+const AT_REST: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['RUNNING', 'PAUSED', 'ARCHIVED'])
+
 export interface ConversationRowProps {
   conversation: AppConversation
   onRename: () => void
   onDelete: () => void
+  /** Others share its sandbox: the user has to agree that they go along. */
+  onArchiveShared: (others: AppConversation[]) => void
 }
 
 /** A conversation on the page of all of them. The whole row is the link; the menu stands above it. */
-export function ConversationRow({ conversation, onRename, onDelete }: ConversationRowProps) {
+export function ConversationRow({ conversation, onRename, onDelete, onArchiveShared }: ConversationRowProps) {
   const { t } = useTranslation()
   const title = conversation.title || t('conversations.untitled')
   const cost = conversation.metrics?.accumulated_cost
+  const navigate = useNavigate()
+  const archive = useArchive(conversation)
+  const neighbours = useQuery({ ...neighboursQuery(conversation), enabled: false })
+  const begin = useBeginFromFiles(conversation, (id) => void navigate(`/conversations/${id}`))
+  async function handleArchive() {
+    const { data: others = [] } = await neighbours.refetch()
+    if (others.length > 0) onArchiveShared(others)
+    else archive.mutate()
+  }
+  const hasFiles = conversation.start_status === 'READY' && AT_REST.has(conversation.sandbox_status)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
       <PhaseDot conversation={conversation} />
@@ -73,6 +91,16 @@ export function ConversationRow({ conversation, onRename, onDelete }: Conversati
         <MenuItem icon={<Pencil />} onSelect={onRename}>
           {t('action.rename')}
         </MenuItem>
+        {hasFiles && (
+          <MenuItem icon={<Copy />} isDisabled={begin.isPending} onSelect={() => begin.mutate()}>
+            {t('action.begin_from_files')}
+          </MenuItem>
+        )}
+        {hasFiles && conversation.sandbox_status !== 'ARCHIVED' && (
+          <MenuItem icon={<Archive />} isDisabled={archive.isPending} onSelect={() => void handleArchive()}>
+            {t('action.archive')}
+          </MenuItem>
+        )}
         <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
           {t('action.delete')}
         </MenuItem>

@@ -11,6 +11,7 @@ import { Card } from '@/ui/card'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
 import { SkeletonList } from '@/ui/skeleton'
+import { ArchiveDialog, type ArchiveDialogProps } from './archive-dialog'
 import { ConversationRow } from './conversation-row'
 import { DeleteDialog } from './delete-dialog'
 import { RenameDialog } from './rename-dialog'
@@ -30,6 +31,7 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
   const query = useInfiniteQuery(conversationsQuery(applied))
   const [renamed, setRenamed] = useState<AppConversation | null>(null)
   const [doomed, setDoomed] = useState<AppConversation | null>(null)
+  const [archived, setArchived] = useState<Omit<ArchiveDialogProps, 'onClose'> | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
 
   return (
@@ -55,6 +57,7 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
                 conversation={conversation}
                 onRename={() => setRenamed(conversation)}
                 onDelete={() => setDoomed(conversation)}
+                onArchiveShared={(others) => setArchived({ conversation, others })}
               />
             ))}
           </ul>
@@ -69,6 +72,7 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
       )}
       {renamed && <RenameDialog conversation={renamed} onClose={() => setRenamed(null)} />}
       {doomed && <DeleteDialog conversation={doomed} onClose={() => setDoomed(null)} />}
+      {archived && <ArchiveDialog {...archived} onClose={() => setArchived(null)} />}
     </>
   )
 }

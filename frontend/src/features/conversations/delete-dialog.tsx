@@ -1,6 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useDeleteConversation } from '@/api/conversations'
+import { neighboursQuery, useDeleteConversation } from '@/api/conversations'
 import type { AppConversation } from '@/api/types'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
 
@@ -13,6 +14,8 @@ export function DeleteDialog({
 }) {
   const { t } = useTranslation()
   const remove = useDeleteConversation()
+  const { data: others = [] } = useQuery(neighboursQuery(conversation))
+  const isShared = others.length > 0
   function handleConfirm() {
     remove.mutate(conversation.id, {
       onSuccess: () => {
@@ -26,8 +29,9 @@ export function DeleteDialog({
       isOpen
       onOpenChange={onClose}
       title={t('conversations.delete_title')}
-      description={t('conversations.delete_text', {
+      description={t(isShared ? 'conversations.delete_shared_text' : 'conversations.delete_text', {
         title: conversation.title || t('conversations.untitled'),
+        count: others.length,
       })}
       confirmLabel={t('conversations.delete_confirm')}
       isBusy={remove.isPending}

@@ -14,6 +14,7 @@ const TONES: Record<ConversationPhase, Tone> = {
   ready: 'success',
   finished: 'success',
   asleep: 'neutral',
+  archived: 'neutral',
 }
 
 export function PhaseDot({ conversation }: { conversation: AppConversation }) {

@@ -14,6 +14,11 @@ import { Select } from '@/ui/select'
 import { modelSchema, type ModelFormValues } from './model-schema'
 import { VENDOR_PRESETS } from './vendor-presets'
 
+const PRICES = [
+  { name: 'inputPrice', wireName: 'input_cost_per_token', label: 'models.input_price' },
+  { name: 'outputPrice', wireName: 'output_cost_per_token', label: 'models.output_price' },
+] as const
+
 export interface ModelFormProps {
   /** The profile to edit; none = a new one. */
   profile?: LLMProfile
@@ -32,9 +37,11 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
       baseUrl: profile?.base_url ?? '',
       apiKey: '',
       budget: profile?.max_budget_per_task?.toString() ?? '',
+      inputPrice: pricePerMillion(profile?.input_cost_per_token),
+      outputPrice: pricePerMillion(profile?.output_cost_per_token),
     },
   })
-  const submit = form.handleSubmit(({ name, model, baseUrl, apiKey, budget }) =>
+  const submit = form.handleSubmit(({ name, model, baseUrl, apiKey, budget, inputPrice, outputPrice }) =>
     save.mutate(
       {
         name,
@@ -43,6 +50,8 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
           model,
           base_url: baseUrl || null,
           max_budget_per_task: dollarsOf(budget),
+          input_cost_per_token: costPerToken(inputPrice),
+          output_cost_per_token: costPerToken(outputPrice),
           ...(apiKey && { api_key: apiKey }),
         },
       },
@@ -60,8 +69,7 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
 
   function applyPreset(label: string) {
     const preset = VENDOR_PRESETS.find((item) => item.label === label)
-    if (preset)
-      form.reset({ ...preset.values, apiKey: form.getValues('apiKey'), budget: form.getValues('budget') })
+    if (preset) form.reset({ ...form.getValues(), ...preset.values })
   }
 
   return (
@@ -117,6 +125,19 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
       >
         {(control) => <Input {...control} inputMode="decimal" {...form.register('budget')} />}
       </Field>
+      <div className="grid grid-cols-2 gap-4">
+        {PRICES.map(({ name, wireName, label }) => (
+          <Field
+            key={name}
+            label={t(label)}
+            note={t('home.optional')}
+            hint={t('models.price_hint')}
+            error={errorOf(name, wireName)}
+          >
+            {(control) => <Input {...control} inputMode="decimal" {...form.register(name)} />}
+          </Field>
+        ))}
+      </div>
       {save.isError && <ErrorState error={save.error} title={t('models.save_failed')} />}
       <DialogActions>
         <Button onClick={onCancel}>{t('action.cancel')}</Button>
@@ -126,4 +147,17 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
       </DialogActions>
     </form>
   )
+}
+
+const MILLION = 1_000_000
+
+/** As people read it in price lists: dollars per million tokens. */
+function pricePerMillion(perToken: number | null | undefined) {
+  // Ten digits: more than any price has, fewer than show how computers divide.
+  return perToken == null ? '' : Number((perToken * MILLION).toPrecision(10)).toString()
+}
+
+/** Null where nothing was entered; 0 is a price, too. */
+function costPerToken(text: string) {
+  return text.trim() ? Number(text.trim().replace(',', '.')) / MILLION : null
 }

@@ -1,5 +1,7 @@
 import * as z from 'zod/mini'
 
+const amount = () => z.string().check(z.trim(), z.regex(/^(\d+([.,]\d+)?)?$/, 'models.budget_invalid'))
+
 /** Messages are i18n keys. An empty key means "keep what is stored". */
 export const modelSchema = z.object({
   name: z
@@ -9,7 +11,10 @@ export const modelSchema = z.object({
   baseUrl: z.string().check(z.trim(), z.regex(/^(https?:\/\/\S+)?$/, 'models.base_url_invalid')),
   apiKey: z.string().check(z.trim()),
   /** US dollars; empty: no limit. */
-  budget: z.string().check(z.trim(), z.regex(/^(\d+([.,]\d+)?)?$/, 'models.budget_invalid')),
+  budget: amount(),
+  /** US dollars per million tokens; empty: what is listed for the model. */
+  inputPrice: amount(),
+  outputPrice: amount(),
 })
 
 export type ModelFormValues = z.infer<typeof modelSchema>

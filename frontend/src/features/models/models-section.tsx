@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { profilesQuery, useActivateProfile, useDeleteProfile } from '@/api/profiles'
+import { currentUserQuery, isAdministrator } from '@/api/users'
 import type { LLMProfile } from '@/api/types'
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
@@ -12,12 +13,15 @@ import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
 import { SectionHeader } from '@/ui/section-header'
 import { SkeletonList } from '@/ui/skeleton'
+import { EverybodysLimits } from './everybodys-limits'
 import { ModelDialog } from './model-dialog'
 import { ModelRow } from './model-row'
+import { SpendingCard } from './spending-card'
 
 export function ModelsSection() {
   const { t } = useTranslation()
   const query = useQuery(profilesQuery())
+  const { data: user } = useQuery(currentUserQuery())
   const activate = useActivateProfile()
   const [edited, setEdited] = useState<LLMProfile | 'new' | null>(null)
   const [doomed, setDoomed] = useState<LLMProfile | null>(null)
@@ -65,6 +69,8 @@ export function ModelsSection() {
           )}
         </Card>
       )}
+      <SpendingCard />
+      {user && isAdministrator(user) && <EverybodysLimits />}
       {edited && (
         <ModelDialog profile={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}

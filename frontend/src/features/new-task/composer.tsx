@@ -1,5 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { ArrowRight, CircleDollarSign, FolderGit2, GitBranch, ShieldQuestion, Sparkles } from 'lucide-react'
+import {
+  ArrowRight,
+  CircleDollarSign,
+  FolderGit2,
+  GitBranch,
+  Package,
+  ShieldQuestion,
+  Sparkles,
+} from 'lucide-react'
 import type { KeyboardEvent, ReactNode } from 'react'
 import { useId } from 'react'
 import { Controller, useForm, useWatch } from 'react-hook-form'
@@ -7,6 +15,7 @@ import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
 import { confirmationQuery } from '@/api/confirmation'
 import { isApiError } from '@/api/errors'
+import { sandboxSpecsQuery, SERVERS_OWN } from '@/api/sandbox-specs'
 import { useStartConversation } from '@/api/start-tasks'
 import { CONFIRMATION_MODES, type LLMProfile } from '@/api/types'
 import { Button } from '@/ui/button'
@@ -32,6 +41,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
   const recentsId = useId()
   const start = useStartConversation()
   const confirmation = useQuery(confirmationQuery())
+  const specs = useQuery(sandboxSpecsQuery()).data ?? []
   const {
     register,
     handleSubmit,
@@ -45,6 +55,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
       profile: defaultProfile(profiles, activeProfile),
       budget: '',
       confirmation: '',
+      sandbox_spec: '',
       goal_rounds: null,
     },
   })
@@ -169,6 +180,23 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
               </Select>
             )}
           </Field>
+          {specs.length > 1 && (
+            <Field
+              className="col-span-12"
+              label={<Labelled icon={<Package />}>{t('home.sandbox_image')}</Labelled>}
+            >
+              {(control) => (
+                <Select {...control} {...register('sandbox_spec')}>
+                  <option value="">{t('home.sandbox_image_as_set')}</option>
+                  {specs.map((spec) => (
+                    <option key={spec.id} value={spec.id}>
+                      {spec.id === SERVERS_OWN ? t('images.servers_own') : spec.name}
+                    </option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+          )}
           <datalist id={recentsId}>
             {recentRepositories().map((repository) => (
               <option key={repository} value={repository} />

@@ -11,6 +11,8 @@ export interface TaskInput {
   budget: string
   /** Whether the agent asks before it acts; empty for what the settings say. */
   confirmation?: ConfirmationMode | ''
+  /** What its sandbox starts from; empty for what the settings say. */
+  sandbox_spec?: string
   /** How often a judge may send the agent back; null: the task is no goal. */
   goal_rounds?: number | null
 }
@@ -22,6 +24,7 @@ export function startRequest(input: TaskInput): StartRequest {
     selected_repository: input.repository.trim() || null,
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
     llm_profile: input.profile || null,
+    ...(input.sandbox_spec && { sandbox_spec_id: input.sandbox_spec }),
     ...(input.confirmation && { confirmation_mode: input.confirmation }),
     ...(input.goal_rounds && { goal: { max_iterations: input.goal_rounds } }),
     ...(dollarsOf(input.budget) && { max_budget_per_task: dollarsOf(input.budget) }),

@@ -40,7 +40,9 @@ export function StageRow({ stage, now, isExplained = false }: StageRowProps) {
           </span>
         </p>
         {!isExplained && stage.detail && <p className="text-xs break-words text-muted">{stage.detail}</p>}
-        {!isExplained && stage.output && <StageOutput output={stage.output} />}
+        {!isExplained && stage.output && stage.output !== stage.detail && (
+          <StageOutput output={stage.output} />
+        )}
       </div>
     </li>
   )

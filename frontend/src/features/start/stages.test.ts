@@ -27,3 +27,7 @@ it('measures the start until its last stage has ended', () => {
   expect(startElapsedMs(taskWith([at(1), at(3)], [at(3), null]), now)).toBe(29_000)
   expect(startElapsedMs({ ...taskWith([at(1), at(3)], [at(3), at(9)]), status: 'READY' }, now)).toBe(8_000)
 })
+
+it('does not count the sleep before a sandbox that is brought up again', () => {
+  expect(startElapsedMs(taskWith([at(1), at(2)], [at(20), null], [at(3), at(6)]), now)).toBe(14_000)
+})

@@ -8,13 +8,7 @@ export function stageElapsedMs(stage: StartStage, now: number): number | null {
   return Math.max(0, end - timestampMs(stage.started_at))
 }
 
-/** From the first stage's beginning to the last one's end, or to `now` while the start is under way. */
+/** All stages together. What lies between them, as before a sandbox that slept starts again, is no start. */
 export function startElapsedMs(task: StartTask, now: number): number {
-  const ends = task.stages.flatMap((stage) =>
-    stage.finished_at === null ? [] : timestampMs(stage.finished_at),
-  )
-  const isOver = task.status === 'READY' || task.status === 'ERROR'
-  const end = isOver && ends.length > 0 ? Math.max(...ends) : isOver ? timestampMs(task.updated_at) : now
-  const firstBegin = task.stages.find((stage) => stage.started_at !== null)?.started_at
-  return Math.max(0, end - timestampMs(firstBegin ?? task.created_at))
+  return task.stages.reduce((sum, stage) => sum + (stageElapsedMs(stage, now) ?? 0), 0)
 }

@@ -20,7 +20,7 @@ import { Refusal, ToolStatus } from '../outcome'
 import { contentText, itemRows } from '../rows'
 import { ChatSlotsProvider, type ChatSlots } from '../slots'
 import { ToolCard } from '../tool-card'
-import { useDollars } from '../use-dollars'
+import { useDollars } from '@/lib/use-dollars'
 import { observationOf, type ToolProps } from './tool-props'
 
 const LIVE_MS = 2000

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import orjson
 
-from agent_runtime.llm.config import LLM
-from agent_runtime.llm.foreign import a_count, a_dict
-from agent_runtime.llm.messages import Usage
+from agent_runtime.metering.counts import a_count, a_dict
+from agent_runtime.metering.usage import Usage
 
 _LIST = "model_prices_and_context_window_backup.json"
 
@@ -32,29 +31,24 @@ class Price:
 
 @dataclass(frozen=True)
 class Facts:
-    """price, context_window (tokens): None where the list does not say."""
+    """price, context_window (tokens), max_output_tokens: None where the list does not say."""
 
     price: Price | None = None
     context_window: int | None = None
+    max_output_tokens: int | None = None
 
 
-def facts(llm: LLM) -> Facts:
-    """What is configured, completed from the list. The first time reads 3 MB: not for an event loop."""
-    listed = _listed(llm)
-    price = _configured(llm) or listed.price
-    return Facts(price, llm.max_input_tokens or listed.context_window)
-
-
-def _configured(llm: LLM) -> Price | None:
-    if llm.input_cost_per_token is None and llm.output_cost_per_token is None:
+def flat_price(prompt: float | None, completion: float | None) -> Price | None:
+    """The price that somebody has set, in dollars per token; what was read from a cache costs the same."""
+    if prompt is None and completion is None:
         return None
-    prompt = llm.input_cost_per_token or 0.0
-    return Price(prompt, llm.output_cost_per_token or 0.0, cache_read=prompt, cache_write=prompt)
+    return Price(prompt or 0.0, completion or 0.0, cache_read=prompt or 0.0, cache_write=prompt or 0.0)
 
 
-def _listed(llm: LLM) -> Facts:
+def listed(*names: str | None) -> Facts:
+    """Of the first of these models that the list knows. The first time reads 3 MB: not for an event loop."""
     known = _list()
-    for name in filter(None, (llm.model_canonical_name, llm.model)):
+    for name in filter(None, names):
         parts = name.split("/")
         # `litellm_proxy/anthropic/claude-x` costs what `anthropic/claude-x` or `claude-x` costs.
         for start in range(len(parts)):
@@ -64,7 +58,7 @@ def _listed(llm: LLM) -> Facts:
 
 
 def are_at_hand() -> bool:
-    """Whether the list has been read, so that `facts` takes no time."""
+    """Whether the list has been read, so that `listed` takes no time."""
     return _list.cache_info().currsize > 0
 
 
@@ -75,8 +69,8 @@ def _list() -> Mapping[str, Facts]:
     if package is None or package.origin is None:
         return {}
     file = Path(package.origin).with_name(_LIST)
-    listed = a_dict(orjson.loads(file.read_bytes())) if file.is_file() else {}
-    return {name: _facts(a_dict(entry)) for name, entry in listed.items()}
+    entries = a_dict(orjson.loads(file.read_bytes())) if file.is_file() else {}
+    return {name: _facts(a_dict(entry)) for name, entry in entries.items()}
 
 
 def _facts(entry: Mapping[str, object]) -> Facts:
@@ -90,4 +84,6 @@ def _facts(entry: Mapping[str, object]) -> Facts:
             cache_read=read if isinstance(read, int | float) else prompt,
             cache_write=write if isinstance(write, int | float) else prompt,
         )
-    return Facts(price, a_count(entry.get("max_input_tokens")) or None)
+    return Facts(
+        price, a_count(entry.get("max_input_tokens")) or None, a_count(entry.get("max_output_tokens")) or None
+    )

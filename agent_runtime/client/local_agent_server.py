@@ -1,0 +1,131 @@
+"""The agent server that a program already runs beside, inside a sandbox: nothing is provisioned for it."""
+
+import logging
+import os
+from collections.abc import Collection, Mapping
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from agent_runtime.client.errors import WorkspaceError
+from agent_runtime.client.http import CONNECT_SECONDS, check, disconnected, headers
+from agent_runtime.client.remote_workspace import RemoteWorkspace
+from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.config import LLM
+
+logger = logging.getLogger(__name__)
+
+PORT = 60_000
+CALL_SECONDS = 30.0
+MAX_ERROR_CHARS = 2_000
+
+
+class LocalAgentServer(RemoteWorkspace):
+    """A RemoteWorkspace for programs in a sandbox, such as those of an automation.
+
+    As a context it tells AUTOMATION_CALLBACK_URL how the block ended, if that is set. The report is a
+    courtesy: whoever waits for it must be able to do without.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int | None = None,
+        working_dir: str = "/workspace/project",
+        app_server_url: str | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """What is not given comes from `environment`.
+
+        AGENT_SERVER_PORT (60000), SESSION_API_KEY or OH_SESSION_API_KEYS_0, SANDBOX_ID, SLIPWAY_URL or
+        OPENHANDS_CLOUD_API_URL (the app server as a sandbox reaches it), AUTOMATION_CALLBACK_URL,
+        AUTOMATION_RUN_ID, OPENHANDS_API_KEY (opens the callback; else the session key does, at the app
+        server only). ValueError for a port that is none.
+        """
+        found = port if port is not None else int(environment.get("AGENT_SERVER_PORT") or PORT)
+        key = environment.get("SESSION_API_KEY") or environment.get("OH_SESSION_API_KEYS_0")
+        super().__init__(f"http://localhost:{found}", api_key=key, working_dir=working_dir)
+        url = app_server_url or environment.get("SLIPWAY_URL") or environment.get("OPENHANDS_CLOUD_API_URL")
+        self.app_server_url = url.rstrip("/") if url else None
+        self.sandbox_id = environment.get("SANDBOX_ID")
+        self.run_id = environment.get("AUTOMATION_RUN_ID")
+        self._callback_url = environment.get("AUTOMATION_CALLBACK_URL")
+        self._callback_key = environment.get("OPENHANDS_API_KEY")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._callback_url:
+                self._report(self._callback_url, error)
+        finally:
+            self.close()
+
+    def get_llm(self, profile: str | None = None, **changes: Any) -> LLM:
+        """The user's active model, or that of a profile, as the app server brokers it: without its key.
+
+        changes: fields of the LLM. WorkspaceError `llm_profile_not_found`, `not_in_a_sandbox`.
+        """
+        params = {} if profile is None else {"profile": profile}
+        return LLM.model_validate({**self._ask("llm", params).json(), **changes})
+
+    def get_secrets(self, names: Collection[str] | None = None) -> dict[str, JsonObject]:
+        """The user's secrets by name, or those of these names, for a conversation: addresses, no values.
+
+        WorkspaceError `not_in_a_sandbox`.
+        """
+        found = self._ask("secrets", {}).json()["secrets"]
+        return {
+            each["name"]: {
+                "kind": "LookupSecret",
+                "url": f"{self._settings_url}/secrets/{quote(each['name'], safe='')}",
+                "description": each["description"],
+            }
+            for each in found
+            if names is None or each["name"] in names
+        }
+
+    @property
+    def _settings_url(self) -> str:
+        if not (self.app_server_url and self.sandbox_id and self.api_key):
+            raise WorkspaceError(
+                "not_in_a_sandbox",
+                "This program does not know its sandbox, or the app server of that.",
+                "Set SLIPWAY_URL, SANDBOX_ID and SESSION_API_KEY.",
+            )
+        return f"{self.app_server_url}/api/v1/sandboxes/{self.sandbox_id}/settings"
+
+    def _ask(self, what: str, params: Mapping[str, str]) -> httpx.Response:
+        url = f"{self._settings_url}/{what}"
+        try:
+            # The app server is a neighbour; the proxies of the environment are for the outside.
+            with httpx.Client(trust_env=False, timeout=CALL_SECONDS) as http:
+                return check(http.get(url, params=params, headers=headers(self.api_key)))
+        except httpx.TransportError as error:
+            raise disconnected(url, error) from error
+
+    def _report(self, url: str, error: BaseException | None) -> None:
+        body: dict[str, str] = {"status": "FAILED" if error else "COMPLETED"}
+        if self.run_id:
+            body["run_id"] = self.run_id
+        if error:
+            body["error"] = (str(error) or type(error).__name__)[:MAX_ERROR_CHARS]
+        try:
+            reply = httpx.post(url, json=body, headers=self._credentials_for(url), timeout=CONNECT_SECONDS)
+            reply.raise_for_status()
+        except (httpx.HTTPError, httpx.InvalidURL) as problem:
+            logger.warning("the end of the run could not be reported: %s", type(problem).__name__)
+
+    def _credentials_for(self, url: str) -> dict[str, str]:
+        if self._callback_key:
+            return {"Authorization": f"Bearer {self._callback_key}"}
+        if self.app_server_url and _origin(url) == _origin(self.app_server_url):
+            return headers(self.api_key)
+        return {}
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc

@@ -1,0 +1,1 @@
+"""What a call of a model used, and what that costs. Known to the runtime and to the app server alike."""

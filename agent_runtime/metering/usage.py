@@ -1,0 +1,38 @@
+"""The tokens of one call, and how OpenAI's chat completions state them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from agent_runtime.metering.counts import a_count, a_dict
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call; reasoning is part of the completion, what was cached part of the prompt.
+
+    cost: in dollars; None while nobody has said.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
+
+
+def usage_of(usage: dict[str, Any]) -> Usage:
+    """The `usage` of a chat completion. Never raises: what makes no sense counts as nothing."""
+    prompt = a_dict(usage.get("prompt_tokens_details"))
+    completion = a_dict(usage.get("completion_tokens_details"))
+    cost = usage.get("cost")
+    return Usage(
+        prompt_tokens=a_count(usage.get("prompt_tokens")),
+        completion_tokens=a_count(usage.get("completion_tokens")),
+        cache_read_tokens=a_count(prompt.get("cached_tokens") or usage.get("cache_read_input_tokens")),
+        cache_write_tokens=a_count(
+            usage.get("cache_creation_input_tokens") or prompt.get("cache_creation_tokens")
+        ),
+        reasoning_tokens=a_count(completion.get("reasoning_tokens")),
+        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < float("inf") else None,
+    )

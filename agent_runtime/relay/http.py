@@ -1,0 +1,141 @@
+"""One HTTP exchange, streamed both ways: neither body is ever held whole, or unpacked."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+from starlette.types import Receive, Scope, Send
+
+from agent_runtime.relay.duplex import until_either_ends
+from agent_runtime.relay.target import CONNECT_SECONDS, Header, Target, Unanswered, end_to_end, first, without
+
+logger = logging.getLogger(__name__)
+
+OnReply = Callable[[int, list[Header]], list[Header]]
+"""The headers that the client is given, for the status and the headers of a reply."""
+
+# Whoever sends them on adds its own.
+_ADDED_BY_SERVERS = (b"date", b"server")
+# Answered by our own server before the body comes.
+_NOT_PASSED_ON = (b"content-length", b"expect")
+_TIMEOUT = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}
+
+
+def new_transport(
+    socket: Path | None = None, *, trust: ssl.SSLContext | None = None, no_tls: bool = False
+) -> httpx.AsyncHTTPTransport:
+    """What `relay_http` sends with: no proxies, no redirects, no cookies, and as many at a time as come.
+
+    socket: the one that all of it goes to. trust: whose certificates count, if not those of the system.
+    no_tls: none is spoken with it.
+    """
+    # No TLS is spoken with it, and reading the certificates would take 20 ms.
+    verify, uds = trust or not (no_tls or socket), None if socket is None else str(socket)
+    return httpx.AsyncHTTPTransport(
+        verify=verify,
+        uds=uds,
+        trust_env=False,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+    )
+
+
+async def relay_http(
+    transport: httpx.AsyncHTTPTransport,
+    target: Target,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    on_reply: OnReply,
+) -> None:
+    """Ends when the reply has been passed on, when it broke off, or when the client has gone.
+
+    Raises Unanswered.
+    """
+    body = _Body(receive)
+    request = httpx.Request(
+        scope["method"],
+        f"{'https' if target.tls else 'http'}://{target.url_host}:{target.port}",
+        headers=[*without(target.headers, _NOT_PASSED_ON), *_framing(scope)],
+        content=body.pieces() if _has_body(scope) else None,
+        extensions={"target": target.path, "timeout": _TIMEOUT},
+    )
+    await until_either_ends(_pass_on(transport, request, body, send, on_reply), body.until_gone())
+
+
+class _ClientGone(Exception):
+    pass
+
+
+class _Body:
+    """The client's body, and then whether the client is still there."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._is_read = asyncio.Event()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        has_more = True
+        while has_more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise _ClientGone
+            has_more = message.get("more_body", False)
+            yield message.get("body", b"")
+        self.release()
+
+    def release(self) -> None:
+        """Nobody will read on."""
+        self._is_read.set()
+
+    async def until_gone(self) -> None:
+        await self._is_read.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            continue
+
+
+async def _pass_on(
+    transport: httpx.AsyncHTTPTransport, request: httpx.Request, body: _Body, send: Send, on_reply: OnReply
+) -> None:
+    if isinstance(request.stream, httpx.ByteStream):
+        body.release()
+    try:
+        reply = await transport.handle_async_request(request)
+    except _ClientGone:
+        return
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        was_reached = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        raise Unanswered(str(error) or type(error).__name__, was_reached=was_reached) from error
+    body.release()
+    try:
+        await _send_reply(reply, send, on_reply)
+    except httpx.TransportError as error:
+        # Not finished, it is cut off by our server: the only honest end of a reply that broke in the middle.
+        logger.info("a reply broke off", extra={"cause": type(error).__name__})
+    finally:
+        await reply.aclose()
+
+
+async def _send_reply(reply: httpx.Response, send: Send, on_reply: OnReply) -> None:
+    headers = without(end_to_end(reply.headers.raw), _ADDED_BY_SERVERS)
+    status = reply.status_code
+    await send({"type": "http.response.start", "status": status, "headers": on_reply(status, headers)})
+    assert isinstance(reply.stream, httpx.AsyncByteStream)
+    async for piece in reply.stream:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _has_body(scope: Scope) -> bool:
+    length = first(scope["headers"], b"content-length")
+    return first(scope["headers"], b"transfer-encoding") is not None or length not in {None, b"0"}
+
+
+def _framing(scope: Scope) -> list[Header]:
+    """Of a length told in two ways the one that our own server went by counts, so that nobody disagrees."""
+    if first(scope["headers"], b"transfer-encoding") is not None:
+        return []
+    length = first(scope["headers"], b"content-length")
+    return [] if length is None else [(b"content-length", length)]

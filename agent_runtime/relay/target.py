@@ -1,0 +1,66 @@
+"""Where an exchange is passed on to, and with which headers."""
+
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+Header = tuple[bytes, bytes]
+
+CONNECT_SECONDS = 10.0
+
+_HOP_BY_HOP = frozenset(
+    {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"}
+    | {b"te", b"trailer", b"transfer-encoding", b"upgrade"}
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One request of another server at `host`:`port`, or on the Unix socket at `socket` for that port.
+
+    tls: how a WebSocket is opened where TLS is spoken; None: it is not. For HTTP the transport knows how.
+
+    path: as it goes over the wire, with the query. headers: all of them but those that frame the body;
+    names in lower case, `host` among them.
+    """
+
+    host: str
+    port: int
+    path: bytes
+    headers: list[Header]
+    socket: Path | None = None
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def url_host(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+class Unanswered(Exception):
+    """The other server gave no answer, and nothing has been said to the client yet.
+
+    was_reached: whether it got the request, or a part of it.
+    """
+
+    def __init__(self, reason: str, *, was_reached: bool) -> None:
+        super().__init__(reason)
+        self.was_reached = was_reached
+
+
+def end_to_end(headers: Iterable[Header]) -> list[Header]:
+    """Those that are not only about one connection, with names in lower case."""
+    lower = [(name.lower(), value) for name, value in headers]
+    named = {
+        token.strip().lower() for name, value in lower if name == b"connection" for token in value.split(b",")
+    }
+    return [(name, value) for name, value in lower if name not in _HOP_BY_HOP and name not in named]
+
+
+def without(headers: Iterable[Header], names: Iterable[bytes]) -> list[Header]:
+    gone = frozenset(names)
+    return [(name, value) for name, value in headers if name not in gone]
+
+
+def first(headers: Iterable[Header], wanted: bytes) -> bytes | None:
+    return next((value for name, value in headers if name.lower() == wanted), None)

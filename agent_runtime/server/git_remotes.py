@@ -1,0 +1,61 @@
+"""Which repositories git finds at the outlet, kept for the next start, and written down for git to read.
+
+Git's own file of the system names them: what a user or an agent sets in theirs stays as it is, and URLs of
+remotes stay public ones.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_runtime.server.whole_file import replace_file
+from agent_runtime.wire import GitRemotes
+
+logger = logging.getLogger(__name__)
+
+VARIABLE = "GIT_CONFIG_SYSTEM"
+_HEAD = """\
+# Written by the agent server. What it names is reached through the app server.
+[include]
+\tpath = /etc/gitconfig
+[http "{outlet}/"]
+\tproxy =
+"""
+
+
+class RemotesFile:
+    """Two files below `directory`; commands find the second one by the environment. Blocking, small."""
+
+    def __init__(self, directory: Path, outlet_url: str) -> None:
+        self._kept = directory / ".git-remotes.json"
+        self._settings = directory / ".gitconfig"
+        self._outlet_url = outlet_url
+
+    def open(self) -> None:
+        """Writes for this outlet what was set before. Commands that start from now on read it."""
+        self._settings.parent.mkdir(parents=True, exist_ok=True)
+        self._write(self._read())
+        os.environ[VARIABLE] = str(self._settings)
+
+    def set(self, remotes: GitRemotes) -> None:
+        replace_file(self._kept, remotes.model_dump_json().encode())
+        self._write(remotes)
+
+    def _read(self) -> GitRemotes:
+        try:
+            return GitRemotes.model_validate_json(self._kept.read_bytes())
+        except FileNotFoundError:
+            return GitRemotes(remotes=())
+        except ValidationError:
+            # Commands may write there.
+            logger.warning("the remotes of git cannot be read", extra={"path": str(self._kept)})
+            return GitRemotes(remotes=())
+
+    def _write(self, remotes: GitRemotes) -> None:
+        parts = [_HEAD.format(outlet=self._outlet_url.rpartition("/")[0])]
+        for remote in remotes.remotes:
+            parts.append(f'[url "{self._outlet_url}/{remote.name}"]\n')
+            parts += [f'\tinsteadOf = "{address}"\n' for address in remote.addresses]
+        replace_file(self._settings, "".join(parts).encode())

@@ -1,0 +1,182 @@
+"""Who listens in this sandbox, read from /proc: only its own processes, whoever else shares its network.
+
+A process sandbox has the network of its machine. What listens there is none of ours unless it comes from this
+very agent server: as a descendant, or by the variable that all its commands inherit.
+"""
+
+import hashlib
+import ipaddress
+import os
+import re
+import struct
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_runtime.wire import ListeningPort
+from agent_runtime.workspace.environment import BELONGS_TO
+
+_PROC = Path("/proc")
+_LISTEN = "0A"
+_SOCKET = re.compile(r"socket:\[(\d+)\]")
+_MAX_NAME_CHARACTERS = 100
+_LOOPBACKS = ("127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class _Listener:
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+    port: int
+    inode: int
+
+    def precedence(self, host: str) -> int:
+        """How closely it takes connections to `host`; 0: not at all."""
+        if str(self.address) == host:
+            return 3
+        if not self.address.is_unspecified:
+            return 0
+        is_same_family = (self.address.version == 6) == (":" in host)
+        # One on [::] takes those to IPv4 addresses too, unless it was told not to.
+        return 2 if is_same_family else int(self.address.version == 6)
+
+
+def mark_as_ours(place: Path) -> None:
+    """Lets what this process starts from now on be known as its own. place: no two servers here share it."""
+    os.environ[BELONGS_TO] = hashlib.sha256(str(place).encode()).hexdigest()[:32]
+
+
+def find_ports() -> list[ListeningPort]:
+    """What can be reached of this sandbox, less this server itself. Blocks for milliseconds."""
+    listeners = list(_listeners())
+    owners = _owners({one.inode for one in listeners})
+    found: dict[int, int] = {}
+    for one in listeners:
+        if one.inode in owners and _hosts(one.port, listeners, owners):
+            found[one.port] = min(owners[one.inode], found.get(one.port, owners[one.inode]))
+    return [
+        ListeningPort(port=port, process_name=_name_of(pid), pid=pid) for port, pid in sorted(found.items())
+    ]
+
+
+def hosts_of(port: int) -> list[str]:
+    """The loopback addresses at which a process of this sandbox listens on `port`. Blocks likewise."""
+    listeners = [one for one in _listeners() if one.port == port]
+    return _hosts(port, listeners, _owners({one.inode for one in listeners}) if listeners else {})
+
+
+def _hosts(port: int, listeners: Collection[_Listener], ours: Collection[int]) -> list[str]:
+    found = []
+    for host in _LOOPBACKS:
+        takers = [one for one in listeners if one.port == port and one.precedence(host)]
+        closest = max((one.precedence(host) for one in takers), default=0)
+        inodes = {one.inode for one in takers if one.precedence(host) == closest}
+        if inodes and all(inode in ours for inode in inodes):
+            found.append(host)
+    return found
+
+
+def _listeners() -> Iterator[_Listener]:
+    for table in ("tcp", "tcp6"):
+        for line in _lines(_PROC / "self" / "net" / table)[1:]:
+            fields = line.split()
+            if fields[3] == _LISTEN:
+                address, _, port = fields[1].partition(":")
+                yield _Listener(_address(address), int(port, 16), int(fields[9]))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Each word of 32 bits stands there in the order of this machine."""
+    packed = b"".join(struct.pack("=I", int(text[at : at + 8], 16)) for at in range(0, len(text), 8))
+    address = ipaddress.ip_address(packed)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _owners(inodes: Collection[int]) -> dict[int, int]:
+    """The pid that holds each of these sockets open, among the processes of this sandbox."""
+    owners: dict[int, int] = {}
+    for pid in sorted(_own_processes(), reverse=True):
+        for inode in _sockets_of(pid):
+            if inode in inodes:
+                owners[inode] = pid
+    return owners
+
+
+def _own_processes() -> set[int]:
+    parents = {pid: _parent_of(pid) for pid in _pids()}
+    me, mark = os.getpid(), os.environ.get(BELONGS_TO)
+    return {
+        pid
+        for pid in parents
+        if pid != me and (_descends(pid, me, parents) or (mark is not None and _mark_of(pid) == mark))
+    }
+
+
+def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    seen: set[int] = set()
+    while pid in parents and pid not in seen:
+        seen.add(pid)
+        pid = parents[pid]
+        if pid == ancestor:
+            return True
+    return False
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 (a tenth of the time)
+    except FileNotFoundError:  # no /proc here: nothing is known of anybody
+        return []
+
+
+def _parent_of(pid: int) -> int:
+    stat = "".join(_lines(_PROC / str(pid) / "stat"))
+    # The name in parentheses may hold spaces and parentheses itself.
+    fields = stat.rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _mark_of(pid: int) -> str | None:
+    prefix = f"{BELONGS_TO}="
+    entries = _read(_PROC / str(pid) / "environ").split("\0")
+    return next((entry.removeprefix(prefix) for entry in entries if entry.startswith(prefix)), None)
+
+
+def _sockets_of(pid: int) -> Iterator[int]:
+    folder = _PROC / str(pid) / "fd"
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 (as above)
+    except OSError:  # it has ended, or belongs to another user
+        return
+    for name in names:
+        try:
+            match = _SOCKET.fullmatch(os.readlink(folder / name))  # noqa: PTH115 (no path, but a name)
+        except OSError:  # closed meanwhile
+            continue
+        if match:
+            yield int(match[1])
+
+
+def _name_of(pid: int) -> str:
+    """The program, and the script or module it runs: `node vite`, `python3 http.server`."""
+    program, *arguments = _read(_PROC / str(pid) / "cmdline").rstrip("\0").split("\0")
+    script = next((one for one in arguments if not one.startswith("-")), "")
+    words = [_last_part(program) or _read(_PROC / str(pid) / "comm").strip(), _last_part(script)]
+    name = " ".join(word for word in words if word)
+    return "".join(one for one in name if one.isprintable())[:_MAX_NAME_CHARACTERS] or "?"
+
+
+def _last_part(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _lines(path: Path) -> list[str]:
+    return _read(path).splitlines()
+
+
+def _read(path: Path) -> str:
+    """Empty when it has ended meanwhile, or may not be seen."""
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,208 @@
+"""Where git of the sandbox's commands reaches the app server's git proxy: a door on loopback.
+
+It adds the session key, which commands may not know. One connection carries one request: its head is read
+and written anew, all that follows passes through as it is, both ways.
+"""
+
+import asyncio
+import logging
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from agent_runtime.wire import API_KEY_HEADER
+
+logger = logging.getLogger(__name__)
+
+LOOPBACK = "127.0.0.1"
+PROXY_PATH = "/git"
+MAX_CONNECTIONS = 32
+MAX_HEAD_BYTES = 32 * 1024
+_HEAD_SECONDS = 30.0
+_CONNECT_SECONDS = 15.0
+_PIECE_BYTES = 64 * 1024
+_WEBHOOKS = "/api/v1/webhooks"
+
+_REQUEST_LINE = re.compile(rb"(GET|POST) (/[!-~]*) HTTP/1\.1")
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([ -~\t\x80-\xff]*)")
+_OURS = frozenset(
+    {
+        b"authorization",
+        b"connection",
+        b"cookie",
+        b"host",
+        b"keep-alive",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"upgrade",
+        API_KEY_HEADER.lower().encode(),
+    }
+)
+
+
+class _RefusedError(Exception):
+    """status: with its words. The text is shown to whoever called."""
+
+    def __init__(self, status: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the app server listens to sandboxes; `path` is what stands before its routes."""
+
+    host: str
+    port: int
+    is_encrypted: bool
+    path: str
+
+    @classmethod
+    def of(cls, report_url: str) -> "_Place":
+        parts = urlsplit(report_url.removesuffix(_WEBHOOKS))
+        is_encrypted = parts.scheme == "https"
+        port = parts.port or (443 if is_encrypted else 80)
+        return cls(parts.hostname or LOOPBACK, port, is_encrypted, parts.path.rstrip("/"))
+
+    @property
+    def netloc(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Outlet:
+    """Listens from `open` to `close`. What `session_key` gives at the moment opens the app server.
+
+    The path begins with a word that only this sandbox's files tell: loopback may be shared with others.
+    """
+
+    def __init__(self, report_url: str, session_key: Callable[[], str | None]) -> None:
+        self._place = _Place.of(report_url)
+        self._session_key = session_key
+        self._word = secrets.token_hex(8)
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def open(self, port: int) -> None:
+        """At that port, if it is free: git reads in a file which one it is."""
+        try:
+            self._server = await self._listen(port)
+        except OSError as error:
+            logger.warning("the port of the outlet is taken", extra={"cause": str(error)})
+            self._server = await self._listen(0)
+
+    async def _listen(self, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._accept, LOOPBACK, port, limit=MAX_HEAD_BYTES)
+
+    @property
+    def url(self) -> str:
+        """What git's URLs begin with; the name of a repository follows."""
+        assert self._server is not None, "open() comes first"
+        return f"http://{LOOPBACK}:{self._server.sockets[0].getsockname()[1]}/{self._word}"
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in tuple(self._connections):
+            task.cancel()
+        if self._connections:
+            await asyncio.wait(self._connections)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            await self._serve(reader, writer)
+        except OSError as error:
+            logger.info("a connection of git broke off", extra={"cause": type(error).__name__})
+        except asyncio.CancelledError:
+            # Only `close` cancels these; asyncio would report a handler that ends so.
+            return
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = self._rewritten(await _read_head(reader), self._key())
+            theirs, ours = await _connect(self._place)
+        except _RefusedError as refusal:
+            text = f"{refusal}\n"
+            head = (
+                f"HTTP/1.1 {refusal.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+            ).encode()
+            writer.write(head + text.encode())
+            await writer.drain()
+            return
+        try:
+            ours.write(head)
+            await _relay((reader, ours), (theirs, writer))
+        finally:
+            ours.close()
+
+    def _key(self) -> str:
+        if len(self._connections) > MAX_CONNECTIONS:
+            raise _RefusedError("503 Service Unavailable", "Too many git commands at a time.")
+        key = self._session_key()
+        if key is None:
+            raise _RefusedError("503 Service Unavailable", "This agent server has no session key.")
+        return key
+
+    def _rewritten(self, head: bytes, key: str) -> bytes:
+        first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+        asked = _REQUEST_LINE.fullmatch(first)
+        before = f"/{self._word}/".encode()
+        if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
+            raise _RefusedError("404 Not Found", "There is nothing but git's way out here.")
+        path = f"{self._place.path}{PROXY_PATH}/".encode() + asked[2].removeprefix(before)
+        own = f"Host: {self._place.netloc}\r\n{API_KEY_HEADER}: {key}\r\nConnection: close".encode()
+        return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *_kept(lines), b"", b""])
+
+
+def _kept(lines: list[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        header = _HEADER.fullmatch(line)
+        if header is None:
+            raise _RefusedError("400 Bad Request", "A header is not valid.")
+        if header[1].lower() not in _OURS:
+            yield line
+
+
+async def _read_head(reader: asyncio.StreamReader) -> bytes:
+    try:
+        async with asyncio.timeout(_HEAD_SECONDS):
+            return await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError) as error:
+        raise _RefusedError("400 Bad Request", "The request cannot be read.") from error
+
+
+async def _connect(place: _Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            return await asyncio.open_connection(place.host, place.port, ssl=place.is_encrypted or None)
+    except (OSError, TimeoutError) as error:
+        raise _RefusedError(
+            "503 Service Unavailable", "Slipway's app server does not answer. Try again in a moment."
+        ) from error
+
+
+async def _relay(*ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
+    """Until one side ends: then the other one is to end, too."""
+    tasks = [asyncio.create_task(_pass(*way), name="git relay") for way in ways]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        for ended in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(ended, Exception) and not isinstance(ended, OSError):
+                raise ended
+
+
+async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    while piece := await source.read(_PIECE_BYTES):
+        sink.write(piece)
+        await sink.drain()

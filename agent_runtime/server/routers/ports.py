@@ -1,0 +1,16 @@
+"""Which ports of this sandbox can be reached."""
+
+import asyncio
+
+from fastapi import APIRouter
+
+from agent_runtime.server.listeners import find_ports
+from agent_runtime.wire import PortsResponse
+
+router = APIRouter(prefix="/api/ports", tags=["ports"])
+
+
+@router.get("")
+async def ports() -> PortsResponse:
+    """Those on which processes of this sandbox listen at this moment, less this server's own."""
+    return PortsResponse(ports=await asyncio.to_thread(find_ports))

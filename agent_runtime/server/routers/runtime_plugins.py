@@ -1,0 +1,33 @@
+"""VS Code, the desktop and what else runs beside the agent server: which there are, and starting one."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+
+from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
+from agent_runtime.wire import RuntimePluginInfo, RuntimePluginList
+
+router = APIRouter(prefix="/api/runtime-plugins", tags=["runtime plugins"])
+
+
+async def _runtime_plugins(request: Request) -> RuntimePlugins:
+    plugins: RuntimePlugins = request.app.state.runtime_plugins
+    return plugins
+
+
+AllRuntimePlugins = Annotated[RuntimePlugins, Depends(_runtime_plugins)]
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    404: {"description": "There is none of this name"},
+    503: {"description": "It is not here, or it does not start"},
+}
+
+
+@router.get("")
+async def list_runtime_plugins(plugins: AllRuntimePlugins) -> RuntimePluginList:
+    return RuntimePluginList(items=await plugins.describe())
+
+
+@router.post("/{name}/start", responses=_REFUSALS)
+async def start_runtime_plugin(name: str, plugins: AllRuntimePlugins) -> RuntimePluginInfo:
+    """Answers once it runs; one that runs already is left as it is, one that has died is started again."""
+    return await plugins.start(name)

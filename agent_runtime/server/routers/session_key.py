@@ -1,0 +1,51 @@
+"""Where the app server gives this server another session key, or lets the present one live on."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request
+
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.services import not_ready
+from agent_runtime.server.session_keys import SessionKeys
+from agent_runtime.wire import API_KEY_HEADER, ReplaceSessionKeyRequest, Success
+
+router = APIRouter(tags=["server"])
+
+
+@router.post(
+    "/api/session_key",
+    responses={
+        401: {"description": "Neither an accepted key nor the present one"},
+        409: {"description": "This server has no keys"},
+        503: {"description": "The server does not know yet for whom it works"},
+    },
+)
+async def replace_session_key(
+    wanted: ReplaceSessionKeyRequest,
+    request: Request,
+    key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
+) -> Success:
+    """The given key takes the place of the present one, which opens for some seconds more.
+
+    The present key may be replaced even after it has expired. May be repeated.
+    """
+    services = request.app.state.services
+    if services.state != "ready":
+        raise not_ready(services.state)
+    keys: SessionKeys = request.app.state.session_keys
+    if keys.present is None:
+        raise ServerProblem(
+            409,
+            "no_session_key",
+            "This server has no session key that could be replaced.",
+            "Start it with OH_SESSION_API_KEYS_0.",
+        )
+    if not keys.may_replace(key):
+        raise ServerProblem(
+            401,
+            "not_authenticated",
+            "Only who holds the present session key may replace it.",
+            f"Send it in the header {API_KEY_HEADER}.",
+        )
+    keys.replace(wanted.session_api_key.get_secret_value(), wanted.expires_in_seconds)
+    return Success()

@@ -1,0 +1,138 @@
+"""The desktop's page, and the WebSocket through which it speaks VNC: both on one Unix socket."""
+
+import asyncio
+import contextlib
+import logging
+import mimetypes
+from collections.abc import Sequence
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from websockets.asyncio.server import Server, ServerConnection, unix_serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from agent_runtime.relay.duplex import until_either_ends
+
+NOVNC_PLACES = (Path("/opt/novnc"), Path("/usr/share/novnc"))
+"""Of our image, and of Debian's package."""
+_PAGE = Path(__file__).with_name("desktop")
+_PAGES = {"/": "desktop.html", "/vnc.html": "desktop.html", "/desktop.js": "desktop.js"}
+_VNC_PATH, _NOVNC_PATH = "/websockify", "/novnc/"
+_PIECE_BYTES = 64 * 1024
+_MAX_MESSAGE_BYTES = 4 * 1024**2
+"""Of what a client sends: keys, the pointer, a clipboard."""
+_FRESH_SECONDS = 86_400
+_POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
+)
+
+
+_logger = logging.getLogger(__name__)
+# Of each request and each connection there would be a line.
+_logger.setLevel(logging.WARNING)
+
+
+class Bridge:
+    """Listens from `open` to `close`."""
+
+    def __init__(self, vnc: Path) -> None:
+        self._vnc = vnc
+        self._server: Server | None = None
+
+    @classmethod
+    async def open(cls, socket: Path, vnc: Path) -> "Bridge":
+        """socket: where it listens; its directory keeps strangers out. vnc: the X server's socket."""
+        bridge = cls(vnc)
+        bridge._server = await unix_serve(
+            bridge._pass_on,
+            str(socket),
+            process_request=_answer,
+            select_subprotocol=_choose,
+            compression=None,  # VNC packs pictures itself
+            max_size=_MAX_MESSAGE_BYTES,
+            ping_interval=None,
+            logger=_logger,
+        )
+        return bridge
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _pass_on(self, client: ServerConnection) -> None:
+        try:
+            reader, writer = await asyncio.open_unix_connection(self._vnc)
+        except OSError:
+            await client.close(1011, "the desktop has ended")
+            return
+        with contextlib.suppress(ConnectionClosed, OSError):
+            try:
+                await until_either_ends(_to_desktop(client, writer), _to_client(reader, client))
+            finally:
+                writer.close()
+                await writer.wait_closed()
+
+
+def find_novnc() -> Path | None:
+    return next((place for place in NOVNC_PLACES if (place / "core" / "rfb.js").exists()), None)
+
+
+def _choose(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """Older clients ask for this one, newer ones for none."""
+    return next((one for one in offered if one == "binary"), None)
+
+
+async def _to_desktop(client: ServerConnection, writer: asyncio.StreamWriter) -> None:
+    async for message in client:
+        writer.write(message.encode() if isinstance(message, str) else message)
+        await writer.drain()
+
+
+async def _to_client(reader: asyncio.StreamReader, client: ServerConnection) -> None:
+    while piece := await reader.read(_PIECE_BYTES):
+        await client.send(piece)
+
+
+async def _answer(client: ServerConnection, request: Request) -> Response | None:
+    """A file of the page; None for the WebSocket."""
+    path = unquote(urlsplit(request.path).path)
+    if path == _VNC_PATH:
+        return None
+    content = await asyncio.to_thread(partial(_read, path))
+    if content is None:
+        return client.respond(HTTPStatus.NOT_FOUND, "Not found.\n")
+    response = client.respond(HTTPStatus.OK, "")
+    response.body = content
+    headers = response.headers
+    del headers["Content-Length"], headers["Content-Type"]
+    headers["Content-Length"] = str(len(content))
+    headers["Content-Type"] = "text/html; charset=utf-8" if path in {"/", "/vnc.html"} else _type_of(path)
+    headers["Cache-Control"] = f"private, max-age={_FRESH_SECONDS}" if _is_novnc(path) else "no-cache"
+    headers["Content-Security-Policy"] = _POLICY
+    headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _type_of(path: str) -> str:
+    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+
+
+def _is_novnc(path: str) -> bool:
+    return path.startswith(_NOVNC_PATH)
+
+
+def _read(path: str) -> bytes | None:
+    """Of the page or of noVNC, nothing else of the disk."""
+    if page := _PAGES.get(path):
+        return (_PAGE / page).read_bytes()
+    root = find_novnc()
+    if root is None or not _is_novnc(path):
+        return None
+    file = (root / path.removeprefix(_NOVNC_PATH)).resolve()
+    return file.read_bytes() if file.is_relative_to(root.resolve()) and file.is_file() else None

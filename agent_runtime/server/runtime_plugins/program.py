@@ -1,0 +1,82 @@
+"""A program that runs on beside us, with all that it starts, and the last that it wrote."""
+
+import asyncio
+import signal
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from agent_runtime.server.runtime_plugins.plugin import RuntimePluginError
+from agent_runtime.workspace.processes import signal_group
+
+POLL_SECONDS = 0.05
+TERMINATE_SECONDS = 5.0
+_REST_SECONDS = 2.0
+_MAX_PIECES = 40
+_PIECE_BYTES = 2_000
+
+
+class Program:
+    """The leader of its own process group. Made by `start`, ended by `end`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._said: deque[bytes] = deque(maxlen=_MAX_PIECES)
+        self._listening = asyncio.create_task(self._listen(), name=f"words of {process.pid}")
+
+    @classmethod
+    async def start(cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]) -> "Program":
+        """RuntimePluginError when there is no such program."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                cwd=cwd,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RuntimePluginError(f"{arguments[0]} cannot be started: {error}.") from error
+        return cls(process)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    def last_words(self) -> str:
+        return b"".join(self._said).decode(errors="replace").strip()
+
+    async def end(self) -> None:
+        """Asks it to end, then ends it with everything of its group. Safe to call twice."""
+        if self.is_alive:
+            signal_group(self._process.pid, signal.SIGTERM)
+            await asyncio.wait({asyncio.ensure_future(self._process.wait())}, timeout=TERMINATE_SECONDS)
+        signal_group(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        # What it has let go may keep the pipe open.
+        await asyncio.wait({self._listening}, timeout=_REST_SECONDS)
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+
+    async def ready(self, answers: Callable[[], Awaitable[bool]], seconds: float) -> None:
+        """Returns once it answers. RuntimePluginError when it ends before that, or takes too long."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not await answers():
+                    if not self.is_alive:
+                        await asyncio.wait({self._listening}, timeout=_REST_SECONDS)
+                        raise RuntimePluginError(
+                            f"It ended with status {self._process.returncode}.", self.last_words()
+                        )
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError as error:
+            raise RuntimePluginError(
+                f"It did not answer within {seconds:g} seconds.", self.last_words()
+            ) from error
+
+    async def _listen(self) -> None:
+        assert self._process.stdout is not None
+        while piece := await self._process.stdout.read(_PIECE_BYTES):
+            self._said.append(piece)

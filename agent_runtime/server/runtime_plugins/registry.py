@@ -1,0 +1,110 @@
+"""The runtime plugins of one agent server: which there are, how they stand; started on demand."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_runtime.server.config import Config
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.runtime_plugins.desktop import Desktop
+from agent_runtime.server.runtime_plugins.on_board import Browser, Jupyter
+from agent_runtime.server.runtime_plugins.plugin import (
+    Absence,
+    RuntimePlugin,
+    RuntimePluginError,
+    Startable,
+)
+from agent_runtime.server.runtime_plugins.vscode import VSCode
+from agent_runtime.wire import RuntimePluginInfo
+
+MAX_OUTPUT_CHARACTERS = 4_000
+
+
+class RuntimePlugins:
+    """Owns what has been started: `close` ends it."""
+
+    def __init__(self, config: Config) -> None:
+        # Beside the conversations: it outlives the sandbox's machine, and is no part of the project.
+        data = config.conversations_path.parent / ".vscode"
+        self.vscode = VSCode(data, config.vscode_port, is_enabled=config.enable_vscode)
+        self.desktop = Desktop(config.desktop_port)
+        self._startable: dict[str, Startable] = {one.name: one for one in (self.vscode, self.desktop)}
+        self._all: dict[str, RuntimePlugin] = {
+            one.name: one for one in (self.vscode, self.desktop, Browser(), Jupyter())
+        }
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def describe(self) -> list[RuntimePluginInfo]:
+        return [await self._describe(name) for name in self._all]
+
+    async def start(self, name: str) -> RuntimePluginInfo:
+        """It, running; one that has died is started again. One that tools start is only looked for.
+
+        ServerProblem: 404 `runtime_plugin_not_found`, 503 when it is absent (its own code) or does not start
+        (`runtime_plugin_failed`, with `output`).
+        """
+        self.require(name)
+        if plugin := self._startable.get(name):
+            async with self._locks[name]:
+                if not await plugin.is_healthy():
+                    await plugin.stop()
+                    await _start(plugin)
+        return await self._describe(name)
+
+    async def start_all(self, names: Sequence[str]) -> None:
+        """Looks for all of them before it starts one. Raises as `start`."""
+        for name in names:
+            self.require(name)
+        for name in names:
+            await self.start(name)
+
+    def require(self, name: str) -> None:
+        """ServerProblem 404 or 503 unless it is here."""
+        plugin = self._all.get(name)
+        if plugin is None:
+            detail = f"There is no runtime plugin of this name. There are: {', '.join(self._all)}."
+            raise ServerProblem(404, "runtime_plugin_not_found", detail)
+        if absence := plugin.absence():
+            raise problem_of(absence)
+
+    def socket_at(self, port: int) -> Path | None:
+        """Where the plugin of this port answers; None when it does not run, or the port is no plugin's."""
+        return next((one.socket for one in self._startable.values() if one.port == port), None)
+
+    async def close(self) -> None:
+        for plugin in self._startable.values():
+            async with self._locks[plugin.name]:
+                await plugin.stop()
+
+    async def _describe(self, name: str) -> RuntimePluginInfo:
+        plugin, startable = self._all[name], self._startable.get(name)
+        info = RuntimePluginInfo(
+            name=name, title=plugin.title, status="ready", port=startable.port if startable else None
+        )
+        if absence := plugin.absence():
+            update = {"status": "unavailable", "reason": absence.reason, "fix": absence.fix}
+            return info.model_copy(update=update)
+        if startable is None:
+            return info
+        if self._locks[name].locked():
+            return info.model_copy(update={"status": "starting"})
+        is_running = await startable.is_healthy()
+        return info.model_copy(update={"status": "running" if is_running else "stopped"})
+
+
+def problem_of(absence: Absence) -> ServerProblem:
+    return ServerProblem(503, absence.code, absence.reason, absence.fix)
+
+
+async def _start(plugin: Startable) -> None:
+    try:
+        await plugin.start()
+    except RuntimePluginError as error:
+        raise ServerProblem(
+            503,
+            "runtime_plugin_failed",
+            f"{plugin.title} did not start: {error}",
+            "Read the output; try again when its cause is gone.",
+            members={"output": error.output[-MAX_OUTPUT_CHARACTERS:]},
+        ) from error

@@ -1,0 +1,22 @@
+"""Repositories that git in a sandbox reaches through the app server."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+# They are written into a file of git's.
+_PLAIN = r"^[^\x00-\x20\x7f\"\\]+$"
+_Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=_PLAIN)]
+
+
+class GitRemote(BaseModel):
+    """name: `host/owner/name`, as the app server knows it. addresses: beginnings of URLs that mean it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: _Plain
+    addresses: tuple[_Plain, ...]
+
+
+class GitRemotes(BaseModel):
+    remotes: tuple[GitRemote, ...]

@@ -1,0 +1,47 @@
+"""What the layers below have to know of the conversations that work in a sandbox."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.llm_gateway.caller import Caller
+from app_server.sandboxes.models import Sandbox
+from app_server.users.models import User
+
+
+async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conversation]:
+    """Those that are not deleted, the oldest first."""
+    query = select(Conversation).where(
+        Conversation.sandbox_id == sandbox_id, Conversation.deleted_at.is_(None)
+    )
+    return (await session.scalars(query.order_by(Conversation.created_at, Conversation.id))).all()
+
+
+async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
+    """None unless the conversation works in that sandbox. One query: every call of a model makes it."""
+    query = (
+        select(User, Conversation.working_dir)
+        .join(Conversation, Conversation.user_id == User.id)
+        .where(*_in(sandbox, conversation_id))
+    )
+    row = (await session.execute(query)).one_or_none()
+    return None if row is None else Caller(user=row[0], working_dir=row[1])
+
+
+async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
+    """The conversation's directory, once its repository stands there; None for one of another sandbox."""
+    query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
+    found: str | None = await session.scalar(query)
+    return found
+
+
+def _in(sandbox: Sandbox, conversation_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Conversation.id == conversation_id,
+        Conversation.sandbox_id == sandbox.id,
+        Conversation.user_id == sandbox.user_id,
+        Conversation.deleted_at.is_(None),
+    )

@@ -1,0 +1,109 @@
+"""What a program in a sandbox is told that is not let through: why, and what its user can do."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from app_server.egress.policy import Reason
+
+REASON_HEADER = "X-Slipway-Egress"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`phrase` stands in the status line, which is all that some programs show."""
+
+    status: HTTPStatus
+    code: str
+    phrase: str
+    text: str
+
+
+NOT_A_SANDBOX = Answer(
+    HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
+    "not_authenticated",
+    "Slipway: only a sandbox may pass here",
+    "Only a sandbox's session key opens the way out.",
+)
+KEY_EXPIRED = Answer(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "session_key_expired",
+    "Slipway: the sandbox's key has expired",
+    "The session key of this sandbox has expired and is about to be renewed. Try again in a moment.",
+)
+TOO_MANY = Answer(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "too_many_connections",
+    "Slipway: too many connections at once",
+    "This sandbox has as many connections open as it may have. Close some and try again.",
+)
+BROKEN = Answer(
+    HTTPStatus.BAD_GATEWAY,
+    "broken_answer",
+    "Slipway: the other side broke off",
+    "The host did not answer in HTTP, or broke off before it had.",
+)
+NO_TRACE = Answer(
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    "trace_refused",
+    "Slipway: no TRACE where a credential is added",
+    "TRACE repeats what was sent, and a credential is added to calls of this host.",
+)
+MALFORMED = Answer(
+    HTTPStatus.BAD_REQUEST,
+    "malformed_request",
+    "Slipway: malformed request",
+    "The proxy takes CONNECT host:port, and http:// addresses in full.",
+)
+
+
+def answer_to(reason: Reason, host: str, port: int) -> Answer:
+    place = f"{host}:{port}"
+    why, fix = (text.format(place=place, host=host) for text in _WORDS[reason])
+    phrase = f"Slipway: {why}" + (", your user can allow it in the chat" if reason == "not_allowed" else "")
+    return Answer(_STATUS.get(reason, HTTPStatus.FORBIDDEN), reason, phrase, f"Not let through: {why}. {fix}")
+
+
+_WORDS = {
+    Reason.NOT_ALLOWED: (
+        "{place} is not on this conversation's list of allowed hosts",
+        "The user can allow it in the chat, or under Network in the settings.",
+    ),
+    Reason.NETWORK_OFF: (
+        "{place} cannot be reached: the network is switched off for this conversation",
+        "The user can switch it on under Network in the settings.",
+    ),
+    Reason.BAD_HOST: (
+        "that is no name of a host",
+        "Write names in letters, addresses as four decimal numbers or as IPv6.",
+    ),
+    Reason.PRIVATE_ADDRESS: (
+        "{place} leads to a private address",
+        "An administrator can name it in SLIPWAY_EGRESS_PRIVATE.",
+    ),
+    Reason.UNKNOWN_HOST: ("{host} cannot be found in the DNS", "Check how the name is written."),
+    Reason.UNREACHABLE: ("{place} does not answer", "Check the port, and that the host is up."),
+    Reason.OTHER_NAME: (
+        "the connection to {place} asks for another name than that",
+        "Ask for the host that is meant.",
+    ),
+    Reason.NOT_TLS: ("what was sent to {place} is no TLS", "Use https there."),
+    Reason.NOT_TRUSTED: (
+        "TLS with {place} failed at this end",
+        "Trust the certificates that SSL_CERT_FILE names: Slipway adds a credential at this host.",
+    ),
+    Reason.UPSTREAM_REFUSED: (
+        "the proxy of this server's network does not let {place} through",
+        "Ask whoever runs that proxy, or name the host in NO_PROXY.",
+    ),
+    Reason.BAD_CERTIFICATE: (
+        "the certificate of {place} cannot be verified",
+        "Nothing was sent. Check the host's certificate, and what Slipway's machine trusts.",
+    ),
+}
+_STATUS = {
+    Reason.BAD_HOST: HTTPStatus.BAD_REQUEST,
+    Reason.UNKNOWN_HOST: HTTPStatus.BAD_GATEWAY,
+    Reason.UNREACHABLE: HTTPStatus.BAD_GATEWAY,
+    Reason.BAD_CERTIFICATE: HTTPStatus.BAD_GATEWAY,
+    Reason.UPSTREAM_REFUSED: HTTPStatus.BAD_GATEWAY,
+}

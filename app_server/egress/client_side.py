@@ -1,0 +1,164 @@
+"""The sandbox's side of one connection: requests in, answers out. The bytes of HTTP are h11's business."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import h11
+
+from app_server.egress.answers import REASON_HEADER, Answer
+
+MAX_HEAD_BYTES = 32 * 1024
+HEAD_SECONDS = 60.0
+PIECE_BYTES = 64 * 1024
+_MAX_CLIENT_CHARACTERS = 40
+
+
+class Malformed(Exception):
+    """What came is no request that a proxy can take."""
+
+
+class Source(Protocol):
+    async def read(self, size: int, /) -> bytes: ...
+
+
+class Sink(Protocol):
+    def write(self, content: bytes, /) -> None: ...
+
+    async def drain(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`path`: of a plain request; None for CONNECT. `host` as it was written, not yet judged."""
+
+    request: h11.Request
+    host: str
+    port: int
+    path: str | None
+
+    def header(self, name: str) -> str:
+        values = (value for key, value in self.request.headers if key == name.encode())
+        return next(values, b"").decode("latin-1")
+
+    @property
+    def client(self) -> str:
+        """The program, as it calls itself: a word to show, and to trust in nothing."""
+        word = self.header("user-agent").split(" ")[0]
+        return "".join(one for one in word if one.isascii() and one.isprintable())[:_MAX_CLIENT_CHARACTERS]
+
+
+ReadRequest = Callable[[h11.Request], Asked]
+
+
+def of_proxy(request: h11.Request) -> Asked:
+    """Whom a request to a proxy is for. Raises Malformed."""
+    target = request.target.decode("ascii")
+    if request.method == b"CONNECT":
+        host, port = _authority(target, default_port=None)
+        return Asked(request, host, port, None)
+    scheme, _, rest = target.partition("://")
+    if scheme.lower() != "http":
+        raise Malformed("not an http:// address in full")
+    cut = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
+    authority, path = rest[:cut], rest[cut:].partition("#")[0]
+    host, port = _authority(authority, default_port=80)
+    return Asked(request, host, port, path if path.startswith("/") else f"/{path}")
+
+
+def of_host(host: str, port: int) -> ReadRequest:
+    """For requests to that host itself. What reads them raises Malformed."""
+
+    def read(request: h11.Request) -> Asked:
+        target = request.target.decode("ascii")
+        if request.method == b"CONNECT" or not (target.startswith("/") or target == "*"):
+            raise Malformed("not a path")
+        return Asked(request, host, port, target.partition("#")[0])
+
+    return read
+
+
+class ClientSide:
+    def __init__(self, reader: Source, writer: Sink, read: ReadRequest = of_proxy) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._read = read
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+
+    async def next_request(self) -> Asked | None:
+        """None when there is no more. Raises Malformed, TimeoutError."""
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+        if self._http.our_state is not h11.IDLE:
+            return None
+        async with asyncio.timeout(HEAD_SECONDS):
+            event = await self._next_event()
+        if not isinstance(event, h11.Request):
+            return None
+        return self._read(event)
+
+    async def body(self) -> AsyncIterator[bytes]:
+        """Raises Malformed when it breaks off."""
+        while True:
+            if self._http.they_are_waiting_for_100_continue:
+                await self.send(h11.InformationalResponse(status_code=100, headers=[]))
+            event = await self._next_event()
+            if isinstance(event, h11.EndOfMessage):
+                return
+            if not isinstance(event, h11.Data):
+                raise Malformed("the body broke off")
+            yield bytes(event.data)
+
+    async def send(
+        self, event: h11.InformationalResponse | h11.Response | h11.Data | h11.EndOfMessage
+    ) -> None:
+        if content := self._http.send(event):
+            self._writer.write(content)
+            await self._writer.drain()
+
+    async def open_tunnel(self) -> bytes:
+        """Says yes to CONNECT; what the client has sent already."""
+        await self.send(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
+        return self._http.trailing_data[0]
+
+    async def refuse(self, answer: Answer) -> None:
+        """Says why. Nothing happens when an answer has begun."""
+        if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            return
+        body = f"{answer.text}\n".encode()
+        headers = [
+            ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Length", str(len(body))),
+            ("Connection", "close"),
+            (REASON_HEADER, answer.code),
+        ]
+        if answer.status == 407:
+            headers.append(("Proxy-Authenticate", 'Bearer realm="slipway"'))
+        await self.send(
+            h11.Response(status_code=answer.status, headers=headers, reason=answer.phrase.encode("ascii"))
+        )
+        await self.send(h11.Data(data=body))
+        await self.send(h11.EndOfMessage())
+
+    async def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        while True:
+            try:
+                event = self._http.next_event()
+                if event is not h11.NEED_DATA:
+                    return event
+                self._http.receive_data(await self._reader.read(PIECE_BYTES))
+            except h11.RemoteProtocolError as error:
+                raise Malformed(str(error)) from error
+
+
+def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
+    """Raises Malformed, also for a user's name in it: that is for browsers, and for disguises."""
+    host, colon, digits = text.rpartition(":")
+    if not colon or digits.endswith("]"):
+        host, digits = text, "" if default_port is None else str(default_port)
+    if not (digits.isascii() and digits.isdecimal() and 1 <= int(digits[:6]) <= 65535):
+        raise Malformed("no port")
+    if not host or any(mark in host for mark in "@\\/%"):
+        raise Malformed("no host")
+    return host, int(digits)

@@ -1,0 +1,120 @@
+"""Whether a sandbox may call a host, where that leads, and what opens it."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.addresses import BadHost, parse_host, parse_named
+from app_server.config import Config
+from app_server.database import Database
+from app_server.egress.credentials import Held, held_for
+from app_server.egress.ledger import Target
+from app_server.egress.policy import Policy, Reason
+from app_server.egress.reach import Line, Refused, Tls, Tunnel, addresses_of, connect
+from app_server.egress.settings import policy_of
+from app_server.encryption import Cipher
+from app_server.guarded import Resolver
+from app_server.sandboxes.auth import authenticate, is_revoked
+from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.upstream import Scheme, Upstream, UpstreamProxy
+
+RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
+"""The identities of what the conversations of a sandbox work on; None for one without a repository."""
+
+_UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
+
+
+@dataclass(frozen=True)
+class Way:
+    """A request that may pass, and the addresses it may pass to, or the proxy that has to find them.
+
+    `held`: credentials for that host.
+    """
+
+    target: Target
+    addresses: list[str]
+    proxy: UpstreamProxy | None
+    held: Sequence[Held] = field(repr=False)
+
+    async def connect(self, tls: Tls | None = None) -> Line:
+        """Raises Refused."""
+        tunnel = Tunnel(self.proxy, self.target.host) if self.proxy else None
+        return await connect(self.addresses, self.target.port, tls, tunnel)
+
+
+class Judge:
+    """Asked anew for each request: what has changed holds at once."""
+
+    def __init__(
+        self,
+        config: Config,
+        database: Database,
+        cipher: Cipher,
+        repositories_of: RepositoriesOf,
+        resolve: Resolver,
+        upstream: Upstream,
+    ) -> None:
+        self._config = config
+        self._database = database
+        self._cipher = cipher
+        self._repositories_of = repositories_of
+        self._resolve = resolve
+        self._upstream = upstream
+        self._named = parse_named(config.egress_private)
+
+    async def sandbox(self, key: str) -> Sandbox | None:
+        """Raises Unavailable `session_key_expired`."""
+        async with self._database.read() as session:
+            return await authenticate(session, key)
+
+    async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
+        """As it is now; None when it is gone or given up."""
+        async with self._database.read() as session:
+            found = await session.get(Sandbox, sandbox.id) if sandbox else None
+        return None if found is None or is_revoked(found) else found
+
+    async def way(self, target: Target, written: str, scheme: Scheme = "https") -> Way:
+        """`written`: the host, as the sandbox has put it. Raises Refused.
+
+        A name that is not allowed is not even looked up. One that only the upstream proxy can find is its to
+        judge.
+        """
+        try:
+            host = parse_host(written)
+        except BadHost as error:
+            raise Refused(Reason.BAD_HOST) from error
+        user_id = target.user_id
+        async with self._database.read() as session:
+            policy, repository = await self._policy(session, user_id, target.sandbox_id)
+            if reason := policy.refusal(host, target.port):
+                raise Refused(reason)
+            held = await held_for(session, self._cipher, user_id, repository, host=host, port=target.port)
+        proxy = self._upstream.proxy_for(host, scheme)
+        try:
+            addresses = await addresses_of(host, self._resolve, self._named)
+        except Refused as refused:
+            if proxy is None or refused.reason is not Reason.UNKNOWN_HOST:
+                raise
+            addresses = []
+        return Way(replace(target, host=host), addresses, proxy, held)
+
+    async def ended(self, sandbox_id: UUID, targets: Collection[Target]) -> set[Target]:
+        """Those of a sandbox's open connections that would not be let through any more."""
+        async with self._database.read() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+            if sandbox is None or sandbox.status not in _UP:
+                return set(targets)
+            policy, _ = await self._policy(session, sandbox.user_id, sandbox_id)
+        return {target for target in targets if policy.refusal(target.host, target.port)}
+
+    async def _policy(
+        self, session: AsyncSession, user_id: UUID, sandbox_id: UUID
+    ) -> tuple[Policy, str | None]:
+        """And the repository whose credentials are added: that which all work on."""
+        repositories = await self._repositories_of(session, sandbox_id)
+        policy = await policy_of(
+            session, self._config, user_id, repositories=repositories, sandbox_id=sandbox_id
+        )
+        return policy, repositories[0] if len(set(repositories)) == 1 else None

@@ -1,0 +1,139 @@
+"""What users have set about the network, and what sandboxes tried to reach."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, enum_column, now
+from app_server.egress.policy import EgressMode
+from app_server.sandboxes.models import Sandbox
+
+MAX_SUBJECT_CHARACTERS = 500
+MAX_HOST_CHARACTERS = 255
+MAX_PREFIX_CHARACTERS = 200
+MAX_METHOD_CHARACTERS = 20
+MAX_PATH_CHARACTERS = 300
+
+
+class EgressScope(StrEnum):
+    """What a setting holds for: all of a user's sandboxes, those of one repository, or one."""
+
+    USER = "user"
+    REPOSITORY = "repository"
+    SANDBOX = "sandbox"
+
+
+class CredentialScope(StrEnum):
+    """Whose calls get a credential: those of everybody here, of one user, of this user for one repository."""
+
+    SERVER = "server"
+    USER = "user"
+    REPOSITORY = "repository"
+
+
+class CredentialKind(StrEnum):
+    """How it is shown to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a header named."""
+
+    BEARER = "bearer"
+    BASIC = "basic"
+    HEADER = "header"
+
+
+class EgressSetting(Base):
+    """One user's word for one scope. `subject`: empty, an Address.identity, or the sandbox's id.
+
+    mode: None for what the next wider scope says. hosts: further ones. ignored: what the user does not want
+    to be told about any more.
+    """
+
+    __tablename__ = "egress_settings"
+    __table_args__ = (UniqueConstraint("user_id", "scope", "subject"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    scope: Mapped[EgressScope] = mapped_column(enum_column(EgressScope))
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT_CHARACTERS))
+    sandbox_id: Mapped[UUID | None] = mapped_column(ForeignKey(Sandbox.id, ondelete="CASCADE"), index=True)
+    mode: Mapped[EgressMode | None] = mapped_column(enum_column(EgressMode))
+    hosts: Mapped[list[Any]]
+    ignored: Mapped[list[Any]]
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+
+
+class EgressRecord(Base):
+    """What a sandbox tried to reach within one hour. `reason`: why it was refused; empty: it was not.
+
+    client: the program, as it called itself last. Bytes as the sandbox sent and received them.
+    """
+
+    __tablename__ = "egress_records"
+    __table_args__ = (
+        UniqueConstraint("sandbox_id", "hour", "host", "port", "reason"),
+        Index(None, "user_id", "last_at"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    sandbox_id: Mapped[UUID] = mapped_column(ForeignKey(Sandbox.id, ondelete="CASCADE"))
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    hour: Mapped[datetime]
+    host: Mapped[str] = mapped_column(String(MAX_HOST_CHARACTERS))
+    port: Mapped[int] = mapped_column(Integer)
+    reason: Mapped[str] = mapped_column(String(40))
+    client: Mapped[str] = mapped_column(String(60))
+    count: Mapped[int] = mapped_column(BigInteger)
+    bytes_sent: Mapped[int] = mapped_column(BigInteger)
+    bytes_received: Mapped[int] = mapped_column(BigInteger)
+    first_at: Mapped[datetime]
+    last_at: Mapped[datetime]
+
+
+class EgressCredential(Base):
+    """What the proxy adds to calls of one https host. The value is never shown again.
+
+    user_id: whose it is; None: the server's. `owner` is the same for the unique constraint, where None would
+    be like no other None. subject: the identity of the repository, else empty. path_prefix: empty, or what
+    paths have to begin with. header, username: for the kinds that need one, else empty.
+    """
+
+    __tablename__ = "egress_credentials"
+    __table_args__ = (UniqueConstraint("owner", "scope", "subject", "host", "port", "path_prefix"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    owner: Mapped[str] = mapped_column(String(32))
+    scope: Mapped[CredentialScope] = mapped_column(enum_column(CredentialScope))
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT_CHARACTERS))
+    host: Mapped[str] = mapped_column(String(MAX_HOST_CHARACTERS), index=True)
+    port: Mapped[int] = mapped_column(Integer)
+    path_prefix: Mapped[str] = mapped_column(String(MAX_PREFIX_CHARACTERS))
+    kind: Mapped[CredentialKind] = mapped_column(enum_column(CredentialKind))
+    header: Mapped[str] = mapped_column(String(100))
+    username: Mapped[str] = mapped_column(String(200))
+    value_encrypted: Mapped[str] = mapped_column(Text)
+    last_used_at: Mapped[datetime | None]
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class EgressCredentialUse(Base):
+    """One request that a credential was added to, written before it went out.
+
+    It outlives what it tells of, all but the user: no foreign keys to credential and sandbox. path: without
+    its query.
+    """
+
+    __tablename__ = "egress_credential_uses"
+    __table_args__ = (Index(None, "credential_id", "at"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    credential_id: Mapped[UUID]
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    sandbox_id: Mapped[UUID]
+    host: Mapped[str] = mapped_column(String(MAX_HOST_CHARACTERS))
+    port: Mapped[int] = mapped_column(Integer)
+    method: Mapped[str] = mapped_column(String(MAX_METHOD_CHARACTERS))
+    path: Mapped[str] = mapped_column(String(MAX_PATH_CHARACTERS))
+    at: Mapped[datetime] = mapped_column(default=now)

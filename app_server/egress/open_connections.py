@@ -1,0 +1,55 @@
+"""The connections that are open at this moment, by sandbox: how many, and to what."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from app_server.egress.ledger import Target
+
+MAX_CONNECTIONS = 256
+"""Of one sandbox at a time."""
+
+
+@dataclass(eq=False)
+class Place:
+    """target: once it was let through."""
+
+    task: asyncio.Task[object] | None
+    target: Target | None = None
+
+
+class OpenConnections:
+    def __init__(self) -> None:
+        self._places: dict[UUID, set[Place]] = {}
+
+    @contextmanager
+    def place(self, sandbox_id: UUID) -> Iterator[Place | None]:
+        """For the current task; None when there are too many already."""
+        places = self._places.setdefault(sandbox_id, set())
+        if len(places) >= MAX_CONNECTIONS:
+            yield None
+            return
+        place = Place(asyncio.current_task())
+        places.add(place)
+        try:
+            yield place
+        finally:
+            places.discard(place)
+            if not places and self._places.get(sandbox_id) is places:
+                del self._places[sandbox_id]
+
+    def targets(self) -> Mapping[UUID, set[Target]]:
+        """Of those that were let through."""
+        found = {
+            sandbox_id: {place.target for place in places if place.target}
+            for sandbox_id, places in self._places.items()
+        }
+        return {sandbox_id: targets for sandbox_id, targets in found.items() if targets}
+
+    def end(self, sandbox_id: UUID, targets: set[Target]) -> None:
+        """They are cut off where they stand."""
+        for place in self._places.get(sandbox_id, ()):
+            if place.task and place.target in targets:
+                place.task.cancel()

@@ -1,0 +1,84 @@
+"""What a sandbox may call. Pure, but for the data file, which is read once."""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+from app_server.addresses import DEFAULT_PORTS, HostRule, parse_rule
+
+
+class EgressMode(StrEnum):
+    """Nothing, the hosts on a list, or everything that is public."""
+
+    NONE = "none"
+    ALLOWLIST = "allowlist"
+    OPEN = "open"
+
+
+class Reason(StrEnum):
+    """Why somebody was not let through."""
+
+    NETWORK_OFF = "network_off"
+    NOT_ALLOWED = "not_allowed"
+    BAD_HOST = "bad_host"
+    PRIVATE_ADDRESS = "private_address"
+    UNKNOWN_HOST = "unknown_host"
+    UNREACHABLE = "unreachable"
+    OTHER_NAME = "other_name"
+    NOT_TLS = "not_tls"
+    NOT_TRUSTED = "not_trusted"
+    BAD_CERTIFICATE = "bad_certificate"
+    UPSTREAM_REFUSED = "upstream_refused"
+
+
+ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))
+"""What a user's word alone can change."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """`rules`: what is on the list; with OPEN they only name further ports. All of `others` have to agree."""
+
+    mode: EgressMode
+    rules: Sequence[HostRule] = ()
+    others: "Sequence[Policy]" = ()
+
+    @classmethod
+    def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
+        """Lets through what all of them let through; its mode is that of the strictest."""
+        first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
+        return replace(first, others=others)
+
+    def equals(self, other: "Policy") -> bool:
+        """Whether the same rules hold, in whatever order they were written."""
+        return self.parts() == other.parts()
+
+    def refusal(self, host: str, port: int) -> Reason | None:
+        """Of a host in its one spelling (`addresses.parse_host`)."""
+        policies = (self, *self.others)
+        refusals = (_refusal(policy.mode, policy.rules, host, port) for policy in policies)
+        return next((reason for reason in refusals if reason), None)
+
+    def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
+        """All that have to agree."""
+        return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
+
+
+def _refusal(mode: EgressMode, rules: Iterable[HostRule], host: str, port: int) -> Reason | None:
+    if mode is EgressMode.NONE:
+        return Reason.NETWORK_OFF
+    if mode is EgressMode.OPEN and port in DEFAULT_PORTS:
+        return None
+    if any(rule.permits(host, port) for rule in rules):
+        return None
+    return Reason.NOT_ALLOWED
+
+
+@cache
+def known_hosts() -> tuple[HostRule, ...]:
+    """Where packages and repositories come from."""
+    groups = tomllib.loads(Path(__file__).with_name("known_hosts.toml").read_text())
+    return tuple(parse_rule(host) for group in groups.values() for hosts in group.values() for host in hosts)

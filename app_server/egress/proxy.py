@@ -1,0 +1,212 @@
+"""The way out of sandboxes: judged by name, pinned to an address, written down.
+
+One connection of a sandbox asks either for a tunnel (CONNECT) or for plain HTTP. It is authorised by the
+sandbox's session key, which the agent server adds: commands do not know it.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable
+from dataclasses import replace
+
+from app_server.addresses import BadHost, is_address, parse_host
+from app_server.config import Config
+from app_server.database import Database
+from app_server.egress import answers
+from app_server.egress.authority import Authority
+from app_server.egress.client_hello import HANDSHAKE_RECORD, NotTls, read_hello
+from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malformed
+from app_server.egress.judge import Judge, RepositoriesOf, Way
+from app_server.egress.ledger import Ledger, Target
+from app_server.egress.open_connections import OpenConnections, Place
+from app_server.egress.plain import Broken, Changes, pass_on
+from app_server.egress.policy import Reason
+from app_server.egress.reach import Line, Refused, connect_to_proxy
+from app_server.egress.speaking import TLS_PORT, Speaking, outside_context
+from app_server.egress.tunnel import Traffic, close, join
+from app_server.encryption import Cipher
+from app_server.errors import Unavailable
+from app_server.guarded import Resolver, system_resolver
+from app_server.sandboxes.models import Sandbox
+from app_server.upstream import Upstream
+
+HELLO_SECONDS = 60.0
+
+
+class EgressProxy:
+    """One per process. `resolve`: who is asked for addresses. `outside`: who is believed there.
+
+    upstream: how the outside is reached.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        database: Database,
+        cipher: Cipher,
+        authority: Authority,
+        ledger: Ledger,
+        repositories_of: RepositoriesOf,
+        resolve: Resolver = system_resolver,
+        outside: ssl.SSLContext | None = None,
+        upstream: Upstream | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._judge = Judge(config, database, cipher, repositories_of, resolve, upstream or Upstream())
+        self._speaking = Speaking(database, ledger, self._judge, authority, outside or outside_context())
+        self._open = OpenConnections()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection to its end."""
+        line = Line(reader, writer)
+        try:
+            await self._answer(line, ClientSide(reader, writer))
+        except (OSError, TimeoutError):
+            return  # whoever broke off knows
+        finally:
+            await close(line)
+
+    async def end_forbidden(self) -> None:
+        """Cuts off connections that were let through and would not be now: to be called again and again."""
+        for sandbox_id, targets in self._open.targets().items():
+            self._open.end(sandbox_id, await self._judge.ended(sandbox_id, targets))
+
+    async def _answer(self, line: Line, client: ClientSide) -> None:
+        try:
+            await self._converse(line, client)
+        except Malformed:
+            await client.refuse(answers.MALFORMED)
+        except Broken:
+            await client.refuse(answers.BROKEN)
+
+    async def _converse(self, line: Line, client: ClientSide) -> None:
+        sandbox: Sandbox | None = None
+        while asked := await client.next_request():
+            # The relay adds it to the first request of a connection only, which may outlast it.
+            key = _key_of(asked)
+            try:
+                sandbox = await (self._judge.sandbox(key) if key else self._judge.again(sandbox))
+            except Unavailable:
+                return await client.refuse(answers.KEY_EXPIRED)
+            if sandbox is None:
+                return await client.refuse(answers.NOT_A_SANDBOX)
+            with self._open.place(sandbox.id) as place:
+                if place is None:
+                    return await client.refuse(answers.TOO_MANY)
+                if asked.path is None:
+                    return await self._connect(line, client, asked, sandbox, place)
+                if not await self._pass(client, asked, sandbox, place):
+                    return None
+        return None
+
+    async def _connect(
+        self, line: Line, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place
+    ) -> None:
+        way = await self._admit(client, asked, sandbox, place)
+        if way is None:
+            return None
+        if way.held:
+            early = await client.open_tunnel()
+            return await self._speaking.serve(line, early, way, sandbox)
+        world = await self._reach(client, way, way.connect())
+        if world is None:
+            return None
+        traffic = Traffic()
+        try:
+            await self._ledger.note(way.target)
+            early = await client.open_tunnel()
+            await self._tunnel(line, early, way.target, world, traffic)
+        finally:
+            await self._ended(way.target, world, traffic)
+
+    async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place) -> bool:
+        """Whether another request may follow."""
+        way = await self._admit(client, asked, sandbox, place)
+        if way is None:
+            return False
+        # A proxy takes plain requests as they are, and rarely lets tunnels lead to the port of http.
+        connecting = connect_to_proxy(way.proxy) if way.proxy else way.connect()
+        world = await self._reach(client, way, connecting)
+        if world is None:
+            return False
+        traffic = Traffic()
+        try:
+            await self._ledger.note(way.target)
+            changes = Changes(proxy=way.proxy)
+            await pass_on(client, replace(asked, host=way.target.host), world, traffic, changes)
+        finally:
+            await self._ended(way.target, world, traffic)
+        return True
+
+    async def _admit(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place) -> Way | None:
+        target = Target(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
+        try:
+            way = await self._judge.way(target, asked.host, "http" if asked.path else "https")
+        except Refused as refused:
+            await self._refuse(client, target, refused.reason)
+            return None
+        place.target = way.target
+        return way
+
+    async def _reach(self, client: ClientSide, way: Way, connecting: Awaitable[Line]) -> Line | None:
+        try:
+            return await connecting
+        except Refused as refused:
+            await self._refuse(client, way.target, refused.reason)
+            return None
+
+    async def _refuse(self, client: ClientSide, target: Target, reason: Reason) -> None:
+        await self._ledger.note(target, reason)
+        await client.refuse(answers.answer_to(reason, target.host, target.port))
+
+    async def _ended(self, target: Target, world: Line, traffic: Traffic) -> None:
+        await close(world)
+        await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
+
+    async def _tunnel(self, line: Line, early: bytes, target: Target, world: Line, traffic: Traffic) -> None:
+        try:
+            await join(line, world, traffic, lambda: _first_words(line, target, early))
+        except _Disguised as disguise:
+            line.writer.write(disguise.alert)
+            await self._ledger.note(target, disguise.reason)
+
+
+class _Disguised(Exception):
+    """It asks for another host than it said."""
+
+    def __init__(self, reason: Reason, alert: bytes = b"") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.alert = alert
+
+
+async def _first_words(sandbox: Line, target: Target, early: bytes) -> bytes:
+    """What the sandbox sends first, once it is seen to be meant for the host that was judged.
+
+    TLS has to name that host; where an address was asked for, none. On the port of https it must be TLS.
+    """
+    async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
+        begun = early or await sandbox.reader.read(PIECE_BYTES)
+        if target.port != TLS_PORT and not begun.startswith(HANDSHAKE_RECORD):
+            return begun
+        try:
+            hello = await read_hello(lambda: sandbox.reader.read(PIECE_BYTES), begun)
+        except NotTls as error:
+            raise _Disguised(Reason.NOT_TLS) from error
+    wanted = "" if is_address(target.host) else target.host
+    if (hello.server_name or "").lower().removesuffix(".") != wanted:
+        raise _Disguised(Reason.OTHER_NAME, hello.alert)
+    return hello.content
+
+
+def _key_of(asked: Asked) -> str:
+    scheme, _, key = asked.header("proxy-authorization").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
+
+
+def _shown(host: str) -> str:
+    """What a sandbox has written, as it can be kept and shown."""
+    try:
+        return parse_host(host)
+    except BadHost:
+        return "".join(one for one in host if one.isprintable())[:100]

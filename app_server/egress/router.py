@@ -1,0 +1,115 @@
+"""What the current user's sandboxes may call, and what they tried."""
+
+from datetime import datetime
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.addresses import parse_rule
+from app_server.config import Config
+from app_server.database import ReadSession, Session
+from app_server.egress import settings
+from app_server.egress.models import EgressSetting
+from app_server.egress.policy import EgressMode, known_hosts
+from app_server.egress.records import search
+from app_server.egress.schemas import (
+    NetworkRecord,
+    NetworkRecordPage,
+    NetworkSettings,
+    RepositoryInQuery,
+    RepositoryNetwork,
+    SetNetwork,
+    SetRepositoryNetwork,
+)
+from app_server.egress.settings import OF_USER, Scope
+from app_server.errors import BadRequest
+from app_server.git.address import parse_address
+from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/settings/network", tags=["Network"])
+
+
+@router.get("")
+async def get_network(user: CurrentUser, session: ReadSession, request: Request) -> NetworkSettings:
+    return await _shown(request, session, user.id)
+
+
+@router.put("")
+async def set_network(
+    user: CurrentUser, session: Session, body: SetNetwork, request: Request
+) -> NetworkSettings:
+    """Holds at once, for what begins from now on. 409 `too_many_hosts`."""
+    await settings.save(session, user.id, OF_USER, body.mode, [parse_rule(host) for host in body.hosts])
+    return await _shown(request, session, user.id)
+
+
+@router.put("/repositories")
+async def set_repository_network(
+    user: CurrentUser, session: Session, body: SetRepositoryNetwork
+) -> RepositoryNetwork:
+    """Holds at once, for what begins from now on. 409 `too_many_hosts`, 422 `repository_not_found`."""
+    scope = Scope.of_repository(await identity_of(session, user.id, body.repository))
+    hosts = [parse_rule(host) for host in body.hosts]
+    return RepositoryNetwork.of(await settings.save(session, user.id, scope, body.mode, hosts))
+
+
+@router.delete("/repositories", status_code=204)
+async def forget_repository_network(
+    user: CurrentUser, session: Session, repository: RepositoryInQuery
+) -> None:
+    """By its identity; nothing happens when nothing was set."""
+    await settings.forget(session, user.id, Scope.of_repository(repository))
+
+
+@router.get("/records")
+async def search_network_records(
+    user: CurrentUser,
+    session: ReadSession,
+    sandbox_id__eq: UUID | None = None,
+    page_id: PageId = None,
+    limit: Limit = 50,
+) -> NetworkRecordPage:
+    """What was tried, the latest first; counted together by sandbox, hour, host, port and outcome."""
+    before = position_of(page_id) if page_id else None
+    found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
+    page, more = found[:limit], found[limit:]
+    return NetworkRecordPage(
+        items=[NetworkRecord.of(record) for record in page],
+        next_page_id=encode_page_id(page[-1].last_at.isoformat(timespec="microseconds"), page[-1].id.hex)
+        if more
+        else None,
+    )
+
+
+async def _shown(request: Request, session: AsyncSession, user_id: UUID) -> NetworkSettings:
+    config: Config = request.state.config
+    own: EgressSetting = await settings.get(session, user_id, OF_USER)
+    return NetworkSettings(
+        mode=own.mode,
+        default_mode=EgressMode(config.egress),
+        hosts=own.hosts,
+        default_hosts=[*map(str, known_hosts()), *config.egress_hosts],
+        repositories=[
+            RepositoryNetwork.of(each) for each in await settings.of_repositories(session, user_id)
+        ],
+        is_enforced=request.state.sandboxes.describe().is_isolated,
+    )
+
+
+async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> str:
+    """As it was given out, or as it is written. Raises InvalidRepository."""
+    known = await settings.of_repositories(session, user_id)
+    if any(setting.subject == repository for setting in known):
+        return repository
+    return parse_address(repository).identity
+
+
+def position_of(page_id: str) -> tuple[datetime, UUID]:
+    """Raises BadRequest `bad_page_id`."""
+    moment, record_id = decode_page_id(page_id, 2)
+    try:
+        return datetime.fromisoformat(moment), UUID(record_id)
+    except ValueError:
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None

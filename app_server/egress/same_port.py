@@ -1,0 +1,113 @@
+"""Serves the proxy on the listener that sandboxes know already: ASGI has no CONNECT, so before ASGI.
+
+The first bytes tell the two apart: CONNECT, or a method and an http:// address in full, is for the proxy.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from uvicorn import Config as ServerConfig
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+logger = logging.getLogger(__name__)
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+_PROXIED = re.compile(rb"CONNECT |[A-Z]{1,20} [Hh][Tt][Tt][Pp]://", re.ASCII)
+_DECIDED_BYTES = 30
+_LONGEST_METHOD = 20
+
+
+def same_port(serve: Serve) -> type[asyncio.Protocol]:
+    """A protocol for uvicorn that gives connections of proxy clients to `serve`."""
+
+    class SamePort(_SamePort):
+        proxy = staticmethod(serve)
+
+    return SamePort
+
+
+class _SamePort(asyncio.Protocol):
+    proxy: Serve
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._make_http: Callable[[], asyncio.Protocol] = lambda: HttpToolsProtocol(
+            config, server_state, app_state, _loop
+        )
+        # The server ends what it knows of; it asks no more of it than `shutdown`.
+        self._connections: set[Any] = server_state.connections
+        self._tasks = server_state.tasks
+        self._transport: asyncio.Transport | None = None
+        self._begun = b""
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._begun += data
+        if _PROXIED.match(self._begun):
+            self._hand_over_to_proxy()
+        elif _is_decided(self._begun):
+            self._hand_over_to_http()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._connections.discard(self)
+
+    def shutdown(self) -> None:
+        """The server ends: so do its tunnels."""
+        if self._task:
+            self._task.cancel()
+        elif self._transport:
+            self._transport.close()
+
+    def _hand_over_to_http(self) -> None:
+        assert self._transport
+        self._connections.discard(self)
+        http = self._make_http()
+        self._transport.set_protocol(http)
+        http.connection_made(self._transport)
+        http.data_received(self._begun)
+
+    def _hand_over_to_proxy(self) -> None:
+        assert self._transport
+        reader = asyncio.StreamReader()
+        streams = asyncio.StreamReaderProtocol(reader)
+        self._transport.set_protocol(streams)
+        streams.connection_made(self._transport)
+        reader.feed_data(self._begun)
+        writer = asyncio.StreamWriter(self._transport, streams, reader, asyncio.get_running_loop())
+        self._task = asyncio.create_task(self._run(reader, writer), name="egress")
+        self._tasks.add(self._task)
+        self._task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await type(self).proxy(reader, writer)
+        except Exception:
+            # Nobody awaits a connection: what went wrong with it would never be heard of.
+            logger.exception("a connection to the outside failed")
+        finally:
+            writer.close()
+            self._connections.discard(self)
+
+
+def _is_decided(begun: bytes) -> bool:
+    """Whether what follows cannot make it a proxy's business any more."""
+    method, space, rest = begun.partition(b" ")
+    if not space:
+        return len(method) > _LONGEST_METHOD or not method.isalpha()
+    return not b"http://".startswith(rest[:7].lower()) or len(begun) > _DECIDED_BYTES

@@ -1,0 +1,160 @@
+"""What users have set about the network: by user, by repository, by sandbox."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from sqlalchemy import Select, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.addresses import HostRule, parse_rule
+from app_server.config import Config
+from app_server.database import now
+from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressScope, EgressSetting
+from app_server.egress.policy import EgressMode, Policy, known_hosts
+from app_server.errors import BadRequest, Conflict
+
+MAX_HOSTS = 500
+
+
+@dataclass(frozen=True)
+class Scope:
+    """`subject`: see EgressSetting."""
+
+    kind: EgressScope
+    subject: str = ""
+    sandbox_id: UUID | None = None
+
+    @classmethod
+    def of_sandbox(cls, sandbox_id: UUID) -> "Scope":
+        return cls(EgressScope.SANDBOX, sandbox_id.hex, sandbox_id)
+
+    @classmethod
+    def of_repository(cls, identity: str) -> "Scope":
+        """Raises BadRequest: what is too long to be remembered."""
+        if not 0 < len(identity) <= MAX_SUBJECT_CHARACTERS:
+            raise BadRequest("The name of the repository is too long to be remembered.")
+        return cls(EgressScope.REPOSITORY, identity)
+
+
+OF_USER = Scope(EgressScope.USER)
+
+
+async def policy_of(
+    session: AsyncSession,
+    config: Config,
+    user_id: UUID,
+    *,
+    repositories: Sequence[str | None],
+    sandbox_id: UUID | None,
+) -> Policy:
+    """What holds for a sandbox: the narrowest scope that says a mode, and the hosts of all of them.
+
+    repositories: one for each conversation in it, None where there is none. Where they have different
+    policies, only what all of them allow goes through. sandbox_id: None for any that works on these.
+    """
+    settings = await _about(session, user_id, repositories, sandbox_id)
+    subjects = dict.fromkeys(repositories or [None])
+    return Policy.strictest([_policy(config, settings, each) for each in subjects])
+
+
+def _policy(config: Config, settings: Sequence[EgressSetting], repository: str | None) -> Policy:
+    mode = EgressMode(config.egress)
+    rules: list[HostRule] = [*known_hosts(), *map(parse_rule, config.egress_hosts)]
+    for scope in EgressScope:
+        for setting in settings:
+            is_meant = setting.scope != EgressScope.REPOSITORY or setting.subject == repository
+            if setting.scope == scope and is_meant:
+                mode = setting.mode or mode
+                rules += map(parse_rule, setting.hosts)
+    return Policy(mode, rules)
+
+
+async def get(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
+    """What was set, or an empty setting that is not stored."""
+    found = await session.scalar(_query(user_id, scope))
+    return found or EgressSetting(
+        user_id=user_id, scope=scope.kind, subject=scope.subject, mode=None, hosts=[], ignored=[]
+    )
+
+
+async def of_repositories(session: AsyncSession, user_id: UUID) -> Sequence[EgressSetting]:
+    query = select(EgressSetting).where(
+        EgressSetting.user_id == user_id, EgressSetting.scope == EgressScope.REPOSITORY
+    )
+    return (await session.scalars(query.order_by(EgressSetting.subject))).all()
+
+
+async def save(
+    session: AsyncSession, user_id: UUID, scope: Scope, mode: EgressMode | None, hosts: Sequence[HostRule]
+) -> EgressSetting:
+    """In place of what was set. Raises Conflict `too_many_hosts`."""
+    setting = await _locked(session, user_id, scope)
+    setting.mode = mode
+    setting.hosts = _few([*dict.fromkeys(map(str, hosts))])
+    await session.flush()
+    return setting
+
+
+async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRule) -> None:
+    """Adds a host. Raises Conflict `too_many_hosts`."""
+    setting = await _locked(session, user_id, scope)
+    setting.hosts = _few([*dict.fromkeys([*setting.hosts, str(rule)])])
+
+
+async def ignore(session: AsyncSession, user_id: UUID, sandbox_id: UUID, rule: HostRule) -> None:
+    """The user does not want to be told of it any more. Raises Conflict `too_many_hosts`."""
+    setting = await _locked(session, user_id, Scope.of_sandbox(sandbox_id))
+    setting.ignored = _few([*dict.fromkeys([*setting.ignored, str(rule)])])
+
+
+async def forget(session: AsyncSession, user_id: UUID, scope: Scope) -> None:
+    if setting := await session.scalar(_query(user_id, scope)):
+        await session.delete(setting)
+
+
+async def _locked(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
+    """The row, made if need be: two windows may set the same thing at the same moment."""
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    row = insert(EgressSetting).values(
+        id=uuid4(),
+        user_id=user_id,
+        scope=scope.kind,
+        subject=scope.subject,
+        sandbox_id=scope.sandbox_id,
+        mode=None,
+        hosts=[],
+        ignored=[],
+        updated_at=now(),
+    )
+    await session.execute(row.on_conflict_do_nothing(index_elements=["user_id", "scope", "subject"]))
+    setting = await session.scalar(_query(user_id, scope).with_for_update())
+    assert setting is not None
+    return setting
+
+
+def _query(user_id: UUID, scope: Scope) -> Select[EgressSetting]:
+    return select(EgressSetting).where(
+        EgressSetting.user_id == user_id,
+        EgressSetting.scope == scope.kind,
+        EgressSetting.subject == scope.subject,
+    )
+
+
+async def _about(
+    session: AsyncSession, user_id: UUID, repositories: Sequence[str | None], sandbox_id: UUID | None
+) -> Sequence[EgressSetting]:
+    subjects = ["", *([sandbox_id.hex] if sandbox_id else []), *filter(None, repositories)]
+    query = select(EgressSetting).where(EgressSetting.user_id == user_id, EgressSetting.subject.in_(subjects))
+    return (await session.scalars(query)).all()
+
+
+def _few(hosts: list[str]) -> list[str]:
+    if len(hosts) > MAX_HOSTS:
+        raise Conflict(
+            f"{MAX_HOSTS} hosts are as many as can be listed.",
+            code="too_many_hosts",
+            fix="Use *.name for all hosts below a name, or remove some.",
+        )
+    return hosts

@@ -1,0 +1,81 @@
+"""Bytes both ways between two connections, until one of them has nothing more to say."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from app_server.egress.reach import Line
+
+PIECE_BYTES = 64 * 1024
+IDLE_SECONDS = 600.0
+
+
+@dataclass
+class Traffic:
+    """In bytes, as the sandbox sees it."""
+
+    sent: int = 0
+    received: int = 0
+
+
+async def join(
+    sandbox: Line, world: Line, traffic: Traffic, first_words: Callable[[], Awaitable[bytes]]
+) -> None:
+    """Ends when both sides have ended. `first_words`: reads, and may refuse, what the sandbox sends first.
+
+    Raises what that raises, OSError when a side is lost, and TimeoutError when nothing came for a long time.
+    """
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(IDLE_SECONDS) as patience:
+
+        def count(*, sent: int = 0, received: int = 0) -> None:
+            traffic.sent += sent
+            traffic.received += received
+            patience.reschedule(loop.time() + IDLE_SECONDS)
+
+        async def up() -> None:
+            piece = await first_words()
+            while piece:
+                count(sent=len(piece))
+                await _write(world, piece)
+                piece = await sandbox.reader.read(PIECE_BYTES)
+            _end(world)
+
+        async def down() -> None:
+            while piece := await world.reader.read(PIECE_BYTES):
+                count(received=len(piece))
+                await _write(sandbox, piece)
+            _end(sandbox)
+
+        await _both(asyncio.create_task(up()), asyncio.create_task(down()))
+
+
+async def close(line: Line) -> None:
+    line.writer.close()
+    try:
+        await line.writer.wait_closed()
+    except OSError:
+        return  # the other side was faster
+
+
+async def _both(*tasks: asyncio.Task[None]) -> None:
+    """Awaits them; the first failure ends the others."""
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
+async def _write(line: Line, piece: bytes) -> None:
+    line.writer.write(piece)
+    await line.writer.drain()
+
+
+def _end(line: Line) -> None:
+    if line.writer.can_write_eof():
+        line.writer.write_eof()

@@ -1,0 +1,235 @@
+"""The one way into the ports of sandboxes, in front of everything else that the public app does.
+
+A request for a page of a sandbox never gets any further, whatever it asks for: none of our routes, files or
+cookies can be reached at a sandbox's name or below a link.
+"""
+
+import asyncio
+import logging
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_runtime.relay.http import relay_http
+from agent_runtime.relay.sockets import refuse_socket, relay_socket
+from agent_runtime.relay.target import Header, Target, Unanswered, first
+from agent_runtime.wire import NOT_ANSWERED_HEADER, relay_path
+from app_server.config import Config
+from app_server.database import now
+from app_server.errors import AppError, BadGateway, Conflict, Forbidden, NotAuthenticated
+from app_server.gateway import links
+from app_server.gateway.headers import (
+    PREVIEW_COOKIES,
+    SHARED_WITH_OPAQUE_ORIGINS,
+    reply_headers,
+    request_headers,
+)
+from app_server.gateway.links import Grant
+from app_server.gateway.pages import refusal
+from app_server.gateway.places import OPEN_PATH, Below, OwnName, Place, Places
+from app_server.middleware import RequestContext, is_safe
+from app_server.sandboxes.agent_client import AgentClient
+from app_server.sandboxes.models import Sandbox
+
+logger = logging.getLogger(__name__)
+
+_CLOSE_POLICY = 1008
+_PLACE = "slipway.place"
+
+
+class Gateway:
+    def __init__(self, app: ASGIApp, *, config: Config) -> None:
+        self._app = app
+        self._config = config
+        self._places = Places(config)
+        self._previews = RequestContext(self._serve, page_headers={})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        place = self._places.find(scope) if scope["type"] in {"http", "websocket"} else None
+        if place is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._previews({**scope, _PLACE: place}, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection, place = HTTPConnection(scope), scope[_PLACE]
+        try:
+            response = await self._answer(connection, place)
+            if response is None:
+                await self._relay(connection, place, receive, send)
+                return
+        except AppError as error:
+            logger.info("preview refused", extra={"code": error.code, "status": error.status})
+            if scope["type"] == "websocket":
+                await refuse_socket(send)
+                return
+            response = refusal(Request(scope), error, " ".join(self._framed_by(place)))
+        await response(scope, receive, send)
+
+    async def _answer(self, connection: HTTPConnection, place: Place) -> Response | None:
+        """What we say ourselves; None: the sandbox is to be asked."""
+        if connection.scope["type"] == "websocket":
+            return None
+        if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
+            return await self._open(connection, place)
+        if isinstance(place, Below) and _is_preflight(connection):
+            return _allowed(connection)
+        if isinstance(place, Below) and not place.path:
+            return RedirectResponse(f"{place.prefix}/", 307, headers={"Referrer-Policy": "no-referrer"})
+        return None
+
+    async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
+        """Trades the token for a cookie of this one name, so that no token stays in the address."""
+        token = connection.query_params.get("token", "")
+        grant = links.read(connection.state.cipher, token)
+        await self._client(connection, grant, place)
+        response = RedirectResponse(grant.path, 303)
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cache-Control"] = "no-store"
+        # In a frame of our pages it is a third party's. Partitioned, it is there and nowhere else, which the
+        # library cannot say before Python 3.14.
+        response.headers.append(
+            "Set-Cookie",
+            f"{self._cookie}={token}; Path=/; Max-Age={_seconds_left(grant)}; "
+            "Secure; HttpOnly; SameSite=None; Partitioned",
+        )
+        return response
+
+    async def _relay(self, connection: HTTPConnection, place: Place, receive: Receive, send: Send) -> None:
+        grant = self._grant(connection, place)
+        client = await self._client(connection, grant, place)
+        target = _target(connection, place, grant, client)
+        scope = connection.scope
+        framed_by = self._framed_by(place)
+
+        def on_reply(_status: int, headers: list[Header]) -> list[Header]:
+            if code := first(headers, NOT_ANSWERED_HEADER.lower().encode()):
+                raise _not_answered(code.decode("latin-1"), grant.port)
+            return reply_headers(headers, place, grant.port, framed_by)
+
+        try:
+            async with asyncio.timeout(_seconds_left(grant)):
+                if scope["type"] == "websocket":
+                    await relay_socket(target, scope, receive, send)
+                else:
+                    transport = connection.state.relay_transport
+                    await relay_http(transport, target, scope, receive, send, on_reply)
+        except Unanswered as error:
+            raise _unreachable(str(error)) from error
+        except TimeoutError:
+            logger.info("a link ended while it was in use", extra={"sandbox_id": grant.sandbox_id.hex})
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": _CLOSE_POLICY, "reason": "link_expired"})
+
+    def _grant(self, connection: HTTPConnection, place: Place) -> Grant:
+        if isinstance(place, Below):
+            return links.read(connection.state.cipher, place.token)
+        token = connection.cookies.get(self._cookie)
+        if token is None:
+            raise NotAuthenticated(
+                "This page is open to those who have a link to it.",
+                code="link_required",
+                fix="Open the port in Slipway, or ask its owner for a new link: an old one may have ended.",
+            )
+        _require_own_page(connection, place)
+        return links.read(connection.state.cipher, token)
+
+    async def _client(self, connection: HTTPConnection, grant: Grant, place: Place) -> AgentClient:
+        """Of the sandbox that is meant. Raises Gone `link_expired`, Conflict `sandbox_not_running`."""
+        if isinstance(place, OwnName) and (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port):
+            raise links.expired("This link leads to another page.")
+        try:
+            client: AgentClient = connection.state.sandboxes.client(grant.sandbox_id)
+        except Conflict:
+            async with connection.state.database.read() as session:
+                sandbox = await session.get(Sandbox, grant.sandbox_id)
+            if sandbox is None:
+                raise links.expired("The sandbox of this link is gone.") from None
+            raise
+        return client
+
+    @property
+    def _cookie(self) -> str:
+        is_https = self._config.base_url.startswith("https:")
+        return PREVIEW_COOKIES[0 if is_https else 1]
+
+    def _framed_by(self, place: Place) -> list[str]:
+        told = urlsplit(self._config.base_url)
+        sources = ["'self'", f"{told.scheme}://{told.netloc}"]
+        if self._config.preview_suffix == "localhost":
+            port = urlsplit(place.origin).port
+            ending = f":{port}" if port else ""
+            sources += [f"http://localhost{ending}", f"http://127.0.0.1{ending}"]
+        return sources
+
+
+def _target(connection: HTTPConnection, place: Place, grant: Grant, client: AgentClient) -> Target:
+    agent_server = urlsplit(client.url)
+    assert agent_server.hostname
+    path: bytes = connection.scope["raw_path"]
+    if isinstance(place, Below) and not grant.keeps_prefix:
+        path = place.path.encode("latin-1")
+    query = connection.scope["query_string"]
+    headers = request_headers(connection.scope["headers"], place, grant.port, client.session_key)
+    passage = [(name.lower().encode(), value.encode()) for name, value in client.passage.items()]
+    is_https = agent_server.scheme == "https"
+    return Target(
+        host=agent_server.hostname,
+        port=agent_server.port or (443 if is_https else 80),
+        path=(agent_server.path + relay_path(grant.port)).encode() + path + (b"?" + query if query else b""),
+        headers=[(b"host", agent_server.netloc.encode()), *headers, *passage],
+        tls=connection.state.trust_of_hosts if is_https else None,
+    )
+
+
+def _require_own_page(connection: HTTPConnection, place: OwnName) -> None:
+    """A foreign page must not act by the cookie; another port of the same sandbox may. Raises Forbidden."""
+    origin = connection.headers.get("origin")
+    if origin is None or is_safe(connection.scope) or origin == place.origin:
+        return
+    label, _, suffix = place.origin.partition("//")[2].partition(".")
+    theirs, _, their_suffix = origin.partition("//")[2].partition(".")
+    if their_suffix == suffix and theirs.partition("-")[2] == label.partition("-")[2]:
+        return
+    raise Forbidden("This request came from a page of another origin.", code="origin_not_allowed")
+
+
+def _is_preflight(connection: HTTPConnection) -> bool:
+    method = connection.scope["method"]
+    return method == "OPTIONS" and "access-control-request-method" in connection.headers
+
+
+def _allowed(connection: HTTPConnection) -> Response:
+    response = Response(status_code=204)
+    for name, value in SHARED_WITH_OPAQUE_ORIGINS:
+        response.headers[name.decode()] = value.decode()
+    response.headers["Access-Control-Allow-Methods"] = connection.headers["access-control-request-method"]
+    wanted = connection.headers.get("access-control-request-headers")
+    response.headers["Access-Control-Allow-Headers"] = wanted or "*"
+    return response
+
+
+def _seconds_left(grant: Grant) -> int:
+    return max(1, int((grant.expires_at - now()).total_seconds()))
+
+
+def _not_answered(code: str, port: int) -> BadGateway:
+    if code == "port_not_listening":
+        return BadGateway(
+            f"Nothing listens on port {port} of this sandbox.",
+            code=code,
+            fix="Start the server in the sandbox, then reload this page.",
+        )
+    if code == "port_failed":
+        return BadGateway(f"The server on port {port} of this sandbox gave no answer.", code=code)
+    return _unreachable(code)
+
+
+def _unreachable(reason: str) -> BadGateway:
+    return BadGateway(
+        f"The sandbox's agent server does not answer: {reason}",
+        code="agent_server_error",
+        fix="Try again in a moment: a sandbox that stopped is started again by itself.",
+    )

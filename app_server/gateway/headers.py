@@ -1,0 +1,143 @@
+"""What of a request reaches a sandbox, and what of its reply reaches a browser. Pure.
+
+Nothing of ours goes in; nothing comes out that could touch more than the page's own place.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from agent_runtime.relay.target import Header, end_to_end, without
+from agent_runtime.wire import RELAY_KEY_HEADER
+from app_server.gateway.places import Below, OwnName, Place
+from app_server.middleware import SESSION_COOKIES
+from app_server.users.tokens import API_KEY_PREFIX
+
+PREVIEW_COOKIES: Final = ("__Host-slipway_preview", "slipway_preview")
+_OUR_COOKIES = frozenset((*SESSION_COOKIES, *PREVIEW_COOKIES))
+
+_KEY = RELAY_KEY_HEADER.lower().encode()
+_REPLACED = (b"host", b"origin", b"referer", b"cookie", b"forwarded", b"x-real-ip", _KEY)
+_FORWARDED_PREFIX = b"x-forwarded-"
+_CREDENTIALS = (b"authorization", b"x-session-api-key")
+
+# What a reply may say about more than itself: other hosts of the domain, other pages, later connections.
+_FAR_REACHING = (
+    *(b"clear-site-data", b"strict-transport-security", b"public-key-pins", b"alt-svc", b"nel", b"report-to"),
+    b"reporting-endpoints",
+)
+# On our own origin everything is left out that is not known to concern the reply alone.
+_HARMLESS = frozenset(
+    {b"accept-ranges", b"age", b"allow", b"cache-control", b"content-disposition", b"content-encoding"}
+    | {b"content-language", b"content-length", b"content-range", b"content-security-policy", b"content-type"}
+    | {b"etag", b"expires", b"last-modified", b"location", b"pragma", b"retry-after", b"vary"}
+)
+_OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads"
+
+
+def request_headers(given: Iterable[Header], place: Place, port: int, session_key: str) -> list[Header]:
+    """For the agent server. The program sees itself visited on its own machine, by its own pages."""
+    headers = end_to_end(given)
+    passed = [
+        (name, value)
+        for name, value in without(headers, _REPLACED)
+        if not name.startswith(_FORWARDED_PREFIX) and not _is_our_key(name, value)
+    ]
+    passed += [
+        (name, _localised(value, place, port)) for name, value in headers if name in {b"origin", b"referer"}
+    ]
+    if isinstance(place, Below):
+        passed.append((b"x-forwarded-prefix", place.prefix.encode()))
+    else:
+        passed += [
+            (name, rest) for name, value in headers if name == b"cookie" and (rest := _foreign_cookies(value))
+        ]
+    return [*passed, (_KEY, session_key.encode())]
+
+
+def reply_headers(given: list[Header], place: Place, port: int, framed_by: Sequence[str]) -> list[Header]:
+    """For the browser. framed_by: the origins whose pages may frame this one."""
+    if isinstance(place, OwnName):
+        return [
+            *_with_own_cookies(_moved(without(given, _FAR_REACHING), port, prefix="")),
+            (b"content-security-policy", f"frame-ancestors {' '.join(framed_by)}".encode()),
+        ]
+    kept = [(name, value) for name, value in given if name in _HARMLESS or name.startswith(b"x-")]
+    return [
+        *_moved(kept, port, prefix=place.prefix),
+        (b"content-security-policy", _OPAQUE_ORIGIN),
+        (b"referrer-policy", b"no-referrer"),
+        *SHARED_WITH_OPAQUE_ORIGINS,
+    ]
+
+
+SHARED_WITH_OPAQUE_ORIGINS: Final[tuple[Header, ...]] = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"*"),
+)
+"""A page in an opaque origin is a stranger to its own address: modules and calls need to be allowed."""
+
+
+def _is_our_key(name: bytes, value: bytes) -> bool:
+    return name in _CREDENTIALS and API_KEY_PREFIX.encode() in value
+
+
+def _localised(url: bytes, place: Place, port: int) -> bytes:
+    """An address of the page's own as the program knows it; others, as of foreign pages, stay."""
+    here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
+    local = f"http://localhost:{port}".encode()
+    if url == b"null" and isinstance(place, Below):
+        return local
+    is_here = url == here or url.startswith(here + b"/")
+    return local + url.removeprefix(here) if is_here else url
+
+
+def _foreign_cookies(value: bytes) -> bytes:
+    pairs = [pair.strip() for pair in value.split(b";")]
+    return b"; ".join(pair for pair in pairs if pair and not _is_our_cookie(pair))
+
+
+def _is_our_cookie(pair: bytes) -> bool:
+    return pair.partition(b"=")[0].strip().decode("latin-1") in _OUR_COOKIES
+
+
+def _with_own_cookies(headers: list[Header]) -> list[Header]:
+    return [
+        (name, _host_only(value) if name == b"set-cookie" else value)
+        for name, value in headers
+        if not (name == b"set-cookie" and _is_our_cookie(value))
+    ]
+
+
+def _host_only(cookie: bytes) -> bytes:
+    parts = cookie.split(b";")
+    return b";".join(part for part in parts if not part.strip().lower().startswith(b"domain"))
+
+
+def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
+    return [
+        (name, _moved_location(value, port, prefix) if name == b"location" else value)
+        for name, value in headers
+    ]
+
+
+def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
+    """Addresses of the program's own machine become addresses of the page's place."""
+    text = location.decode("latin-1")
+    local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)
+    if local and _port_of(local[0]) == port:
+        text = text[local.end() :]
+        text = text if text.startswith("/") else f"/{text}"
+    elif not text.startswith("/") or text.startswith("//"):
+        return location
+    is_there = text == prefix or text.startswith(f"{prefix}/")
+    return (text if is_there else prefix + text).encode("latin-1")
+
+
+def _port_of(url: str) -> int:
+    parts = urlsplit(url)
+    try:
+        return parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except ValueError:
+        return 0

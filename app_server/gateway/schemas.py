@@ -1,0 +1,52 @@
+"""Links to ports in the API."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from agent_runtime.wire import ListeningPort
+from app_server.database import Timestamp
+
+PortName = Literal["VSCODE", "DESKTOP"]
+NAMED_PORTS: dict[PortName, int] = {"VSCODE": 8001, "DESKTOP": 8002}
+
+DEFAULT_SECONDS = 12 * 3600
+MAX_SECONDS = 7 * 24 * 3600
+
+
+class CreateLink(BaseModel):
+    """To a port by its number or its name.
+
+    path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
+    (`vite --base`): it gets the path whole. Where ports have names of their own this changes nothing.
+    """
+
+    name: PortName | None = None
+    port: Annotated[int | None, Field(ge=1, le=65_535)] = None
+    # One slash, and nothing that a browser would drop or take for one: it must not lead to another host.
+    path: Annotated[str, Field(pattern=r"^/([!-.0-\[\]-~][!-~]*)?$", max_length=2000)] = "/"
+    keeps_prefix: bool = False
+    lifetime_seconds: Annotated[int, Field(ge=1, le=MAX_SECONDS)] = DEFAULT_SECONDS
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.name is None) == (self.port is None):
+            raise ValueError("give either a name or a port")
+        return self
+
+    @property
+    def number(self) -> int:
+        return NAMED_PORTS[self.name] if self.name else self.port or 0
+
+
+class Link(BaseModel):
+    """Whoever has `url` can open the port until `expires_at`, signed in or not."""
+
+    url: str
+    expires_at: Timestamp
+
+
+class SandboxPorts(BaseModel):
+    """By port, ascending."""
+
+    ports: list[ListeningPort]

@@ -1,0 +1,126 @@
+"""What opens a repository for its user: what stood in its URL, else their token for its host.
+
+Every query is limited to the user's own.
+"""
+
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.encryption import Cipher
+from app_server.errors import Conflict, NotFound
+from app_server.git.address import Address
+from app_server.git.models import GitCredential, PushScope
+from app_server.git.process import Credentials
+from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
+
+MAX_CREDENTIALS = 50
+# Hosts take any name beside a token, but for Bitbucket: https://support.atlassian.com/bitbucket-cloud/docs
+_ANY_NAME = "x-access-token"
+_BITBUCKET_NAME = "x-token-auth"
+
+
+def given_with(address: Address) -> Credentials | None:
+    """What the user wrote before the host. With ssh a password cannot be used."""
+    if not address.has_credentials or not address.public_url.startswith(("http://", "https://")):
+        return None
+    given, public = urlsplit(address.url), urlsplit(address.public_url)
+    return Credentials(
+        origin=f"{public.scheme}://{public.netloc}",
+        username=unquote(given.username or ""),
+        password=unquote(given.password or ""),
+    )
+
+
+async def credentials_for(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, address: Address
+) -> Credentials | None:
+    """What the user has for the repository; None: whatever is open to everybody."""
+    if given := given_with(address):
+        return given
+    row = await _of_origin(session, user_id, address.origin)
+    if row is None:
+        return None
+    return Credentials(row.origin, row.username or _name_for(row.origin), cipher.decrypt(row.token_encrypted))
+
+
+async def push_scope_of(session: AsyncSession, user_id: UUID, address: Address) -> PushScope:
+    """Which branches of the repository the user lets agents push to."""
+    row = await _of_origin(session, user_id, address.origin)
+    return row.push_scope if row else PushScope.OWN
+
+
+async def list_credentials(session: AsyncSession, user_id: UUID) -> Sequence[GitCredential]:
+    """All of them, by host."""
+    owned = select(GitCredential).where(GitCredential.user_id == user_id)
+    return (await session.scalars(owned.order_by(GitCredential.origin))).all()
+
+
+async def save_credential(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveGitCredential
+) -> GitCredential:
+    """Adds it, or replaces the one of the same host. Raises Conflict `too_many_git_credentials`."""
+    row = await _of_origin(session, user_id, given.host)
+    if row is None:
+        if len(await list_credentials(session, user_id)) >= MAX_CREDENTIALS:
+            raise Conflict(
+                f"There can be tokens for at most {MAX_CREDENTIALS} git hosts.",
+                code="too_many_git_credentials",
+            )
+        row = GitCredential(user_id=user_id, origin=given.host)
+        session.add(row)
+    row.username, row.push_scope = given.username or None, given.push_scope
+    row.token_encrypted = cipher.encrypt(given.token.get_secret_value())
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            "There is a token for this host already.",
+            code="git_credential_exists",
+            fix="Try again: that replaces it.",
+        ) from error
+    return row
+
+
+async def change_credential(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, credential_id: UUID, changes: ChangeGitCredential
+) -> GitCredential:
+    """Raises NotFound."""
+    row = await _require(session, user_id, credential_id)
+    if changes.token is not None:
+        row.token_encrypted = cipher.encrypt(changes.token.get_secret_value())
+    if changes.username is not None:
+        row.username = changes.username or None
+    if changes.push_scope is not None:
+        row.push_scope = changes.push_scope
+    await session.flush()
+    return row
+
+
+async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> None:
+    """Raises NotFound."""
+    await session.delete(await _require(session, user_id, credential_id))
+
+
+async def _require(session: AsyncSession, user_id: UUID, credential_id: UUID) -> GitCredential:
+    row: GitCredential | None = await session.scalar(
+        select(GitCredential).where(GitCredential.id == credential_id, GitCredential.user_id == user_id)
+    )
+    if row is None:
+        raise NotFound("There is no such token.", code="git_credential_not_found")
+    return row
+
+
+async def _of_origin(session: AsyncSession, user_id: UUID, origin: str | None) -> GitCredential | None:
+    row: GitCredential | None = await session.scalar(
+        select(GitCredential).where(GitCredential.user_id == user_id, GitCredential.origin == origin)
+    )
+    return row
+
+
+def _name_for(origin: str) -> str:
+    return _BITBUCKET_NAME if "bitbucket" in origin else _ANY_NAME

@@ -1,0 +1,33 @@
+"""What opens a user's repositories at a git host."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID, uuid4
+
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, enum_column, now
+
+
+class PushScope(StrEnum):
+    """Which branches agents may push to: those that their conversation made, or any."""
+
+    OWN = "own"
+    ANY = "any"
+
+
+class GitCredential(Base):
+    """`origin` is the host as a URL without a path, `https://github.com`. The token is never shown again."""
+
+    __tablename__ = "git_credentials"
+    __table_args__ = (UniqueConstraint("user_id", "origin"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    origin: Mapped[str] = mapped_column(String(300))
+    username: Mapped[str | None] = mapped_column(String(200))
+    token_encrypted: Mapped[str] = mapped_column(Text)
+    push_scope: Mapped[PushScope] = mapped_column(enum_column(PushScope))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)

@@ -1,0 +1,42 @@
+"""The current user's tokens for git hosts. They can be set and replaced, never read."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+
+from app_server.database import ReadSession, Session
+from app_server.git import credentials
+from app_server.git.schemas import ChangeGitCredential, GitCredentialInfo, SaveGitCredential
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/settings/git-credentials", tags=["Settings"])
+
+
+@router.get("")
+async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[GitCredentialInfo]:
+    """All of them, by host."""
+    return [GitCredentialInfo.of(row) for row in await credentials.list_credentials(session, user.id)]
+
+
+@router.post("", status_code=201)
+async def save_git_credential(
+    user: CurrentUser, session: Session, body: SaveGitCredential, request: Request
+) -> GitCredentialInfo:
+    """Adds it, or replaces the one of the same host: in force from the next clone, fetch or push on."""
+    cipher = request.state.cipher
+    return GitCredentialInfo.of(await credentials.save_credential(session, cipher, user.id, body))
+
+
+@router.patch("/{credential_id}")
+async def change_git_credential(
+    user: CurrentUser, session: Session, credential_id: UUID, body: ChangeGitCredential, request: Request
+) -> GitCredentialInfo:
+    cipher = request.state.cipher
+    changed = await credentials.change_credential(session, cipher, user.id, credential_id, body)
+    return GitCredentialInfo.of(changed)
+
+
+@router.delete("/{credential_id}", status_code=204)
+async def delete_git_credential(user: CurrentUser, session: Session, credential_id: UUID) -> None:
+    """Agents reach only what is open to everybody at this host from then on."""
+    await credentials.delete_credential(session, user.id, credential_id)

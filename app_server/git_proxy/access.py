@@ -1,0 +1,141 @@
+"""Who asks for which repository, and what they may do there."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from fastapi import Request
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.background import Background
+from app_server.database import Database
+from app_server.encryption import Cipher
+from app_server.errors import Unavailable
+from app_server.git.address import Address
+from app_server.git.credentials import credentials_for, push_scope_of
+from app_server.git_proxy import pushes
+from app_server.git_proxy.commands import Command
+from app_server.git_proxy.refusal import Refusal
+from app_server.git_proxy.upstream import Target
+from app_server.sandboxes.auth import sandbox_of
+from app_server.sandboxes.models import Sandbox
+
+LOCAL = "local"
+"""Stands for the host in the names of repositories on this machine."""
+
+MAX_MOVES = 1000
+
+
+@dataclass(frozen=True)
+class Work:
+    """A repository that a conversation works on, and the branch it began from, as far as that was chosen."""
+
+    address: Address
+    base_branch: str | None
+
+
+WorkOf = Callable[[AsyncSession, Cipher, Sandbox], Awaitable[Sequence[Work]]]
+"""What the conversations of a sandbox work on; they are known further up."""
+
+
+class Moves:
+    """Where hosts have said repositories are, by sandbox and by the address they were asked at."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[UUID, str], str] = {}
+
+    def remember(self, sandbox_id: UUID, url: str, place: str) -> None:
+        self._places.pop((sandbox_id, url), None)
+        if place != url:
+            self._places[sandbox_id, url] = place
+        if len(self._places) > MAX_MOVES:
+            del self._places[next(iter(self._places))]
+
+    def place_of(self, sandbox_id: UUID, url: str) -> str:
+        return self._places.get((sandbox_id, url), url)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Of one sandbox to one repository, for one request."""
+
+    sandbox: Sandbox
+    target: Target
+    database: Database
+    background: Background
+    moves: Moves
+
+    @classmethod
+    async def of(cls, request: Request, name: str) -> "Access":
+        """name: `host/owner/name`, with or without `.git`. Raises Refusal."""
+        state = request.state
+        async with state.database.read() as session:
+            try:
+                sandbox = await sandbox_of(session, request)
+            except Unavailable as error:
+                raise Refusal(f"{error.detail} {error.fix}") from error
+            if sandbox is None:
+                raise Refusal("This sandbox's key does not hold, or not any more. Its user can restart it.")
+            work = await state.git_work_of(session, state.cipher, sandbox)
+            target = await _target(session, state.cipher, sandbox, work, name)
+        return cls(sandbox, target, state.database, state.background, state.git_moves)
+
+    @property
+    def url(self) -> str:
+        """Where the host wants to be asked."""
+        return self.moves.place_of(self.sandbox.id, self.target.url)
+
+    def remember(self, place: str) -> None:
+        self.moves.remember(self.sandbox.id, self.target.url, place)
+
+    async def own_refs(self, commands: Iterable[Command]) -> frozenset[str]:
+        refs = [command.ref for command in commands]
+        async with self.database.read() as session:
+            return await pushes.own_refs(session, self.sandbox.id, self.target.name, refs)
+
+    async def record(
+        self, commands: Iterable[Command], reasons: Mapping[str, str] | None = None
+    ) -> list[UUID]:
+        async with self.database.session() as session:
+            return await pushes.record(session, self.sandbox, self.target.name, commands, reasons)
+
+    async def settle(self, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
+        async with self.database.session() as session:
+            await pushes.settle(session, ids, outcomes)
+
+
+def proxied_name(address: Address) -> str | None:
+    """How sandboxes call the repository: `host/owner/name`; None for what is not reached over HTTP."""
+    if address.local_path is not None:
+        return f"{LOCAL}{address.identity}"
+    if address.web_url is None:
+        return None
+    parts = urlsplit(address.web_url)
+    return f"{parts.netloc.lower()}/{parts.path.strip('/').removesuffix('.git')}"
+
+
+async def _target(
+    session: AsyncSession, cipher: Cipher, sandbox: Sandbox, work: Sequence[Work], name: str
+) -> Target:
+    wanted = name.rstrip("/").removesuffix(".git")
+    names = [known for one in work if (known := proxied_name(one.address))]
+    alike = [one for one in work if proxied_name(one.address) == wanted]
+    if not alike:
+        allowed = ", ".join(dict.fromkeys(names)) or "none"
+        raise Refusal(f"From here, git reaches the conversation's own repository only ({allowed}).")
+    # One of them may have been given a password that the others lack.
+    found = next((one for one in alike if one.address.has_credentials), alike[0])
+    if found.address.local_path is not None:
+        raise Refusal(
+            "This repository lies on the computer of its user, where git of a sandbox cannot reach it. "
+            "Commit here: the user sees and takes over the changes in Slipway."
+        )
+    address = found.address
+    return Target(
+        name=wanted,
+        url=str(address.web_url),
+        credentials=await credentials_for(session, cipher, sandbox.user_id, address),
+        scope=await push_scope_of(session, sandbox.user_id, address),
+        kept=frozenset(one.base_branch for one in alike if one.base_branch),
+    )

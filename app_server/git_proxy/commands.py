@@ -1,0 +1,86 @@
+"""What a push asks for: the command list of receive-pack, read strictly (gitprotocol-pack(5))."""
+
+import re
+from dataclasses import dataclass
+
+from app_server.git_proxy.pkt_line import ProtocolError, Reader
+
+MAX_COMMANDS = 500
+_OBJECT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_COMMAND = re.compile(rf"({_OBJECT}) ({_OBJECT}) (refs/[^\x00-\x20\x7f~^:?*\[\\]+)")
+_SHALLOW = re.compile(rf"shallow {_OBJECT}")
+# check-ref-format(1): what two programs might read as two names.
+_AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
+
+
+@dataclass(frozen=True)
+class Command:
+    """`old` and `new`: object names; zeros for a ref that is not there before, or afterwards."""
+
+    ref: str
+    old: str
+    new: str
+
+    @property
+    def is_creation(self) -> bool:
+        return not self.old.strip("0")
+
+    @property
+    def is_deletion(self) -> bool:
+        return not self.new.strip("0")
+
+
+@dataclass(frozen=True)
+class CommandList:
+    """`has_sideband`: the reply is wanted in bands, so that it can carry messages."""
+
+    commands: tuple[Command, ...]
+    capabilities: frozenset[str]
+
+    @property
+    def has_sideband(self) -> bool:
+        return "side-band-64k" in self.capabilities
+
+
+async def read_commands(reader: Reader) -> CommandList:
+    """Reads up to the flush behind the commands. None at all: a client that tries the door.
+
+    Raises ProtocolError for what is no such list, and for what cannot be judged: signed pushes, a ref that
+    is named twice, and pushes without a report.
+    """
+    commands: list[Command] = []
+    capabilities: frozenset[str] = frozenset()
+    while (line := await reader.line()) is not None:
+        text, zero, told = _decoded(line).partition("\0")
+        if zero and not commands:
+            capabilities = frozenset(told.split())
+        elif zero:
+            raise ProtocolError("Capabilities stand at the first command alone.")
+        if not commands and _SHALLOW.fullmatch(text.rstrip("\n")):
+            continue
+        commands.append(_command(text.removesuffix("\n")))
+        if len(commands) > MAX_COMMANDS:
+            raise ProtocolError(f"At most {MAX_COMMANDS} refs can be pushed at a time.")
+    if len({command.ref for command in commands}) != len(commands):
+        raise ProtocolError("A ref is named twice in one push.")
+    if commands and capabilities.isdisjoint({"report-status", "report-status-v2"}):
+        raise ProtocolError("Only pushes that want a report can be passed on.")
+    return CommandList(tuple(commands), capabilities)
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise ProtocolError("The name of a ref is not valid UTF-8.") from None
+
+
+def _command(text: str) -> Command:
+    if text.startswith("push-cert"):
+        raise ProtocolError("Signed pushes cannot be passed on. Push without --signed.")
+    match = _COMMAND.fullmatch(text)
+    if match is None or _AMBIGUOUS.search(match[3]):
+        raise ProtocolError("The push names a ref that cannot be one.")
+    if len(match[1]) != len(match[2]):
+        raise ProtocolError("The push mixes two kinds of object names.")
+    return Command(ref=match[3], old=match[1], new=match[2])

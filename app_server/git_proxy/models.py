@@ -1,0 +1,38 @@
+"""What agents have pushed, or tried to."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID, uuid4
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.database import Base, enum_column, now
+
+
+class PushOutcome(StrEnum):
+    """`refused` by us, `rejected` by the host. `unknown`: on its way, or broken off before the host told."""
+
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+class GitPush(Base):
+    """One ref of one push. Rows outlive their sandbox: who pushed what stays known."""
+
+    __tablename__ = "git_pushes"
+    __table_args__ = (Index(None, "sandbox_id", "repository", "ref"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    sandbox_id: Mapped[UUID]
+    repository: Mapped[str] = mapped_column(Text)
+    """`host/owner/name`."""
+    ref: Mapped[str] = mapped_column(Text)
+    old_commit: Mapped[str] = mapped_column(String(64))
+    new_commit: Mapped[str] = mapped_column(String(64))
+    outcome: Mapped[PushOutcome] = mapped_column(enum_column(PushOutcome))
+    reason: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)

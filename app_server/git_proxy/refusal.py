@@ -1,0 +1,46 @@
+"""How git is told that something is not to be: in its own protocol, so that it shows the sentence.
+
+An HTTP error it would report by its number; and 401 makes it ask for a password, which nobody can give.
+"""
+
+from typing import Literal, get_args
+
+from fastapi import Response
+from fastapi.responses import PlainTextResponse
+
+from app_server.git_proxy.pkt_line import FLUSH, encode
+
+Service = Literal["git-upload-pack", "git-receive-pack"]
+SERVICES: dict[str | None, Service] = {name: name for name in get_args(Service)}
+
+
+class Refusal(Exception):
+    """The sentence for the agent and its user, with what helps in it."""
+
+
+def to_advertisement(service: Service, refusal: Refusal) -> Response:
+    """In place of the refs, with which every fetch and every push begins."""
+    body = encode(f"# service={service}\n".encode()) + FLUSH + _error(refusal)
+    return Response(body, media_type=f"application/x-{service}-advertisement")
+
+
+def to_fetch(refusal: Refusal) -> Response:
+    return Response(_error(refusal), media_type="application/x-git-upload-pack-result")
+
+
+def to_push(report: bytes) -> Response:
+    """report: see report.py."""
+    return Response(report, media_type="application/x-git-receive-pack-result")
+
+
+def to_nobody() -> Response:
+    """The client has gone away."""
+    return Response(status_code=400)
+
+
+def dumb_protocol() -> Response:
+    return PlainTextResponse("Only git's smart HTTP protocol is spoken here.\n", 403)
+
+
+def _error(refusal: Refusal) -> bytes:
+    return encode(f"ERR {refusal}\n".encode())

@@ -1,0 +1,80 @@
+"""The answer to a push: written for those we refuse, and read from those a host has carried out."""
+
+from collections.abc import Mapping
+
+from app_server.git_proxy.commands import CommandList
+from app_server.git_proxy.pkt_line import FLUSH, MAX_DATA_BYTES, ProtocolError, encode, length_of, lines_of
+
+MAX_REPORT_BYTES = 1024**2
+_DATA, _MESSAGE, _FATAL = b"\x01", b"\x02", b"\x03"
+_OTHERS_REFUSED = "not pushed, since another ref was refused"
+
+
+def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> bytes:
+    """All refs refused, each with its reason. `message` is shown line by line behind `remote:`."""
+    lines = [b"unpack ok\n"]
+    lines += [
+        f"ng {command.ref} {_one_line(reasons.get(command.ref, _OTHERS_REFUSED))}\n".encode()
+        for command in pushed.commands
+    ]
+    report = b"".join(map(encode, lines)) + FLUSH
+    if not pushed.has_sideband:
+        return report
+    parts = [report[at : at + MAX_DATA_BYTES - 1] for at in range(0, len(report), MAX_DATA_BYTES - 1)]
+    bands = [_MESSAGE + f"{message}\n".encode(), *(_DATA + part for part in parts)]
+    return b"".join(map(encode, bands)) + FLUSH
+
+
+def fatal(message: str) -> bytes:
+    """For a push that could not be read, so that nothing is known of what it wants."""
+    return encode(_FATAL + f"{message}\n".encode()) + FLUSH
+
+
+class ReportReader:
+    """Takes the bytes of an answer as they pass by; `outcomes` tells at the end what became of the refs."""
+
+    def __init__(self, *, has_sideband: bool) -> None:
+        self._has_sideband = has_sideband
+        self._held = b""
+        self._report = b""
+        self._is_readable = True
+
+    def feed(self, piece: bytes) -> None:
+        """Must not raise: what cannot be read is passed on all the same."""
+        if not self._has_sideband:
+            self._report += piece
+        elif self._is_readable:
+            self._held += piece
+            try:
+                self._unpack()
+            except ProtocolError:
+                self._is_readable = False
+        self._is_readable = self._is_readable and len(self._report) <= MAX_REPORT_BYTES
+        if not self._is_readable:
+            self._held = self._report = b""
+
+    def outcomes(self) -> dict[str, str | None]:
+        """By ref: None if it was carried out, else the reason. What is missing is not known."""
+        found: dict[str, str | None] = {}
+        try:
+            for line in lines_of(self._report):
+                word, _, rest = line.decode(errors="replace").rstrip("\n").partition(" ")
+                ref, _, reason = rest.partition(" ")
+                if word in {"ok", "ng"}:
+                    found[ref] = None if word == "ok" else reason[:500]
+        except ProtocolError:
+            return found
+        return found
+
+    def _unpack(self) -> None:
+        while len(self._held) >= len(FLUSH):
+            size = length_of(self._held[:4])
+            if len(self._held) < 4 + size:
+                return
+            line, self._held = self._held[4 : 4 + size], self._held[4 + size :]
+            if line[:1] == _DATA:
+                self._report += line[1:]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

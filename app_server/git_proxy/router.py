@@ -1,0 +1,118 @@
+"""The way from a sandbox to its user's git host: what opens it is added here, and never seen there."""
+
+from collections.abc import AsyncIterator, Mapping
+
+import httpx
+from fastapi import APIRouter, Request, Response
+from starlette.requests import ClientDisconnect
+
+from app_server.git_proxy import refusal, upstream
+from app_server.git_proxy.access import Access
+from app_server.git_proxy.commands import CommandList, read_commands
+from app_server.git_proxy.pkt_line import ProtocolError, Reader
+from app_server.git_proxy.policy import FIX, refusals
+from app_server.git_proxy.push import Push
+from app_server.git_proxy.refusal import Refusal, Service
+from app_server.git_proxy.report import fatal, refused
+from app_server.git_proxy.streams import passing
+
+router = APIRouter(prefix="/git", tags=["Git proxy"])
+
+
+@router.get("/{name:path}/info/refs")
+async def advertise(name: str, request: Request, service: str | None = None) -> Response:
+    """The refs of a repository of the sandbox's conversation: every fetch and every push begins so."""
+    wanted = refusal.SERVICES.get(service)
+    if wanted is None:
+        return refusal.dumb_protocol()
+    try:
+        access = await Access.of(request, name)
+        target, given = access.target, request.headers
+        reply, place = await upstream.advertised(request.state.http, target, wanted, given)
+    except Refusal as no:
+        return refusal.to_advertisement(wanted, no)
+    access.remember(place)
+    return passing(reply)
+
+
+@router.post("/{name:path}/git-upload-pack")
+async def fetch(name: str, request: Request) -> Response:
+    """What the sandbox lacks of the repository, as a stream."""
+    reader = Reader(aiter(request.stream()))
+    try:
+        try:
+            access = await Access.of(request, name)
+            return passing(await _called(access, "git-upload-pack", request, reader.rest()))
+        except Refusal as no:
+            await reader.drain()
+            return refusal.to_fetch(no)
+    except ClientDisconnect:
+        return refusal.to_nobody()
+
+
+@router.post("/{name:path}/git-receive-pack")
+async def push(name: str, request: Request) -> Response:
+    """Commits for branches that the conversation may write. Each ref is put on record."""
+    reader = Reader(aiter(request.stream()))
+    try:
+        try:
+            return await _judge(name, request, reader)
+        except (Refusal, ProtocolError) as no:
+            await reader.drain()
+            return refusal.to_push(fatal(str(no)))
+    except ClientDisconnect:
+        return refusal.to_nobody()
+
+
+async def _judge(name: str, request: Request, reader: Reader) -> Response:
+    access = await Access.of(request, name)
+    if "content-encoding" in request.headers:
+        raise Refusal("The request of a push must not be packed once more.")
+    pushed = await read_commands(reader)
+    if "push-options" in pushed.capabilities:
+        # They can have a host merge what was pushed.
+        reasons = {each.ref: "options of a push are not passed on" for each in pushed.commands}
+        return await _refuse(access, pushed, reader, reasons, "Push again without -o (--push-option).")
+    reasons = refusals(
+        pushed.commands,
+        scope=access.target.scope,
+        own=await access.own_refs(pushed.commands),
+        kept=access.target.kept,
+    )
+    if reasons:
+        return await _refuse(access, pushed, reader, reasons, FIX)
+    return await _pass_on(access, pushed, reader, request)
+
+
+async def _refuse(
+    access: Access, pushed: CommandList, reader: Reader, reasons: Mapping[str, str], message: str
+) -> Response:
+    await access.record(pushed.commands, reasons)
+    await reader.drain()
+    return refusal.to_push(refused(pushed, reasons, f"Slipway did not pass this push on. {message}"))
+
+
+async def _pass_on(access: Access, pushed: CommandList, reader: Reader, request: Request) -> Response:
+    ids = await access.record(pushed.commands)
+
+    async def body() -> AsyncIterator[bytes]:
+        yield reader.seen
+        async for piece in reader.rest():
+            yield piece
+
+    try:
+        reply = await _called(access, "git-receive-pack", request, body())
+    except Refusal as no:
+        reasons = {command.ref: str(no) for command in pushed.commands}
+        if not isinstance(no, upstream.Unanswered):
+            await access.settle(ids, reasons)
+        await reader.drain()
+        return refusal.to_push(refused(pushed, reasons, str(no)))
+    return Push(reply, access, ids, has_sideband=pushed.has_sideband)
+
+
+async def _called(
+    access: Access, service: Service, request: Request, body: AsyncIterator[bytes]
+) -> httpx.Response:
+    http, given = request.state.http, request.headers
+    return await upstream.called(http, access.target, access.url, service, given, body)

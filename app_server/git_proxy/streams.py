@@ -1,0 +1,31 @@
+"""Answers of a git host on their way to a sandbox, piece by piece as they come."""
+
+import logging
+from collections.abc import AsyncIterator
+
+import httpx
+
+from app_server.passing import Passing
+
+logger = logging.getLogger(__name__)
+
+_RETURNED = ("content-type", "content-encoding")
+
+
+def passing(reply: httpx.Response) -> Passing:
+    """An answer as it is."""
+    return Passing(reply, bytes_of(reply), status=reply.status_code, headers=returned_headers(reply))
+
+
+def returned_headers(reply: httpx.Response) -> dict[str, str]:
+    return {name: reply.headers[name] for name in _RETURNED if name in reply.headers}
+
+
+async def bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
+    """As they came, packed or not."""
+    try:
+        async for piece in reply.aiter_raw():
+            yield piece
+    except httpx.HTTPError as error:
+        # Git's framing tells the client that this is not all.
+        logger.info("a git host broke off", extra={"cause": type(error).__name__})

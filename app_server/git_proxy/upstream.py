@@ -1,0 +1,168 @@
+"""Calls to the git host, with the user's credentials: to the host that these are for, and no other."""
+
+import logging
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import httpx
+
+from app_server.git.address import origin_of
+from app_server.git.models import PushScope
+from app_server.git.process import Credentials
+from app_server.git_proxy.refusal import Refusal, Service
+
+logger = logging.getLogger(__name__)
+
+
+class Unanswered(Refusal):
+    """Whether the host has done what it was asked is not known."""
+
+
+MAX_REDIRECTS = 3
+# A host packs for minutes, but says every few seconds that it does.
+_TIMEOUT = httpx.Timeout(300.0, connect=15.0)
+_FORWARDED = ("accept", "accept-encoding", "user-agent")
+_VERSION = re.compile(r"[a-z0-9=.:-]{1,100}")
+_ADD = "The user can add one under Settings, Git hosts."
+_RENEW = "The user can renew it under Settings, Git hosts."
+
+
+@dataclass(frozen=True)
+class Target:
+    """A repository as a conversation may use it. url: without credentials; kept: its base branch."""
+
+    name: str
+    url: str
+    credentials: Credentials | None
+    scope: PushScope
+    kept: frozenset[str]
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).netloc
+
+
+async def advertised(
+    http: httpx.AsyncClient, target: Target, service: Service, given: Mapping[str, str]
+) -> tuple[httpx.Response, str]:
+    """The answer with the refs, still to be read, and the repository's URL: hosts move repositories.
+
+    Raises Refusal.
+    """
+    url, ending = target.url, f"/info/refs?service={service}"
+    for _ in range(MAX_REDIRECTS + 1):
+        reply = await _send(
+            http, target, http.build_request("GET", url + ending, headers=_headers(target, given))
+        )
+        if not reply.is_redirect:
+            await _check(target, reply, service, f"application/x-{service}-advertisement")
+            return reply, url
+        await reply.aclose()
+        url = _moved(target, reply, ending)
+    raise Refusal(f"{target.host} redirects again and again.")
+
+
+async def called(
+    http: httpx.AsyncClient,
+    target: Target,
+    url: str,
+    service: Service,
+    given: Mapping[str, str],
+    body: AsyncIterator[bytes],
+) -> httpx.Response:
+    """The answer to a request of `service`, still to be read. Raises Refusal."""
+    headers = _headers(target, given) | {
+        "content-type": f"application/x-{service}-request",
+        **{name: given[name] for name in ("content-encoding", "content-length") if name in given},
+    }
+    if service == "git-receive-pack":
+        headers["accept-encoding"] = "identity"  # the report in the answer is read here
+    request = http.build_request("POST", f"{url}/{service}", content=body, headers=headers)
+    reply = await _send(http, target, request)
+    if reply.is_redirect:
+        await reply.aclose()
+        raise Refusal(f"{target.host} has moved the repository meanwhile. Try again.")
+    await _check(target, reply, service, f"application/x-{service}-result")
+    return reply
+
+
+def _headers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
+    headers = {name: given[name] for name in _FORWARDED if name in given}
+    # Without it the client library would name what it can unpack, which git may not.
+    headers.setdefault("accept-encoding", "identity")
+    version = given.get("git-protocol", "")
+    if _VERSION.fullmatch(version):
+        headers["git-protocol"] = version
+    if (credentials := target.credentials) is not None:
+        pair = f"{credentials.username}:{credentials.password}"
+        headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    return headers
+
+
+async def _send(http: httpx.AsyncClient, target: Target, request: httpx.Request) -> httpx.Response:
+    if target.credentials and origin_of(str(request.url)) != origin_of(target.credentials.origin):
+        raise AssertionError("credentials would go to another host")
+    request.extensions["timeout"] = _TIMEOUT.as_dict()
+    try:
+        return await http.send(request, stream=True, follow_redirects=False, auth=None)
+    except httpx.HTTPError as error:
+        logger.info("a git host did not answer", extra={"host": target.host, "cause": type(error).__name__})
+        raise Unanswered(
+            f"{target.host} did not answer ({type(error).__name__}). Try again later."
+        ) from error
+
+
+def _moved(target: Target, reply: httpx.Response, ending: str) -> str:
+    """Where to, if that is on the same host: credentials, and what was agreed to, hold for no other."""
+    wanted = reply.next_request.url if reply.next_request else None
+    place = str(wanted)
+    try:
+        is_there = wanted is not None and origin_of(place) == origin_of(target.url)
+    except ValueError:
+        is_there = False
+    if not is_there:
+        raise Refusal(
+            f"{target.host} redirects to another address, where the user's token must not go. "
+            "The user can start a conversation on the repository's new address."
+        )
+    if not place.endswith(ending) or "@" in urlsplit(place).netloc:
+        raise Refusal(f"{target.host} redirects to a page that is no git repository. {_sign_in(target)}")
+    return place.removesuffix(ending)
+
+
+async def _check(target: Target, reply: httpx.Response, service: Service, media_type: str) -> None:
+    told = reply.headers.get("content-type", "").partition(";")[0].strip()
+    if reply.status_code == HTTPStatus.OK and told == media_type:
+        return
+    await reply.aclose()
+    extra = {"host": target.host, "status": reply.status_code}
+    logger.info("a git host refused", extra=extra)
+    raise Refusal(_explained(target, reply.status_code, service))
+
+
+def _explained(target: Target, status: int, service: Service) -> str:
+    host, name = target.host, target.name
+    wish = "push to" if service == "git-receive-pack" else "read"
+    with_token: dict[int, str] = {
+        HTTPStatus.UNAUTHORIZED: f"{host} does not accept the user's token. {_RENEW}",
+        HTTPStatus.FORBIDDEN: f"{host} does not let the user's token {wish} {name}. {_RENEW}",
+    }
+    without_token: dict[int, str] = {
+        HTTPStatus.UNAUTHORIZED: f"{host} wants a token of the user to {wish} {name}. {_ADD}",
+        HTTPStatus.FORBIDDEN: f"{host} lets nobody {wish} {name} without a token of the user. {_ADD}",
+    }
+    always: dict[int, str] = {
+        HTTPStatus.OK: f"{host} answered with something else than git's protocol. {_sign_in(target)}",
+        HTTPStatus.NOT_FOUND: f"{host} has no repository {name}, or does not show it. {_sign_in(target)}",
+        HTTPStatus.TOO_MANY_REQUESTS: f"{host} has had too many requests. Try again later.",
+    }
+    known = always | (with_token if target.credentials else without_token)
+    return known.get(status, f"{host} failed (HTTP {status}). Try again later.")
+
+
+def _sign_in(target: Target) -> str:
+    return "The user's token may not open it." if target.credentials else f"It may need a token. {_ADD}"

@@ -1,0 +1,111 @@
+"""What administrators allow users to spend on models: everybody, and whom they name."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+from sqlalchemy import select
+
+from app_server.database import Id, ReadSession, Session, now
+from app_server.errors import NotFound
+from app_server.llm_gateway import spending
+from app_server.llm_gateway.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
+from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingDefault
+from app_server.users.auth import AdminUser
+from app_server.users.models import User
+
+router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Administration"])
+
+
+class UserLimit(AdministeredLimit):
+    """What one user is allowed. `follows_default`: that is what everybody is."""
+
+    user_id: Id
+    name: str
+    follows_default: bool
+
+
+class SpendingLimits(BaseModel):
+    """`default`: what everybody is allowed who has no limit of their own here."""
+
+    default: SetSpendingLimit
+    users: list[UserLimit]
+
+
+@router.get("")
+async def get_spending_limits(admin: AdminUser, session: ReadSession) -> SpendingLimits:
+    del admin
+    default = await spending.default_limit(session)
+    users = (await session.scalars(select(User).order_by(User.name, User.id))).all()
+    stored = {account.user_id: account for account in await spending.administered_accounts(session)}
+    session.expunge_all()  # what is shown of them need not be what is kept
+    limits = [_as_shown(user, stored.get(user.id) or _untouched(default)) for user in users]
+    return SpendingLimits(default=_default_as_shown(default), users=limits)
+
+
+@router.put("/default")
+async def set_default_spending_limit(
+    admin: AdminUser, session: Session, body: SetSpendingLimit
+) -> SetSpendingLimit:
+    """Holds at once, for all users who have no limit of their own here."""
+    del admin
+    amount = None if body.limit is None else spending.to_micros(body.limit)
+    return _default_as_shown(await spending.set_default(session, amount, Period(body.period)))
+
+
+@router.put("/users/{user_id}")
+async def set_spending_limit_of_user(
+    admin: AdminUser, session: Session, user_id: UUID, body: SetSpendingLimit
+) -> UserLimit:
+    """Holds at once, beside the limit that the user has set: the lower one counts."""
+    del admin
+    user = await _user(session, user_id)
+    account = await spending.administered_account(session, user.id)
+    allow(account, body)
+    account.follows_default = False
+    await session.flush()
+    return _as_shown(user, account)
+
+
+@router.delete("/users/{user_id}")
+async def forget_spending_limit_of_user(admin: AdminUser, session: Session, user_id: UUID) -> UserLimit:
+    """From now on the user is allowed what everybody is."""
+    del admin
+    user = await _user(session, user_id)
+    default = await spending.default_limit(session, lock=True)
+    account = await spending.administered_account(session, user.id)
+    account.allowed, account.period, account.follows_default = default.allowed, default.period, True
+    spending.begin_anew_if_due(account)
+    await session.flush()
+    return _as_shown(user, account)
+
+
+async def _user(session: Session, user_id: UUID) -> User:
+    user = await session.get(User, user_id)
+    if user is None:
+        raise NotFound("There is no such user.")
+    return user
+
+
+def _untouched(default: SpendingDefault) -> SpendingAccount:
+    """Of a user who has never called a model."""
+    return SpendingAccount(
+        period=default.period, allowed=default.allowed, spent=0, began_at=now(), follows_default=True
+    )
+
+
+def _as_shown(user: User, account: SpendingAccount) -> UserLimit:
+    spending.begin_anew_if_due(account)
+    return UserLimit.model_validate(
+        {
+            **shown(account),
+            "user_id": user.id,
+            "name": user.name,
+            "follows_default": bool(account.follows_default),
+        }
+    )
+
+
+def _default_as_shown(default: SpendingDefault) -> SetSpendingLimit:
+    amount = None if default.allowed is None else default.allowed / MICROS
+    return SetSpendingLimit.model_validate({"limit": amount, "period": default.period.value})

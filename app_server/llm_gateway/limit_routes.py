@@ -1,0 +1,110 @@
+"""What a user's agents may spend on models, all conversations together."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.wire import Dollars
+from app_server.database import Session
+from app_server.llm_gateway import spending
+from app_server.llm_gateway.models import MICROS, Period, SpendingAccount
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/settings/spending-limit", tags=["Settings"])
+
+
+class SetSpendingLimit(BaseModel):
+    """`limit`: dollars per period; null: any amount. Periods begin at midnight UTC."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Dollars | None
+    period: Literal["day", "month"] = "month"
+
+
+class RaiseSpendingLimit(BaseModel):
+    """`by`: dollars, in addition to the limit, until the present period ends."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: Dollars
+
+
+class AdministeredLimit(SetSpendingLimit):
+    """What an administrator allows; `spent` in the present period, which began at `began_at`."""
+
+    spent: float
+    began_at: datetime
+
+
+class SpendingLimit(AdministeredLimit):
+    """The user's own. `raised`: what was added to the limit for the present period.
+
+    `administered` holds beside it; null where no administrator has set a limit.
+    """
+
+    raised: float
+    administered: AdministeredLimit | None
+
+
+@router.get("")
+async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLimit:
+    return await _shown(session, user.id)
+
+
+@router.put("")
+async def set_spending_limit(user: CurrentUser, session: Session, body: SetSpendingLimit) -> SpendingLimit:
+    """Holds at once. What was spent stays spent, unless another period begins later than the present one."""
+    account = await spending.user_account(session, user.id)
+    allow(account, body)
+    account.raised = 0
+    await session.flush()
+    return await _shown(session, user.id)
+
+
+@router.post("/raise")
+async def raise_spending_limit(
+    user: CurrentUser, session: Session, body: RaiseSpendingLimit
+) -> SpendingLimit:
+    """Lets agents go on that have reached the limit. Counts from what is spent, should that be more.
+
+    What an administrator allows stays as it is.
+    """
+    account = await spending.user_account(session, user.id)
+    if account.limit is not None:
+        missing = max(account.spent - account.limit, 0)
+        account.raised += missing + spending.to_micros(body.by)
+    await session.flush()
+    return await _shown(session, user.id)
+
+
+def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
+    """Sets what the account may spend."""
+    account.allowed = None if limit.limit is None else spending.to_micros(limit.limit)
+    account.period = Period(limit.period)
+    spending.begin_anew_if_due(account)
+
+
+def shown(account: SpendingAccount) -> dict[str, object]:
+    """The members of an AdministeredLimit."""
+    return {
+        "limit": None if account.allowed is None else account.allowed / MICROS,
+        "period": account.period.value,
+        "spent": account.spent / MICROS,
+        "began_at": spending.start_of(account.period, account.began_at),
+    }
+
+
+async def _shown(session: Session, user_id: UUID) -> SpendingLimit:
+    own = await spending.user_account(session, user_id)
+    administered = await spending.administered_account(session, user_id)
+    return SpendingLimit.model_validate(
+        {
+            **shown(own),
+            "raised": own.raised / MICROS,
+            "administered": None if administered.allowed is None else shown(administered),
+        }
+    )

@@ -1,0 +1,106 @@
+"""What a reply says of its own cost, read as it passes through."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import orjson
+from fastapi import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.usage import Usage, usage_of
+
+MAX_LINE_BYTES = 1024**2
+MAX_DOCUMENT_BYTES = 16 * 1024**2
+_BYTES_PER_TOKEN = 4
+
+
+class Meter(Protocol):
+    def feed(self, piece: bytes) -> None: ...
+
+    def usage(self) -> Usage | None:
+        """None if the reply did not say."""
+
+    @property
+    def text_bytes(self) -> int:
+        """How much came, for an estimate."""
+
+
+class EventStreamMeter:
+    """Of server-sent events: the last one that states a usage counts."""
+
+    def __init__(self) -> None:
+        self._line = b""
+        self._usage: Usage | None = None
+        self.text_bytes = 0
+
+    def feed(self, piece: bytes) -> None:
+        self.text_bytes += len(piece)
+        *lines, rest = (self._line + piece).split(b"\n")
+        # No vendor's line is that long; what is left of a longer one tells nothing.
+        self._line = rest if len(rest) <= MAX_LINE_BYTES else b""
+        for line in lines:
+            if b'"usage"' in line:
+                self._read(line.removeprefix(b"data:"))
+
+    def usage(self) -> Usage | None:
+        return self._usage
+
+    def _read(self, content: bytes) -> None:
+        if stated := _stated(content):
+            self._usage = usage_of(stated)
+
+
+class DocumentMeter:
+    """Of a reply in one piece of JSON."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self.text_bytes = 0
+
+    def feed(self, piece: bytes) -> None:
+        self.text_bytes += len(piece)
+        if self.text_bytes <= MAX_DOCUMENT_BYTES:
+            self._pieces.append(piece)
+
+    def usage(self) -> Usage | None:
+        stated = _stated(b"".join(self._pieces))
+        return usage_of(stated) if stated else None
+
+
+def meter_for(content_type: str | None) -> Meter:
+    return EventStreamMeter() if (content_type or "").startswith("text/event-stream") else DocumentMeter()
+
+
+def estimated(request_bytes: int, reply_bytes: int) -> Usage:
+    """For a reply that broke off before it could say."""
+    return Usage(
+        prompt_tokens=request_bytes // _BYTES_PER_TOKEN, completion_tokens=reply_bytes // _BYTES_PER_TOKEN
+    )
+
+
+class Metered(Response):
+    """Another response as it is. `at_end` is called once it has ended, however that was."""
+
+    def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:
+        super().__init__(status_code=response.status_code)
+        self._response = response
+        self._meter = meter
+        self._at_end = at_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def read_and_send(message: Message) -> None:
+            self._meter.feed(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._response(scope, receive, read_and_send)
+        finally:
+            self._at_end()
+
+
+def _stated(content: bytes) -> dict[str, Any]:
+    try:
+        return a_dict(a_dict(orjson.loads(content)).get("usage"))
+    except orjson.JSONDecodeError:
+        return {}

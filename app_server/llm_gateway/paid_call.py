@@ -1,0 +1,79 @@
+"""One call that somebody pays for: reserved before it goes out, settled when its reply has ended."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from fastapi import Response
+
+from agent_runtime.metering import prices
+from agent_runtime.metering.counts import a_count
+from agent_runtime.metering.usage import Usage
+from app_server.llm_gateway.calls import Spending
+from app_server.llm_gateway.meter import Meter, Metered, estimated, meter_for
+from app_server.llm_gateway.spending import Payer, to_micros
+from app_server.settings.models import LLMProfile
+
+USUAL_REPLY_TOKENS = 8192
+"""Reserved for a reply whose length the request does not limit."""
+
+
+@dataclass(frozen=True)
+class PaidCall:
+    """A call that may go out. Every one has to end in `metered` or `failed`."""
+
+    spending: Spending
+    payer: Payer
+    id: UUID
+    price: prices.Price | None
+    request_bytes: int
+
+    def metered(self, response: Response) -> Response:
+        """The same response, whose end settles the call."""
+        if response.status_code >= 400:
+            self.failed()
+            return response
+        meter = meter_for(response.headers.get("content-type"))
+        return Metered(response, meter, lambda: self._settle(meter))
+
+    def failed(self) -> None:
+        """For a call that the vendor did not answer."""
+        self.spending.settle(self.id, self.payer, 0)
+
+    def _settle(self, meter: Meter) -> None:
+        usage = meter.usage() or estimated(self.request_bytes, meter.text_bytes)
+        self.spending.settle(self.id, self.payer, _cost(usage, self.price) or 0)
+
+
+async def begin(
+    spending: Spending, payer: Payer, profile: LLMProfile, body: dict[str, Any], request_bytes: int
+) -> PaidCall:
+    """Raises PaymentRequired when a limit of the payer's is reached, or cannot be kept."""
+    listed = (
+        prices.listed(profile.model)
+        if prices.are_at_hand()
+        else await asyncio.to_thread(prices.listed, profile.model)
+    )
+    price = prices.flat_price(profile.input_cost_per_token, profile.output_cost_per_token) or listed.price
+    most = _most(body, request_bytes, listed)
+    call_id = await spending.reserve(payer, _cost(most, price))
+    return PaidCall(spending, payer, call_id, price, request_bytes)
+
+
+def _most(body: dict[str, Any], request_bytes: int, listed: prices.Facts) -> Usage:
+    """As much as the call is likely to use at most."""
+    asked = a_count(body.get("max_completion_tokens")) or a_count(body.get("max_tokens"))
+    prompt = estimated(request_bytes, 0).prompt_tokens
+    return Usage(
+        # Pictures are many bytes and few tokens.
+        prompt_tokens=min(prompt, listed.context_window or prompt),
+        completion_tokens=min(asked or USUAL_REPLY_TOKENS, listed.max_output_tokens or USUAL_REPLY_TOKENS),
+    )
+
+
+def _cost(usage: Usage, price: prices.Price | None) -> int | None:
+    """In millionths of a dollar; None if it is not known. What the vendor itself states counts first."""
+    if usage.cost is not None:
+        return to_micros(usage.cost)
+    return None if price is None else to_micros(price.of(usage))

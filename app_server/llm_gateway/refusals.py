@@ -1,0 +1,46 @@
+"""Why a call to a model may not begin, in the words that the agent and its user read."""
+
+from agent_runtime.metering.limits import (
+    ADMINISTRATOR_LIMIT_WORDS,
+    CONVERSATION_LIMIT_WORDS,
+    USER_LIMIT_WORDS,
+)
+from app_server.errors import PaymentRequired
+from app_server.llm_gateway.models import MICROS, Period, SpendingAccount
+
+
+def price_unknown() -> PaymentRequired:
+    return PaymentRequired(
+        "What this model costs is not known, so your spending limit cannot be kept. Set the model's "
+        "prices in the settings (0 if it is free), or take the limit away.",
+        code="llm_price_unknown",
+    )
+
+
+def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
+    assert account.limit is not None
+    under_way = f", {_dollars(reserved)} more by calls under way" if reserved else ""
+    amounts = f"{_dollars(account.spent)} of {_dollars(account.limit)} are spent{under_way}."
+    if account.period is Period.WHOLE:
+        return PaymentRequired(
+            f"{CONVERSATION_LIMIT_WORDS}: {amounts}",
+            code="llm_budget_reached",
+            fix="Allow more for this conversation, or take its budget away.",
+        )
+    span = "today" if account.period is Period.DAY else "this month"
+    if account.is_administered:
+        return PaymentRequired(
+            f"{ADMINISTRATOR_LIMIT_WORDS}: {amounts[:-1]} {span}.",
+            code="llm_administrator_limit_reached",
+            fix="Ask an administrator to allow you more, or wait until the next period begins.",
+        )
+    return PaymentRequired(
+        f"{USER_LIMIT_WORDS}: {amounts[:-1]} {span}.",
+        code="llm_spending_limit_reached",
+        fix="Allow more for this period, or change the limit in the settings.",
+    )
+
+
+def _dollars(micros: int) -> str:
+    # Cheap models spend fractions of a cent.
+    return f"${micros / MICROS:.2f}" if micros >= MICROS // 100 else f"${micros / MICROS:.2g}"

@@ -1,0 +1,153 @@
+"""What users and conversations may spend on models, and have spent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.database import now
+from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingDefault
+
+
+@dataclass(frozen=True)
+class Payer:
+    """Whose limits hold for a call."""
+
+    user_id: UUID
+    conversation_id: UUID | None = None
+
+    @property
+    def periods(self) -> dict[UUID, Period]:
+        """The ids of the payer's accounts, each with the period that a new one has."""
+        whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
+        return {self.user_id: Period.MONTH, administered_id(self.user_id): Period.MONTH, **whole}
+
+
+def administered_id(user_id: UUID) -> UUID:
+    """The id of the account that keeps to what an administrator allows the user."""
+    return uuid5(user_id, "administrator")
+
+
+async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
+    """The payer's, in their present periods. Nobody else changes them before this transaction ends."""
+    await ensure_accounts(session, payer)
+    query = (
+        select(SpendingAccount)
+        .where(SpendingAccount.id.in_(payer.periods))
+        # In one order for everybody, or else two might wait for each other.
+        .order_by(SpendingAccount.id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    accounts = list((await session.scalars(query)).all())
+    for account in accounts:
+        begin_anew_if_due(account)
+    return accounts
+
+
+async def ensure_accounts(session: AsyncSession, payer: Payer) -> None:
+    insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgres_insert
+    new = {"user_id": payer.user_id, "began_at": now(), "raised": 0, "spent": 0}
+    own = {"allowed": None, "follows_default": None}
+    # Whoever changes the default waits until this one is there to be changed, or is waited for.
+    default = await default_limit(session, lock=True)
+    everybodys = {"allowed": default.allowed, "period": default.period, "follows_default": True}
+    administered = administered_id(payer.user_id)
+    rows = [
+        {"id": id_, "period": period, **new, **(everybodys if id_ == administered else own)}
+        for id_, period in sorted(payer.periods.items())
+    ]
+    await session.execute(insert(SpendingAccount).on_conflict_do_nothing(index_elements=["id"]), rows)
+
+
+async def user_account(session: AsyncSession, user_id: UUID) -> SpendingAccount:
+    """The user's own, locked."""
+    return await _account(session, Payer(user_id), user_id)
+
+
+async def administered_account(session: AsyncSession, user_id: UUID) -> SpendingAccount:
+    """What an administrator allows the user, locked."""
+    return await _account(session, Payer(user_id), administered_id(user_id))
+
+
+async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccount]:
+    """Of all users who have one yet."""
+    query = select(SpendingAccount).where(SpendingAccount.follows_default.is_not(None))
+    return (await session.scalars(query)).all()
+
+
+async def default_limit(session: AsyncSession, *, lock: bool = False) -> SpendingDefault:
+    """lock: against those who would change it before this transaction ends."""
+    query = select(SpendingDefault)
+    return (await session.scalars(query.with_for_update(read=True) if lock else query)).one()
+
+
+async def set_default(session: AsyncSession, allowed: int | None, period: Period) -> SpendingDefault:
+    """What an administrator allows everybody, millionths of a dollar; None for any amount."""
+    default = (await session.scalars(select(SpendingDefault).with_for_update())).one()
+    default.allowed, default.period = allowed, period
+    followers = update(SpendingAccount).where(SpendingAccount.follows_default.is_(True))
+    await session.execute(followers.values(allowed=allowed, period=period))
+    await session.flush()
+    return default
+
+
+async def allow_conversation(
+    session: AsyncSession, payer: Payer, dollars: float | None, *, spent_before: float = 0.0
+) -> None:
+    """Sets what a conversation may cost in all.
+
+    spent_before: what it has cost as far as whoever sets the limit has counted. Replies that broke off are
+    counted here alone; they do not lessen what the user adds.
+    """
+    account = await _conversation_account(session, payer)
+    uncounted = max(account.spent - to_micros(spent_before), 0)
+    account.allowed = None if dollars is None else to_micros(dollars) + uncounted
+    account.share = account.share or account.allowed
+
+
+async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
+    """For a user who lets a conversation go on: if it has spent its budget it gets as much as at first."""
+    account = await _conversation_account(session, payer)
+    if account.allowed is not None and account.spent >= account.allowed:
+        account.allowed = account.spent + (account.share or account.allowed)
+
+
+async def forget_conversation(session: AsyncSession, conversation_id: UUID) -> None:
+    await session.execute(delete(SpendingAccount).where(SpendingAccount.id == conversation_id))
+
+
+def begin_anew_if_due(account: SpendingAccount) -> None:
+    if start_of(account.period, now()) > account.began_at:
+        account.began_at, account.spent, account.raised = now(), 0, 0
+
+
+def start_of(period: Period, moment: datetime) -> datetime:
+    """When the period of `moment` began, in UTC."""
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    match period:
+        case Period.DAY:
+            return midnight
+        case Period.MONTH:
+            return midnight.replace(day=1)
+        case Period.WHOLE:
+            return datetime.min.replace(tzinfo=moment.tzinfo)
+
+
+def to_micros(dollars: float) -> int:
+    return round(dollars * MICROS)
+
+
+async def _conversation_account(session: AsyncSession, payer: Payer) -> SpendingAccount:
+    assert payer.conversation_id is not None
+    return await _account(session, payer, payer.conversation_id)
+
+
+async def _account(session: AsyncSession, payer: Payer, account_id: UUID) -> SpendingAccount:
+    accounts = await locked_accounts(session, payer)
+    return next(account for account in accounts if account.id == account_id)

@@ -1,0 +1,88 @@
+"""Who may call this host: whoever shows its token, and of those one app server alone."""
+
+import asyncio
+import hmac
+import secrets
+from pathlib import Path
+
+from fastapi import Request
+from fastapi.security import APIKeyHeader
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_runtime.relay.sockets import refuse_socket
+from app_server.errors import problem
+from app_server.sandboxes.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
+
+TOKEN_SCHEME = APIKeyHeader(name=TOKEN_HEADER, scheme_name="HostToken", auto_error=False)
+"""For the description of the API: `Access` is what checks it."""
+OPEN_PATH = "/health"
+
+
+def host_token(home: Path) -> str:
+    """Of the file `host-token`, made at the first start, for its owner alone. Blocking."""
+    return _kept(home / "host-token", secrets.token_urlsafe(32))
+
+
+class Access:
+    """In front of all that this host answers, WebSockets included."""
+
+    def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:
+        self._app = app
+        self._home = home
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"} or scope["path"] == OPEN_PATH:
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        shown = connection.headers.get(TOKEN_HEADER, "").encode()
+        installation = connection.headers.get(INSTALLATION_HEADER, "")
+        if not hmac.compare_digest(shown, self._token):
+            await _refuse(
+                scope,
+                receive,
+                send,
+                status=401,
+                code="not_authenticated",
+                detail=f"{TOKEN_HEADER} does not hold the token of this sandbox host.",
+                fix="Copy the file `host-token` of this host's SLIPWAY_HOME to the app server.",
+            )
+        elif not await asyncio.to_thread(self._is_ours, installation):
+            await _refuse(
+                scope,
+                receive,
+                send,
+                status=409,
+                code="host_of_another_server",
+                detail="This sandbox host works for another app server.",
+                fix="Set up one host for each app server; or, once that one is gone, remove the file "
+                "`installation` of this host's SLIPWAY_HOME.",
+            )
+        else:
+            await self._app(scope, receive, send)
+
+    def _is_ours(self, installation: str) -> bool:
+        """Whoever comes first stays: two would end each other's sandboxes."""
+        return not installation or _kept(self._home / "installation", installation) == installation
+
+
+async def _refuse(
+    scope: Scope, receive: Receive, send: Send, *, status: int, code: str, detail: str, fix: str
+) -> None:
+    if scope["type"] == "websocket":
+        await refuse_socket(send)
+        return
+    response = problem(Request(scope), status=status, code=code, detail=detail, fix=fix)
+    await response(scope, receive, send)
+
+
+def _kept(path: Path, first: str) -> str:
+    """What stands in this file, which holds `first` if there was none."""
+    if not path.exists():
+        unfinished = path.with_name(f"{path.name}.new")
+        unfinished.touch(mode=0o600)
+        unfinished.write_text(first + "\n")
+        unfinished.replace(path)
+    return path.read_text().strip()

@@ -1,0 +1,142 @@
+"""Puts a sandbox host together, and runs it: from two free ports to a clean end."""
+
+import asyncio
+import ipaddress
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app_server.config import Config
+from app_server.errors import (
+    PROBLEM_RESPONSES,
+    ConfigurationError,
+    StartFailure,
+    add_problem_schema,
+    install_error_handlers,
+    problem,
+)
+from app_server.listeners import Server, home_of_our_own, listen, stop_on_signals
+from app_server.middleware import RequestContext
+from app_server.sandbox_host.access import Access, host_token
+from app_server.sandbox_host.relay import AgentRelay
+from app_server.sandbox_host.routes import open_router, router
+from app_server.sandbox_host.work import Work
+from app_server.version import VERSION
+
+TEND_SECONDS = 5.0
+
+
+async def serve_host(config: Config, announce: Callable[[Path], None], *, behind_tls: bool) -> None:
+    """Serves until SIGINT or SIGTERM. `announce` is given the file with the token once all listeners answer.
+
+    Raises PortTaken, ConfigurationError, and StartFailure when there is no engine.
+    """
+    _require_tls(config, behind_tls=behind_tls)
+    async with AsyncExitStack() as stack:
+        sockets = listen([config.host], config.sandbox_host_port, "sandbox-host-port", stack)
+        stack.enter_context(home_of_our_own(config.home))
+        token = await asyncio.to_thread(host_token, config.home)
+        work = Work(config)
+        stack.push_async_callback(work.backend.close)
+        stack.push_async_callback(work.background.close)
+        await work.backend.open()
+        await work.backend.secure()
+        for socket in listen(work.backend.inner_addresses(), config.inner_port, "inner-port", stack):
+            inner = await asyncio.start_server(work.outlet.serve, sock=socket)
+            stack.callback(inner.close)
+        work.background.run_forever(work.tend, name="spare sandboxes", interval_seconds=TEND_SECONDS)
+        server = Server(
+            create_host_app(work, token),
+            certificate=config.sandbox_host_certificate,
+            key=config.sandbox_host_key,
+        )
+        stop_on_signals([server])
+        async with asyncio.TaskGroup() as group:
+            group.create_task(server.serve(sockets), name="listener")
+            await server.answers.wait()
+            announce(config.home / "host-token")
+            await server.ended.wait()
+
+
+def create_host_app(work: Work, token: str) -> FastAPI:
+    """The app of a sandbox host; also what its description is made from."""
+    app = _HostApp(
+        title="Slipway sandbox host",
+        version=VERSION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        responses=PROBLEM_RESPONSES,
+        middleware=[
+            Middleware(RequestContext),
+            Middleware(Access, home=work.config.home, token=token),
+            Middleware(AgentRelay, backend=work.backend),
+            Middleware(_WithWork, work=work),
+        ],
+    )
+    install_error_handlers(app)
+    app.add_exception_handler(StartFailure, _on_start_failure)
+    app.include_router(open_router)
+    app.include_router(router)
+    return app
+
+
+class _HostApp(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        description = super().openapi()
+        add_problem_schema(description)
+        return description
+
+
+class _WithWork:
+    def __init__(self, app: ASGIApp, *, work: Work) -> None:
+        self._app = app
+        self._work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, "state": {**scope.get("state", {}), "work": self._work}}, receive, send)
+
+
+async def _on_start_failure(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, StartFailure)
+    return problem(
+        request,
+        status=503,
+        code=error.code,
+        detail=error.cause,
+        fix=error.fix,
+        extra={"output": error.output},
+    )
+
+
+def _require_tls(config: Config, *, behind_tls: bool) -> None:
+    """The token and all that sandboxes say go over this connection. Raises ConfigurationError."""
+    certificate, key = config.sandbox_host_certificate, config.sandbox_host_key
+    if bool(certificate) != bool(key):
+        raise ConfigurationError(
+            "SLIPWAY_SANDBOX_HOST_CERTIFICATE and SLIPWAY_SANDBOX_HOST_KEY belong together: set both."
+        )
+    for path in (certificate, key):
+        if path and not path.is_file():
+            raise ConfigurationError(f"There is no file {path}.")
+    if certificate or behind_tls or _is_loopback(config.host):
+        return
+    raise ConfigurationError(
+        "Whoever listens on the way to this host would read the token, and all that sandboxes say. Set "
+        "SLIPWAY_SANDBOX_HOST_CERTIFICATE and SLIPWAY_SANDBOX_HOST_KEY; or say --behind-tls when something "
+        "in front of it speaks TLS, or nobody else is on that network."
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

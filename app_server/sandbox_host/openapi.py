@@ -1,0 +1,18 @@
+"""Prints the OpenAPI document of a sandbox host, the same bytes every time."""
+
+import json
+import sys
+
+from app_server.config import Config
+from app_server.sandbox_host.main import create_host_app
+from app_server.sandbox_host.work import Work
+
+if __name__ == "__main__":
+    json.dump(
+        create_host_app(Work(Config()), "").openapi(),
+        sys.stdout,
+        indent=2,
+        sort_keys=True,
+        ensure_ascii=False,
+    )
+    sys.stdout.write("\n")

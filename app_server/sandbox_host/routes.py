@@ -1,0 +1,248 @@
+"""What an app server may ask of this host (docs/sandbox-service.md)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, Response, WebSocket
+from fastapi.responses import StreamingResponse
+
+from app_server.errors import StartFailure
+from app_server.sandbox_host.access import OPEN_PATH, TOKEN_SCHEME
+from app_server.sandbox_host.streams import SinkOfReply, SourceOfRequest
+from app_server.sandbox_host.work import Work
+from app_server.sandboxes.backend import Report, workspace_missing
+from app_server.sandboxes.remote.wire import (
+    NDJSON,
+    PREFIX,
+    PROTOCOL,
+    TAR,
+    HostedMachine,
+    HostedSandbox,
+    HostFailure,
+    HostInfo,
+    LastWordsInfo,
+    StartRequest,
+    Step,
+    WorkspaceSize,
+)
+from app_server.sandboxes.workspace_tar import PARTS
+from app_server.version import VERSION
+
+open_router = APIRouter(tags=["host"])
+router = APIRouter(prefix=PREFIX, tags=["sandboxes"], dependencies=[Depends(TOKEN_SCHEME)])
+
+_STEPS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "One `Step` per line", "content": {NDJSON: {"schema": {"type": "string"}}}}
+}
+_FILES = {"type": "string", "format": "binary"}
+
+
+class _Tar(StreamingResponse):
+    media_type = TAR
+
+
+class _Steps(StreamingResponse):
+    media_type = NDJSON
+
+
+@open_router.get(OPEN_PATH)
+async def health() -> dict[str, str]:
+    """Whether this host answers; open to all."""
+    return {"status": "ok"}
+
+
+@router.get("/info")
+async def get_info(request: Request) -> HostInfo:
+    work: Work = request.state.work
+    return HostInfo(
+        protocol=PROTOCOL,
+        version=VERSION,
+        engine=await work.backend.engine_version(),
+        image=await work.image(),
+        capacity_bytes=await work.capacity_bytes(),
+        sandbox_memory_bytes=work.config.sandbox_memory_bytes,
+        isolation_gap=work.backend.kind.warning,
+        workspace_bytes=work.backend.workspace_limit.bytes,
+        workspace_kept_by=work.backend.workspace_limit.kept_by,
+    )
+
+
+@router.post("/image", response_class=_Steps, responses=_STEPS)
+async def prepare_image(request: Request) -> StreamingResponse:
+    """Sees that sandboxes have something to start from: an image is built if there is none."""
+    work: Work = request.state.work
+
+    async def prepare(report: Report) -> Step:
+        await work.backend.prepare(report)
+        return Step(done=True)
+
+    return _follow(work, prepare)
+
+
+@router.get("/sandboxes")
+async def list_sandboxes(request: Request) -> list[HostedSandbox]:
+    """All of this host's: what it was ever given, and not told to delete."""
+    work: Work = request.state.work
+    return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
+
+
+@router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
+async def start_sandbox(request: Request, sandbox_id: UUID, body: StartRequest) -> StreamingResponse:
+    """Its machine: adopted when it runs, let go on when it is halted, else started on the workspace it had.
+
+    Does not wait for the agent server to answer.
+    """
+    work: Work = request.state.work
+
+    async def start(report: Report) -> Step:
+        if body.authority:
+            await asyncio.to_thread(work.believe, body.authority)
+        await work.backend.prepare(report)
+        async with work.locks[sandbox_id]:
+            work.hosted.add(sandbox_id)
+            machine = await work.backend.start(sandbox_id, body.session_key, report)
+        return Step(
+            machine=HostedMachine(
+                image=machine.spec_id, working_root=machine.working_root, inner_url=machine.inner_url
+            )
+        )
+
+    return _follow(work, start)
+
+
+@router.get("/sandboxes/{sandbox_id}/last-words")
+async def last_words(request: Request, sandbox_id: UUID) -> LastWordsInfo:
+    """How the machine ended and the last it wrote; also while it runs."""
+    words = await request.state.work.backend.last_words(sandbox_id)
+    return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
+
+
+@router.get("/sandboxes/{sandbox_id}/size")
+async def workspace_size(request: Request, sandbox_id: UUID) -> WorkspaceSize:
+    """What its workspace holds, where nothing but a watch limits that. May take seconds."""
+    return WorkspaceSize(bytes=await request.state.work.backend.watched_bytes(sandbox_id))
+
+
+@router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
+async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
+    """Halts it with all that runs there; a start lets it go on."""
+    work: Work = request.state.work
+    async with work.locks[sandbox_id]:
+        if sandbox_id in work.hosted:
+            await work.backend.freeze(sandbox_id)
+
+
+@router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
+async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
+    """Ends its machine. Its workspace stays. Nothing happens when there is none."""
+    work: Work = request.state.work
+    async with work.locks[sandbox_id]:
+        if sandbox_id in work.hosted:
+            await work.backend.stop(sandbox_id)
+
+
+@router.delete("/sandboxes/{sandbox_id}", status_code=204)
+async def delete_sandbox(request: Request, sandbox_id: UUID) -> None:
+    """Removes its machine and its workspace. Nothing happens when there is none."""
+    work: Work = request.state.work
+    async with work.locks[sandbox_id]:
+        if sandbox_id in work.hosted:
+            await work.backend.delete(sandbox_id)
+            work.hosted.remove(sandbox_id)
+
+
+@router.get(
+    "/sandboxes/{sandbox_id}/workspace",
+    response_class=_Tar,
+    responses={200: {"description": "A clean tar", "content": {TAR: {"schema": _FILES}}}},
+)
+async def export_workspace(
+    request: Request,
+    sandbox_id: UUID,
+    part: Annotated[list[str] | None, Query()] = None,
+    folder: Annotated[str | None, Query(pattern=r"^[\w.-]+(/[\w.-]+)*$", max_length=255)] = None,
+) -> StreamingResponse:
+    """These parts of its workspace (all of them by default). What runs there stands still meanwhile.
+
+    folder: a directory of each part that takes its place; nothing beside it is written.
+    A reply that breaks off is of an export that failed.
+    """
+    work: Work = request.state.work
+    if sandbox_id not in work.hosted:
+        raise workspace_missing()
+    await work.backend.prepare(lambda _line: None)
+    sink = SinkOfReply()
+    parts = [each for each in PARTS if part is None or each in part]
+
+    async def export() -> None:
+        async with work.locks[sandbox_id]:
+            await work.backend.export(sandbox_id, parts, sink, folder)
+
+    pieces = sink.pieces(export)
+    first = await anext(pieces)  # what fails at once is told as a problem
+
+    async def all_of_it() -> AsyncIterator[bytes]:
+        yield first
+        async for piece in pieces:
+            yield piece
+
+    return _Tar(all_of_it())
+
+
+@router.put(
+    "/sandboxes/{sandbox_id}/workspace",
+    status_code=204,
+    openapi_extra={"requestBody": {"content": {TAR: {"schema": _FILES}}, "required": True}},
+)
+async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
+    """A new workspace with what a clean tar holds, in place of the machine and the workspace it had."""
+    work: Work = request.state.work
+    await work.backend.prepare(lambda _line: None)
+    async with work.locks[sandbox_id]:
+        work.hosted.add(sandbox_id)
+        await work.backend.restore(sandbox_id, SourceOfRequest(request.stream()))
+    return Response(status_code=204)
+
+
+@router.websocket("/tunnel")
+async def open_tunnel(socket: WebSocket) -> None:
+    await socket.state.work.outlet.control(socket)
+
+
+@router.websocket("/tunnel/{name}")
+async def fetch_connection(socket: WebSocket, name: str) -> None:
+    await socket.state.work.outlet.fetch(socket, name)
+
+
+def _follow(work: Work, carry_out: Callable[[Report], Awaitable[Step]]) -> StreamingResponse:
+    """Tells how it goes on, line by line. It goes to its end, also when nobody listens any more."""
+    steps: asyncio.Queue[Step] = asyncio.Queue()
+
+    async def run() -> None:
+        try:
+            last = await carry_out(lambda line: steps.put_nowait(Step(report=line)))
+        except StartFailure as failure:
+            told = HostFailure(code=failure.code, cause=failure.cause, fix=failure.fix, output=failure.output)
+            last = Step(failure=told)
+        except Exception:
+            told = HostFailure(
+                code="internal_error",
+                cause="Something went wrong on the sandbox host.",
+                fix="The log of the sandbox host has the cause.",
+            )
+            steps.put_nowait(Step(failure=told))
+            raise
+        steps.put_nowait(last)
+
+    work.background.start(run(), name="work for the app server")
+
+    async def lines() -> AsyncIterator[str]:
+        while True:
+            step = await steps.get()
+            yield step.model_dump_json(exclude_defaults=True) + "\n"
+            if step.report is None:
+                return
+
+    return _Steps(lines())

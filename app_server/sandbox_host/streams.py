@@ -1,0 +1,85 @@
+"""Bodies between a thread that reads or writes a file and the loop that serves them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from app_server.sandboxes.remote.wire import PIECE_BYTES
+
+_WAITING = 16
+
+
+class Gone(Exception):
+    """Whoever was to get the rest is no longer there."""
+
+
+class SinkOfReply:
+    """What a thread writes to, piece by piece; `pieces` is a body of a reply."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(_WAITING)
+        self._is_gone = False
+        self._buffer = bytearray()
+
+    def write(self, piece: bytes) -> int:
+        """From the thread. Raises Gone."""
+        self._buffer += piece
+        if len(self._buffer) >= PIECE_BYTES:
+            self._flush()
+        return len(piece)
+
+    async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
+        """What `work` writes. Raises what that raises, at once if it has written nothing until then."""
+        task = asyncio.ensure_future(self._to_its_end(work))
+        try:
+            while (piece := await self._queue.get()) is not None:
+                yield piece
+            await task
+        finally:
+            self._is_gone = True
+            while not task.done():
+                # The thread may wait for room.
+                while not self._queue.empty():
+                    self._queue.get_nowait()
+                await asyncio.wait({task}, timeout=0.05)
+            if not task.cancelled():
+                task.exception()
+
+    async def _to_its_end(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+            if self._buffer:
+                await self._queue.put(bytes(self._buffer))
+        finally:
+            await self._queue.put(None)
+
+    def _flush(self) -> None:
+        if self._is_gone:
+            raise Gone
+        piece, self._buffer = bytes(self._buffer), bytearray()
+        asyncio.run_coroutine_threadsafe(self._queue.put(piece), self._loop).result()
+
+
+class SourceOfRequest:
+    """What a thread reads from: the body of a request, as it comes."""
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self._loop = asyncio.get_running_loop()
+        self._left = b""
+        self._is_over = False
+
+    def read(self, size: int = -1) -> bytes:
+        """From the thread. As many bytes as are wanted, fewer only at the end."""
+        while not self._is_over and (size < 0 or len(self._left) < size):
+            piece: Any = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()
+            if piece is None:
+                self._is_over = True
+            else:
+                self._left += piece
+        taken, self._left = (self._left, b"") if size < 0 else (self._left[:size], self._left[size:])
+        return taken
+
+    async def _next(self) -> bytes | None:
+        return await anext(self._pieces, None)

@@ -1,0 +1,62 @@
+"""What a sandbox host has: its engine, the way out of its sandboxes, and what goes on behind requests."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from uuid import UUID
+
+from app_server.background import Background
+from app_server.config import Config
+from app_server.errors import StartFailure
+from app_server.sandbox_host.hosted import Hosted
+from app_server.sandbox_host.outlet import Outlet
+from app_server.sandboxes.backend import MachineState
+from app_server.sandboxes.docker import DockerBackend
+from app_server.sandboxes.recipe import image_name
+from app_server.trust import certificate_file, read_authority
+
+logger = logging.getLogger(__name__)
+
+
+class Work:
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.backend = DockerBackend(config)
+        self.hosted = Hosted(config.home)
+        self.outlet = Outlet()
+        self.background = Background()
+        self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def believe(self, authority: str) -> None:
+        """Sandboxes that are made from now on believe this one, the app server's. Blocking."""
+        path = certificate_file(self.config)
+        if read_authority(self.config) != authority:
+            unfinished = path.with_suffix(".new")
+            unfinished.write_text(authority)
+            unfinished.replace(path)
+
+    async def image(self) -> str | None:
+        """What sandboxes start from, if it is there."""
+        name = await asyncio.to_thread(image_name, self.config)
+        return name if await self.backend.has_image(name) else None
+
+    async def capacity_bytes(self) -> int:
+        return sum(await self.backend.capacities()) - self.backend.spare_bytes
+
+    async def states(self) -> dict[UUID, MachineState]:
+        """Of all sandboxes of this host."""
+        found, ours = await self.backend.states(), await asyncio.to_thread(self.hosted.all)
+        return {each: found.get(each, "stopped") for each in ours}
+
+    async def tend(self) -> None:
+        """One round: finds out what the walls leave open, and keeps machines ready, where there is room."""
+        try:
+            await self.backend.examine()
+            if self.backend.lacks_spare and await self._has_room():
+                await self.backend.replenish()
+        except StartFailure as failure:
+            logger.warning("the engine does not do its part", extra={"cause": failure.cause})
+
+    async def _has_room(self) -> bool:
+        up = [state for state in (await self.states()).values() if state != "stopped"]
+        return (len(up) + 1) * self.config.sandbox_memory_bytes <= await self.capacity_bytes()

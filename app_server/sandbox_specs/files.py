@@ -1,0 +1,131 @@
+"""What a base is built from, packed to be kept: a Dockerfile alone, or what a repository has for it.
+
+Nothing of a repository runs here; it is cloned, read and packed.
+"""
+
+import asyncio
+import gzip
+import re
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from app_server.errors import AppError, BadRequest, StartFailure
+from app_server.git.address import Address
+from app_server.git.process import Credentials
+from app_server.git.source import check_out
+from app_server.sandboxes.devcontainer import PLACES, Devcontainer, read_devcontainer
+from app_server.sandboxes.own_base import BaseSource, pack_base, resolved_source
+
+CLONE_SECONDS = 120.0
+MAX_TAR_BYTES = 64 * 1024**2
+MAX_SHOWN_CHARACTERS = 65_536
+
+
+@dataclass(frozen=True)
+class Packed:
+    """`base`: the name of what it makes. `build`, `tar`: of what is built; None for an image by its name."""
+
+    base: str
+    dockerfile: str | None = None
+    build: dict[str, Any] | None = None
+    tar: bytes | None = None
+    origin: str | None = None
+    path: str = ""
+    ignored: list[str] | None = None
+
+
+def pack_text(dockerfile: str) -> Packed:
+    """Of a Dockerfile that copies nothing. Blocking."""
+    with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
+        file = Path(folder, "Dockerfile")
+        file.write_text(dockerfile)
+        return _packed(resolved_source(file), Devcontainer("", []), "Dockerfile")
+
+
+async def pack_repository(
+    address: Address, branch: str | None, path: str | None, credentials: Credentials | None
+) -> Packed:
+    """Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and
+    `repository_…` or `branch_not_found` where it cannot be had.
+    """
+    scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
+    try:
+        project = await check_out(
+            address, branch, directory=scratch, timeout_seconds=CLONE_SECONDS, credentials=credentials
+        )
+        return await asyncio.to_thread(_pack_project, project, path, address.identity)
+    except StartFailure as failure:
+        raise BadRequest(failure.cause, code=failure.code, fix=failure.fix) from failure
+    except AppError as error:
+        # Where it lay for a moment is nobody's business.
+        raise BadRequest(
+            re.sub(rf"{re.escape(str(scratch))}(/tree)?/?", "", error.detail),
+            code=error.code,
+            fix=error.fix,
+        ) from error
+    finally:
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+
+def _pack_project(project: Path, path: str | None, identity: str) -> Packed:
+    file = _file(project, path)
+    shown = str(file.relative_to(project))
+    if file.suffix == ".json":
+        found = read_devcontainer(file)
+        if isinstance(found.base, str):
+            return Packed(found.base, origin=f"{identity}: {shown}", path=shown, ignored=found.ignored)
+        return _packed(found.base, found, shown, identity)
+    return _packed(resolved_source(file), Devcontainer("", []), shown, identity)
+
+
+def _file(project: Path, path: str | None) -> Path:
+    places = [path] if path else [*PLACES, "Dockerfile"]
+    for place in places:
+        file = project / place
+        if not file.resolve().is_relative_to(project) or ".." in Path(place).parts:
+            raise BadRequest(
+                f"{place} leads out of the repository.",
+                code="devcontainer_leads_out",
+                fix="Name a file of the repository itself.",
+            )
+        if file.is_file():
+            return file
+    raise BadRequest(
+        f"The repository has no {' and no '.join(places)}.",
+        code="devcontainer_missing",
+        fix="Name the path of its devcontainer.json or Dockerfile.",
+    )
+
+
+def _packed(source: BaseSource, found: Devcontainer, path: str, identity: str | None = None) -> Packed:
+    with tempfile.TemporaryFile() as tar:
+        files = pack_base(source, tar)
+        build = {name: value for name, value in asdict(files).items() if name != "name"}
+        return Packed(
+            base=files.name,
+            dockerfile=_text(source.dockerfile),
+            build=build,
+            tar=gzip.compress(_bounded(tar), mtime=0),
+            origin=f"{identity}: {path}" if identity else None,
+            path=path,
+            ignored=found.ignored,
+        )
+
+
+def _bounded(tar: IO[bytes]) -> bytes:
+    content = tar.read(MAX_TAR_BYTES + 1)
+    if len(content) > MAX_TAR_BYTES:
+        raise BadRequest(
+            f"The build context is larger than {MAX_TAR_BYTES // 1024**2} MiB.",
+            code="build_context_too_large",
+            fix="Leave out in .dockerignore what the Dockerfile does not copy.",
+        )
+    return content
+
+
+def _text(dockerfile: Path) -> str:
+    with dockerfile.open(errors="replace") as file:
+        return file.read(MAX_SHOWN_CHARACTERS)

@@ -1,0 +1,33 @@
+"""Who may choose what sandboxes are built on: to build is to run code, with a network, beside the engine."""
+
+from app_server.config import Config
+from app_server.errors import Forbidden
+from app_server.sandboxes.backend import SandboxKind
+from app_server.users.models import Role
+
+_ADMINS = {Role.OWNER, Role.ADMIN}
+
+
+def why_not(config: Config, kind: SandboxKind, role: Role) -> str | None:
+    """None when a user of this role may."""
+    if kind.backend == "process":
+        return "Sandboxes here are processes of the server's machine: there is no image to choose."
+    if config.sandbox_image:
+        return "The server is configured to start all sandboxes from one image."
+    match config.sandbox_specs:
+        case "everybody":
+            return None
+        case "admins" if role in _ADMINS:
+            return None
+        case "admins":
+            return "Only admins may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
+        case "nobody":
+            return "Nobody may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
+
+
+def sandbox_specs_not_allowed(reason: str) -> Forbidden:
+    return Forbidden(
+        reason,
+        code="sandbox_specs_not_allowed",
+        fix="Leave sandbox_spec_id out: the server's own image is used.",
+    )

@@ -1,0 +1,118 @@
+"""The specs of a user, and which of them a new sandbox starts from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.errors import Conflict, NotFound
+from app_server.sandbox_specs.files import Packed
+from app_server.sandboxes.models import SandboxSpec, SpecChoice
+
+MAX_SPECS = 20
+DEFAULT = "default"
+ALL_REPOSITORIES = ""
+
+
+@dataclass(frozen=True)
+class NewSpec:
+    """`packed`: None for an image by its name."""
+
+    name: str
+    base: str
+    packed: Packed | None = None
+
+
+async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSpec]:
+    """By name."""
+    query = select(SandboxSpec).where(SandboxSpec.user_id == user_id).order_by(SandboxSpec.name)
+    return (await session.scalars(query)).all()
+
+
+async def create(session: AsyncSession, user_id: UUID, new: NewSpec) -> SandboxSpec:
+    """Raises Conflict `too_many_sandbox_specs`, `sandbox_spec_name_taken`."""
+    count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
+    if (count or 0) >= MAX_SPECS:
+        raise Conflict(
+            f"{MAX_SPECS} sandbox images are as many as one can have.",
+            code="too_many_sandbox_specs",
+            fix="Delete one that is not needed.",
+        )
+    packed = new.packed
+    spec = SandboxSpec(
+        user_id=user_id,
+        name=new.name,
+        base=new.base,
+        origin=packed.origin if packed else None,
+        dockerfile=packed.dockerfile if packed else None,
+        build=packed.build if packed else None,
+        files=packed.tar if packed else None,
+        ignored=packed.ignored if packed else [],
+    )
+    session.add(spec)
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            f"There is a sandbox image called {new.name} already.",
+            code="sandbox_spec_name_taken",
+            fix="Choose another name, or delete that one.",
+        ) from error
+    return spec
+
+
+async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
+    """Sandboxes that were made from it keep their image. Raises NotFound."""
+    await session.delete(await _get(session, user_id, spec_id.hex))
+
+
+async def choices(session: AsyncSession, user_id: UUID) -> dict[str, UUID]:
+    """The id of a spec by repository; that of ALL_REPOSITORIES too, if it is set."""
+    query = select(SpecChoice).where(SpecChoice.user_id == user_id).order_by(SpecChoice.repository)
+    return {choice.repository: choice.spec_id for choice in await session.scalars(query)}
+
+
+async def choose(session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None) -> None:
+    """None and `default`: what holds without a choice. Raises NotFound."""
+    if spec_id is None or spec_id == DEFAULT:
+        await session.execute(
+            delete(SpecChoice).where(SpecChoice.user_id == user_id, SpecChoice.repository == repository)
+        )
+        return
+    spec = await _get(session, user_id, spec_id)
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    row = insert(SpecChoice).values(user_id=user_id, repository=repository, spec_id=spec.id)
+    changed = {"spec_id": row.excluded.spec_id}
+    await session.execute(row.on_conflict_do_update(index_elements=["user_id", "repository"], set_=changed))
+
+
+async def chosen(
+    session: AsyncSession, user_id: UUID, spec_id: str | None, repository: str | None
+) -> SandboxSpec | None:
+    """What a new sandbox starts from; None: as the server is configured.
+
+    `spec_id`: the user's word for this one, which goes before what they have set. Raises NotFound.
+    """
+    if spec_id is None:
+        known = await choices(session, user_id)
+        found = known.get(repository or ALL_REPOSITORIES, known.get(ALL_REPOSITORIES))
+        return await session.get(SandboxSpec, found) if found else None
+    return None if spec_id == DEFAULT else await _get(session, user_id, spec_id)
+
+
+async def _get(session: AsyncSession, user_id: UUID, spec_id: str) -> SandboxSpec:
+    try:
+        spec = await session.get(SandboxSpec, UUID(spec_id))
+    except ValueError:
+        spec = None
+    if spec is None or spec.user_id != user_id:
+        raise NotFound(
+            "No such sandbox image.",
+            code="sandbox_spec_not_found",
+            fix="See which there are: GET /api/v1/sandbox-specs/search.",
+        )
+    return spec

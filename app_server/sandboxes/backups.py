@@ -1,0 +1,132 @@
+"""Copies of workspaces on other hosts, for when their host is lost: taken while nothing works there.
+
+A backup counts only from the moment on at which somebody has the conversation go on without its host. It can
+go on only where the log stands as it does in the backup: else its files alone are of use, as a snapshot.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from app_server.config import Config
+from app_server.database import now
+from app_server.errors import Conflict, NotFound, StartFailure
+from app_server.sandboxes.archives import Archives
+from app_server.sandboxes.machines import Machines, log_report
+from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.sandboxes.rows import REMOTE, Rows
+from app_server.sandboxes.sleep import Sleep
+from app_server.sandboxes.workspace_tar import PARTS, Sink
+
+logger = logging.getLogger(__name__)
+
+Position = Callable[[UUID], Awaitable[int]]
+"""How far the log of what a sandbox holds has come, as the app server knows it."""
+
+
+class Backups:
+    def __init__(
+        self, config: Config, machines: Machines, rows: Rows, archives: Archives, sleep: Sleep
+    ) -> None:
+        self._minutes = config.sandbox_backup_minutes
+        self._machines = machines
+        self._rows = rows
+        self._archives = archives
+        self._sleep = sleep
+        self.position: Position | None = None
+
+    async def make(self) -> None:
+        """One round: of those that have had nothing to do for long enough, and did since their last one."""
+        if self._minutes is None or self._machines.backend.kind.backend != REMOTE:
+            return
+        for sandbox_id in [
+            *await self._sleep.idle_for(self._minutes * 60),
+            *await self._rows.asleep(None),
+        ]:
+            try:
+                await self._make_if_due(sandbox_id)
+            except NotFound:
+                continue  # deleted meanwhile
+            except StartFailure as failure:
+                extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause, "fix": failure.fix}
+                logger.warning("no backup could be made", extra=extra)
+
+    async def go_on_elsewhere(self, sandbox_id: UUID) -> None:
+        """What counts is the last backup from now on, wherever there is room for it.
+
+        Raises NotFound, and Conflict: `sandbox_host_lost` when there is none, `backup_outdated` when the log
+        went on after it. Its files are a snapshot then.
+        """
+        machines = self._machines
+        async with machines.locks[sandbox_id]:
+            sandbox = await machines.require(sandbox_id)
+            if sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED}:
+                return
+            if sandbox.archive_id is None:
+                backup = await self._require_current(sandbox)
+                await self._rows.begin_from(sandbox_id, backup.id)
+            else:
+                await self._rows.begin_from(sandbox_id, sandbox.archive_id)
+            machines.running.pop(sandbox_id, None)
+            await machines.backend.abandon(sandbox_id)
+
+    async def _require_current(self, sandbox: Sandbox) -> Archive:
+        backup = await self._archives.backup_of(sandbox.id)
+        lost = (sandbox.error or {}).get("cause", "Its host is lost.")
+        if backup is None:
+            raise Conflict(
+                f"{lost} There is no backup of this conversation.",
+                code="sandbox_host_lost",
+                fix="Bring the host back: the conversation goes on by itself then. For the next time: "
+                "SLIPWAY_SANDBOX_BACKUP_MINUTES.",
+            )
+        if backup.position == await self._position(sandbox.id):
+            return backup
+        made = f"{backup.created_at:%Y-%m-%d %H:%M} UTC"
+        await self._keep_files(sandbox, backup, f"Backup of {made}")
+        raise Conflict(
+            f"{lost} The conversation went on after its last backup, of {made}.",
+            code="backup_outdated",
+            fix="Bring the host back: the conversation goes on by itself then. Or start a new conversation "
+            f"from its snapshot “Backup of {made}”, which has the files as they were.",
+        )
+
+    async def _keep_files(self, sandbox: Sandbox, backup: Archive, name: str) -> None:
+        if name in await self._archives.snapshot_names(sandbox.id):
+            return
+
+        async def fill(sink: Sink) -> None:
+            await self._archives.copy_project(backup.id, sink)
+
+        await self._archives.add(await self._archives.write(sandbox, ArchiveKind.SNAPSHOT, fill, name))
+
+    async def _make_if_due(self, sandbox_id: UUID) -> None:
+        machines = self._machines
+        async with machines.locks[sandbox_id]:
+            sandbox, last = await machines.require(sandbox_id), await self._archives.backup_of(sandbox_id)
+            position = await self._position(sandbox_id)
+            if sandbox.archive_id or sandbox.status not in {SandboxStatus.RUNNING, SandboxStatus.PAUSED}:
+                return
+            is_of_this_sleep = sandbox.status == SandboxStatus.RUNNING or (
+                last is not None and last.created_at >= sandbox.updated_at
+            )
+            if last and last.position == position and is_of_this_sleep:
+                return
+
+            async def fill(sink: Sink) -> None:
+                await machines.backend.export(sandbox_id, PARTS, sink)
+
+            began = now()
+            await machines.backend.prepare(log_report(sandbox_id))
+            machines.held.add(sandbox_id)
+            try:
+                backup = await self._archives.write(sandbox, ArchiveKind.BACKUP, fill)
+            finally:
+                machines.held.discard(sandbox_id)
+            backup.position, backup.created_at = position, began
+            await self._archives.replace_backup(backup)
+            logger.info("a backup was made", extra={"sandbox_id": sandbox_id.hex})
+
+    async def _position(self, sandbox_id: UUID) -> int:
+        assert self.position, "listen() comes first"
+        return await self.position(sandbox_id)

@@ -1,0 +1,48 @@
+"""Replies of agent servers, held to a size: whoever has taken one over might else never stop sending."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+
+MAX_REPLY_BYTES = 64 * 1024**2
+
+
+class BoundedTransport(httpx.AsyncBaseTransport):
+    """Raises ReadError in the middle of a reply that is too long, and DecodingError for a packed one.
+
+    Nothing is packed on the way to a neighbour; what is could unpack to any size.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, max_bytes: int = MAX_REPLY_BYTES) -> None:
+        self._inner = inner
+        self._max_bytes = max_bytes
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        reply = await self._inner.handle_async_request(request)
+        if reply.headers.get("Content-Encoding", "identity") != "identity":
+            await reply.aclose()
+            raise httpx.DecodingError("The reply is packed, though none was asked for.", request=request)
+        assert isinstance(reply.stream, httpx.AsyncByteStream)
+        reply.stream = _Bounded(reply.stream, self._max_bytes, request)
+        return reply
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Bounded(httpx.AsyncByteStream):
+    def __init__(self, inner: httpx.AsyncByteStream, max_bytes: int, request: httpx.Request) -> None:
+        self._inner = inner
+        self._left = max_bytes
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._inner:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise httpx.ReadError("The reply is longer than any may be.", request=self._request)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -1,0 +1,42 @@
+"""`docker build`, with its lines reported as they come."""
+
+import shutil
+from typing import IO
+
+from app_server.errors import StartFailure
+from app_server.sandboxes.backend import Report
+from app_server.sandboxes.base_image import BUILD_TIMEOUT_SECONDS
+from app_server.sandboxes.engine_command import run_command
+
+INSTALL_CLI = "Install the Docker CLI, then retry."
+
+
+def docker_command() -> str:
+    """Where it is. Raises StartFailure `sandbox_image_build_failed`."""
+    docker = shutil.which("docker")
+    if docker is None:
+        raise StartFailure(
+            "sandbox_image_build_failed", "The docker command is not installed.", fix=INSTALL_CLI
+        )
+    return docker
+
+
+async def docker_build(
+    docker: str,
+    tag: str,
+    dockerfile: str,
+    options: list[str],
+    context: bytes | IO[bytes],
+    report: Report,
+    timeout_seconds: float = BUILD_TIMEOUT_SECONDS,
+) -> tuple[int, str]:
+    """`(exit status, last lines)`. `context`: a tar; `dockerfile`: its name in there."""
+    environment = {"DOCKER_BUILDKIT": "1" if await has_buildx(docker) else "0", "BUILDKIT_PROGRESS": "plain"}
+    command = [docker, "build", "--tag", tag, f"--file={dockerfile}", *options, "-"]
+    return await run_command(command, report, timeout_seconds, stdin=context, environment=environment)
+
+
+async def has_buildx(docker: str) -> bool:
+    """Newer CLIs build with BuildKit only through this plugin; without it they refuse to."""
+    status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
+    return status == 0

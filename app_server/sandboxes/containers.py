@@ -1,0 +1,189 @@
+"""Containers and volumes by their names. All of it blocks, and raises what the engine raises."""
+
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from app_server.errors import StartFailure
+from app_server.sandboxes.backend import LastWords, MachineState
+from app_server.sandboxes.fitting import judge_ended
+from app_server.sandboxes.hardening import AGENT_UID
+from app_server.sandboxes.measuring import measured, measuring
+from app_server.sandboxes.network import NETWORK
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+LABEL = "slipway.sandbox"
+AGENT_PORT = 8000
+WORKSPACE = "/workspace"
+SESSION_KEY_FILE = ".session-key"
+INIT_KEY_FILE = ".init-key"
+STOP_SECONDS = 3
+LOG_LINES = 60
+_STATES: Mapping[str, MachineState] = {"running": "running", "paused": "halted"}
+
+
+def image_id(client: "DockerClient", name: str) -> str | None:
+    """None when there is none of this name."""
+    from docker.errors import ImageNotFound
+
+    try:
+        return str(client.images.get(name).id)
+    except ImageNotFound:
+        return None
+
+
+def has_volume(client: "DockerClient", name: str) -> bool:
+    from docker.errors import NotFound
+
+    try:
+        client.volumes.get(name)
+    except NotFound:
+        return False
+    return True
+
+
+def find(client: "DockerClient", name: str) -> "Container | None":
+    from docker.errors import NotFound
+
+    try:
+        return client.containers.get(name)
+    except NotFound:
+        return None
+
+
+def start(container: "Container", key_file: str, key: str) -> None:
+    """Lets it go on when it is halted; else starts it with this key in this file of its workspace.
+
+    The entrypoint reads the key and removes the file before any command of the agent runs, so it is written
+    anew for each start. In the environment everybody inside could read it (/proc/1/environ).
+    """
+    if container.status == "paused":
+        container.unpause()
+        return
+    container.put_archive(WORKSPACE, _key_archive(key_file, key))
+    container.start()
+
+
+def address(container: "Container") -> str:
+    """In the sandboxes' network, as it is now. Raises StartFailure when it has none: it has ended."""
+    container.reload()
+    found = container.attrs["NetworkSettings"]["Networks"].get(NETWORK, {}).get("IPAddress")
+    if not found:
+        words = words_of(container)
+        raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+    return str(found)
+
+
+def names(client: "DockerClient", status: str) -> set[str]:
+    """Of all containers of ours in this status, those of other installations included."""
+    # sparse: one call, without an inspection of each.
+    found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
+    return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
+
+
+def measure(client: "DockerClient", name: str) -> int | None:
+    """How many bytes its workspace takes up; None when that cannot be told, or not in time."""
+    container = find(client, name)
+    if container is None or container.status != "running":
+        return None
+    found = container.exec_run(measuring(WORKSPACE), user=str(AGENT_UID), stderr=False)
+    assert isinstance(found.output, bytes)
+    return measured(found.output.decode(errors="replace")) if found.exit_code in {0, 1} else None
+
+
+def states(client: "DockerClient") -> dict[str, MachineState]:
+    """How each container of ours stands, also of those that have ended."""
+    found = client.containers.list(all=True, filters={"label": LABEL}, sparse=True)
+    return {
+        name.removeprefix("/"): _STATES.get(str(container.attrs["State"]), "stopped")
+        for container in found
+        for name in container.attrs["Names"]
+    }
+
+
+def last_words(client: "DockerClient", name: str) -> LastWords:
+    container = find(client, name)
+    if container is None:
+        return LastWords(cause="The sandbox's container is gone.", output="", fix="Start a new conversation.")
+    return words_of(container)
+
+
+def words_of(container: "Container") -> LastWords:
+    state = container.attrs["State"]
+    output = container.logs(tail=LOG_LINES).decode(errors="replace")
+    if state.get("OOMKilled"):
+        return LastWords(
+            code="sandbox_out_of_memory",
+            cause="The sandbox ran out of memory and was ended.",
+            output=output,
+            fix="Give sandboxes more memory: SLIPWAY_SANDBOX_MEMORY_BYTES.",
+        )
+    if state.get("Running"):
+        return LastWords(cause="The container runs, but its agent server does not answer.", output=output)
+    reason = state.get("Error") or f"exit status {state.get('ExitCode')}"
+    if unfit := judge_ended(container.attrs["Config"], output):
+        return LastWords(code=unfit.code, cause=f"{unfit.cause} ({reason})", output=output, fix=unfit.fix)
+    return LastWords(
+        code="agent_server_ended", cause=f"The sandbox's agent server ended ({reason}).", output=output
+    )
+
+
+def freeze(client: "DockerClient", name: str) -> None:
+    container = find(client, name)
+    if container and container.status == "running":
+        container.pause()
+
+
+@contextmanager
+def halted(client: "DockerClient", name: str) -> Iterator[None]:
+    """It does nothing meanwhile, if it runs."""
+    container = find(client, name)
+    if container is None or container.status != "running":
+        yield
+        return
+    container.pause()
+    try:
+        yield
+    finally:
+        container.unpause()
+
+
+def stop(client: "DockerClient", name: str) -> None:
+    if container := find(client, name):
+        if container.status == "paused":
+            container.unpause()  # a halted process hears no signal, and could not end in order
+        container.stop(timeout=STOP_SECONDS)
+
+
+def delete(client: "DockerClient", name: str, volume: str) -> None:
+    from docker.errors import NotFound
+
+    if container := find(client, name):
+        remove(container)
+    try:
+        client.volumes.get(volume).remove()
+    except NotFound:
+        return
+
+
+def remove(container: "Container") -> None:
+    from docker.errors import NotFound
+
+    try:
+        container.remove(force=True)
+    except NotFound:
+        return  # somebody else was faster
+
+
+def _key_archive(name: str, key: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.size, member.mode, member.uid, member.gid = len(key), 0o400, AGENT_UID, AGENT_UID
+        tar.addfile(member, io.BytesIO(key.encode()))
+    return buffer.getvalue()

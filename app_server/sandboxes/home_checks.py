@@ -1,0 +1,86 @@
+"""What `slipway doctor` looks for in a home: its ports, and what its sandboxes were made with."""
+
+import asyncio
+import json
+import os
+import socket
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from app_server.config import Config
+from app_server.database import Database
+from app_server.sandboxes.findings import Finding, failed, warned, well
+from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.process import SPEC_ID as PROCESS
+
+
+def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
+    """Whether a server could listen where it has to; one that runs already does. Blocking."""
+    if _is_served(config.home):
+        return well("ports", "A Slipway server of this home listens.")
+    wanted = [("127.0.0.1", config.port, "SLIPWAY_PORT")]
+    wanted += [(address, config.inner_port, "SLIPWAY_INNER_PORT") for address in inner_addresses]
+    for address, port, variable in wanted:
+        if not _can_listen(address, port):
+            return failed(
+                "ports",
+                f"Port {port} on {address} is taken by another program.",
+                f"End it, or choose another one: {variable}.",
+                "inner_port_taken" if port == config.inner_port else None,
+            )
+    return well("ports", f"{config.port} and {config.inner_port} are free.")
+
+
+async def check_workspaces(config: Config, backend: str) -> list[Finding]:
+    """Whether all sandboxes of this home can be started by `backend`."""
+    if config.database_file and not await asyncio.to_thread(config.database_file.exists):
+        return []
+    try:
+        others = await _count_others(config, backend)
+    except SQLAlchemyError as error:
+        return [warned("workspaces", f"The database cannot be read: {error}", "Start Slipway: it tells why.")]
+    if not others:
+        return [well("workspaces", "All lie in sandboxes of the kind that is used now.")]
+    return [
+        warned(
+            "workspaces",
+            f"{others} lie in sandboxes of another kind: their conversations cannot go on.",
+            "Start Slipway with the SLIPWAY_SANDBOX that they were started with.",
+            "sandbox_of_other_kind",
+        )
+    ]
+
+
+async def _count_others(config: Config, backend: str) -> int:
+    is_process = Sandbox.spec_id == PROCESS
+    query = select(func.count()).select_from(Sandbox).where(~is_process if backend == PROCESS else is_process)
+    database = Database(config.resolved_database_url)
+    try:
+        async with database.read() as session:
+            return int(await session.scalar(query) or 0)
+    finally:
+        await database.close()
+
+
+def _is_served(home: Path) -> bool:
+    """What serve.py writes stays when a server is killed."""
+    try:
+        os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)
+    except PermissionError:
+        return True  # somebody else's, and alive
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def _can_listen(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+            probe.listen()
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,20 @@
+"""JSON with comments and trailing commas, as people write it for their editors."""
+
+import json
+import re
+from typing import Any
+
+# Both end with the text where nothing closes them: linear in its length, whatever it holds.
+_STRING = r'("(?:\\.|[^"\\])*(?:"|\Z))'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+
+
+def parse_jsonc(text: str) -> Any:
+    """Raises ValueError, with the line and column of `text`."""
+    # Each comment leaves its length and its lines.
+    plain = _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+    try:
+        return json.loads(_LAST_COMMA.sub(lambda found: found[1] or " ", plain))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

@@ -1,0 +1,18 @@
+"""The sandboxes of whoever asks."""
+
+from uuid import UUID
+
+from fastapi import Request
+
+from app_server.errors import NotFound
+from app_server.sandboxes.models import Sandbox
+from app_server.users.models import User
+
+
+async def find_own(request: Request, user: User, sandbox_id: UUID) -> Sandbox:
+    """Raises NotFound `sandbox_not_found`, also for a foreign one."""
+    async with request.state.database.read() as session:
+        sandbox: Sandbox | None = await session.get(Sandbox, sandbox_id)
+    if sandbox is None or sandbox.user_id != user.id:
+        raise NotFound("No such sandbox.", code="sandbox_not_found")
+    return sandbox

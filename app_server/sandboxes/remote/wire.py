@@ -1,0 +1,88 @@
+"""What an app server and a sandbox host say to each other (docs/sandbox-service.md): shapes and names."""
+
+from typing import Final, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from app_server.sandboxes.backend import MachineState
+
+PREFIX: Final = "/v1"
+TOKEN_HEADER: Final = "X-Slipway-Host-Token"  # noqa: S105 (a name)
+INSTALLATION_HEADER: Final = "X-Slipway-Installation"
+"""Which app server asks: a host works for one alone."""
+PROTOCOL: Final = 1
+NDJSON: Final = "application/x-ndjson"
+TAR: Final = "application/x-tar"
+PIECE_BYTES: Final = 64 * 1024
+
+
+class HostInfo(BaseModel):
+    """capacity_bytes: what the limits of all sandboxes there may add up to, less what is kept for machines
+    that are nobody's yet. sandbox_memory_bytes: the limit of each. image: None when it is not there yet.
+    isolation_gap: what the walls there leave open, in a sentence. workspace_bytes: how much a new workspace
+    holds, None: as much as there is; workspace_kept_by: what keeps it so.
+    """
+
+    protocol: int
+    version: str
+    engine: str
+    image: str | None
+    capacity_bytes: int
+    sandbox_memory_bytes: int
+    isolation_gap: str | None
+    workspace_bytes: int | None
+    workspace_kept_by: Literal["disk", "watch", "none"]
+
+
+class HostedSandbox(BaseModel):
+    """`stopped`: only its workspace is there, or its machine has ended."""
+
+    id: UUID
+    state: MachineState
+
+
+class WorkspaceSize(BaseModel):
+    """bytes: what a running sandbox's workspace holds; None when a disk limits it, or it cannot be told."""
+
+    bytes: int | None
+
+
+class StartRequest(BaseModel):
+    """authority: whose certificates the sandbox is to believe (PEM), if the app server has one."""
+
+    session_key: str
+    authority: str | None = Field(default=None, max_length=20_000)
+
+
+class HostedMachine(BaseModel):
+    """image: what it was started from. inner_url: the app server as the sandbox reaches it."""
+
+    image: str
+    working_root: str
+    inner_url: str
+
+
+class HostFailure(BaseModel):
+    """As a StartFailure; code: of docs/start-failures.md."""
+
+    code: str
+    cause: str
+    fix: str
+    output: str = ""
+
+
+class Step(BaseModel):
+    """One line of the answer to what takes a while. The last one has `done`, `machine` or `failure`."""
+
+    report: str | None = None
+    machine: HostedMachine | None = None
+    failure: HostFailure | None = None
+    done: bool = False
+
+
+class LastWordsInfo(BaseModel):
+    code: str
+    cause: str
+    fix: str
+    output: str

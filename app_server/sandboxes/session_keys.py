@@ -1,0 +1,92 @@
+"""The session keys of sandboxes: offered, handed over, and replaced while the sandbox runs.
+
+A key is kept before an agent server hears of it, and takes the place of the old one once that has answered.
+In between both open the inner listener, and whoever goes on after a crash tries both at the agent server.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.config import Config
+from app_server.database import Database, now
+from app_server.encryption import Cipher
+from app_server.errors import NotFound
+from app_server.sandboxes.agent_client import AgentClient, HandOver
+from app_server.sandboxes.models import Sandbox
+from app_server.users.tokens import new_token, token_hash
+
+OVERLAP = timedelta(seconds=60)
+"""How long a replaced key still opens the inner listener: for requests that were on their way with it."""
+RETRY_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A key that an agent server is to take. `known`: those that it may have, the likeliest first."""
+
+    key: str
+    known: Sequence[str]
+
+
+class SessionKeys:
+    def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
+        self._period = timedelta(minutes=config.session_key_minutes)
+        self._database = database
+        self._cipher = cipher
+        # When each is to be replaced, of those that this process has handed over; of the monotonic clock.
+        self._due: dict[UUID, float] = {}
+
+    async def offer(self, sandbox_id: UUID) -> Offer:
+        """The next key. It is kept, and opens the inner listener. Raises NotFound."""
+        async with self._database.session() as session:
+            sandbox = await self._get(session, sandbox_id)
+            present = self._cipher.decrypt(sandbox.encrypted_session_key)
+            if sandbox.encrypted_pending_session_key:
+                # Offered before, and who knows whether it was taken: there can be no other one.
+                key = self._cipher.decrypt(sandbox.encrypted_pending_session_key)
+            else:
+                key = new_token()
+                sandbox.pending_session_key_hash = token_hash(key)
+                sandbox.encrypted_pending_session_key = self._cipher.encrypt(key)
+            sandbox.pending_session_key_expires_at = now() + self._period
+        return Offer(key, known=(key, present))
+
+    async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
+        """Gives the agent server the key; if it takes it, the old one ends. Raises NotFound."""
+        self._due[sandbox_id] = time.monotonic() + RETRY_SECONDS
+        outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
+        if outcome == "taken":
+            await self._settle(sandbox_id, offer)
+            self._due[sandbox_id] = time.monotonic() + self._period.total_seconds() / 2
+        return outcome
+
+    def is_due(self, sandbox_id: UUID) -> bool:
+        """Whether half of its time has passed: the rest is for an agent server that is slow to answer."""
+        return time.monotonic() > self._due.get(sandbox_id, 0)
+
+    def forget(self, sandbox_id: UUID) -> None:
+        self._due.pop(sandbox_id, None)
+
+    async def _settle(self, sandbox_id: UUID, offer: Offer) -> None:
+        async with self._database.session() as session:
+            sandbox = await self._get(session, sandbox_id)
+            if sandbox.pending_session_key_hash != token_hash(offer.key):
+                return
+            sandbox.previous_session_key_hash = sandbox.session_key_hash
+            sandbox.previous_session_key_expires_at = now() + OVERLAP
+            sandbox.session_key_hash = token_hash(offer.key)
+            sandbox.encrypted_session_key = self._cipher.encrypt(offer.key)
+            sandbox.session_key_expires_at = now() + self._period
+            sandbox.pending_session_key_hash = sandbox.encrypted_pending_session_key = None
+            sandbox.pending_session_key_expires_at = None
+
+    async def _get(self, session: AsyncSession, sandbox_id: UUID) -> Sandbox:
+        sandbox = await session.get(Sandbox, sandbox_id)
+        if sandbox is None:
+            raise NotFound("No such sandbox.")
+        return sandbox

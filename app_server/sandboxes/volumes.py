@@ -1,0 +1,127 @@
+"""The volumes that workspaces are in: each on a disk of its own, where this host and its engine can do that.
+
+Where they cannot, and nobody has asked for a limit by name, watch.py measures what workspaces hold.
+"""
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from app_server.config import Config
+from app_server.errors import StartFailure
+from app_server.sandboxes import containers
+from app_server.sandboxes.backend import WorkspaceLimit
+from app_server.sandboxes.disks import Disks, why_impossible
+from app_server.sandboxes.docker_workspace import can_carry
+from app_server.sandboxes.hardening import AGENT_UID
+from app_server.sandboxes.workspace_tar import CONVERSATIONS, PROJECT
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+logger = logging.getLogger(__name__)
+
+TRIAL_PREFIX = "slipway-trial-"
+_TRIAL_BYTES = 16 * 1024**2
+_STRAY_SECONDS = 600.0
+
+
+class Volumes:
+    """All methods block, and raise what the engine raises, or StartFailure `sandbox_disk_failed`."""
+
+    def __init__(self, config: Config) -> None:
+        self._folder = config.home / "disks"
+        self._disks = Disks(self._folder)
+        self._size = config.sandbox_disk_bytes
+        # Whoever sets a limit wants it kept, or the start refused.
+        self._is_demanded = self._size is not None and "sandbox_disk_bytes" in config.model_fields_set
+        self._turn = threading.Lock()
+        self._is_tried = False
+        self._gap: str | None = None
+
+    @property
+    def limit(self) -> WorkspaceLimit:
+        """Of new workspaces; as it seems, until the first of them was made."""
+        if self._size is None:
+            return WorkspaceLimit(None, "none")
+        reason = None if self._is_demanded else self._gap if self._is_tried else why_impossible()
+        return WorkspaceLimit(self._size, "watch" if reason else "disk", reason)
+
+    def ready(self, client: "DockerClient", name: str, image: str) -> None:
+        """A volume on a disk, if it is to have one, or has; others the engine makes by itself.
+
+        `image`: any that is there.
+        """
+        if not self._disks.holds(name):
+            if (
+                self._size is None
+                or containers.has_volume(client, name)
+                or not self._is_possible(client, image)
+            ):
+                return
+            self._disks.make(name, self._size, owner=AGENT_UID, directories=[PROJECT, CONVERSATIONS])
+        options = self._disks.attach(name)
+        if not containers.has_volume(client, name):
+            client.volumes.create(name, driver="local", driver_opts=dict(options))
+
+    def try_out(self, client: "DockerClient", image: str) -> None:
+        """Finds out what `limit` tells, if that has not been found out."""
+        if self._size is not None:
+            self._is_possible(client, image)
+
+    def is_on_disk(self, name: str) -> bool:
+        return self._disks.holds(name)
+
+    def detach(self, name: str) -> None:
+        """Once the engine has let go of it."""
+        self._disks.detach(name)
+
+    def remove_disk(self, name: str) -> None:
+        """After the volume."""
+        self._disks.remove(name)
+
+    def _is_possible(self, client: "DockerClient", image: str) -> bool:
+        if self._is_demanded:
+            return True
+        with self._turn:
+            if not self._is_tried:
+                self._gap = self._try(client, image)
+                self._is_tried = True
+                if self._gap:
+                    logger.warning("workspaces are watched, not limited", extra={"cause": self._gap})
+        return self._gap is None
+
+    def _try(self, client: "DockerClient", image: str) -> str | None:
+        """Has the engine mount a small disk: it may be elsewhere, or in a virtual machine. What it lacks."""
+        from docker.errors import APIError  # 0.3 s, see engine.py
+
+        if reason := why_impossible():
+            return reason
+        self._remove_strays(client)
+        name = f"{TRIAL_PREFIX}{uuid4().hex}"
+        try:
+            self._disks.make(name, _TRIAL_BYTES, owner=AGENT_UID, directories=[])
+            client.volumes.create(name, driver="local", driver_opts=dict(self._disks.attach(name)))
+            can_carry(client, image, name, containers.WORKSPACE)
+        except StartFailure as failure:
+            return failure.cause
+        except APIError as error:
+            return f"The engine cannot mount a disk of this host: {error.explanation or error}"
+        finally:
+            self._remove_trial(client, name)
+        return None
+
+    def _remove_strays(self, client: "DockerClient") -> None:
+        """Of a server that was killed while it tried."""
+        for path in self._folder.glob(f"{TRIAL_PREFIX}*.ext4"):
+            if time.time() - path.stat().st_mtime > _STRAY_SECONDS:
+                self._remove_trial(client, path.stem)
+
+    def _remove_trial(self, client: "DockerClient", name: str) -> None:
+        try:
+            containers.delete(client, name, name)
+        finally:
+            # An engine that is away has let go of it.
+            self._disks.remove(name)

@@ -1,0 +1,243 @@
+"""Containers that are started ahead of need and halted: nobody's yet, each for one sandbox, once.
+
+A claim is a record first (members.py), and then only what a start may do again at any time: rename, let go
+on, say for whom. So whoever is killed in its midst leaves a sandbox that the next start brings up.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
+
+import httpx
+
+from agent_runtime.wire import INIT_KEY_HEADER
+from app_server.background import finish
+from app_server.errors import StartFailure
+from app_server.sandboxes import containers
+from app_server.sandboxes.containers import AGENT_PORT, INIT_KEY_FILE, LABEL
+from app_server.sandboxes.members import PREFIX, Member, Members
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+logger = logging.getLogger(__name__)
+
+MEMBER_BYTES = 64 * 1024**2
+"""What a halted member holds at most."""
+POLL_SECONDS = 0.05
+CALL_SECONDS = 5.0
+PAUSE_AFTER_FAILURE_SECONDS = 60.0
+_OWNER_LABEL = "slipway.pool"
+_MADE_LABEL = "slipway.pool.made"
+
+Result = TypeVar("Result")
+
+
+class Maker(Protocol):
+    """What the pool needs of the backend. `call` runs what blocks, and names an engine's refusal."""
+
+    async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
+
+    async def digest(self) -> str | None:
+        """Of all that a container is made of now; None when the image is not there."""
+
+    def make(self, client: "DockerClient", name: str, labels: Mapping[str, str]) -> "Container":
+        """A container of this name with a volume of this name, not started. Blocks."""
+
+    def unmake(self, client: "DockerClient", name: str) -> None:
+        """Removes both, and the volume's disk. Blocks."""
+
+
+class WarmPool:
+    """`size` containers, or fewer while the image is missing or memory is short."""
+
+    def __init__(self, size: int, members: Members, maker: Maker, timeout_seconds: float) -> None:
+        self._size = size
+        self._members = members
+        self._maker = maker
+        self._timeout_seconds = timeout_seconds
+        self._ready: deque[tuple[Member, str]] = deque()
+        self._is_reconciled = False
+        self._turn = asyncio.Lock()
+        self._not_before = 0.0
+        # A halted member would keep its end of a connection, and not answer.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        self._http = httpx.AsyncClient(trust_env=False, limits=limits)
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._ready) * MEMBER_BYTES
+
+    async def replenish(self, client: "DockerClient") -> None:
+        """Adds one if one is lacking. First, takes over what an earlier server left, or removes it."""
+        if self._turn.locked() or not self.lacks_one:
+            return
+        async with self._turn:
+            made = await self._maker.digest() if self._size else None
+            if not self._is_reconciled:
+                await self._reconcile(client, made)
+                self._is_reconciled = True
+            if made is not None and self.lacks_one:
+                # To its end: `close` must find all that was begun.
+                await finish(self._add(client, made))
+
+    async def take(self, client: "DockerClient", sandbox_id: UUID, name: str) -> "Container | None":
+        """A halted container, renamed to `name` and this sandbox's from now on; None when there is none.
+
+        The one that an interrupted start has claimed, if it has.
+        """
+        member = await asyncio.to_thread(self._members.of, sandbox_id)
+        if member is None:
+            if not self._ready or await self._maker.call(containers.has_volume, client, name):
+                return None  # it has a workspace already
+            member = await self._claim(client, sandbox_id)
+        return await self._maker.call(_rename, client, member.name, name) if member else None
+
+    def volume_of(self, sandbox_id: UUID) -> str | None:
+        """None when this sandbox does not come from a pool. Blocks, for a moment."""
+        member = self._members.of(sandbox_id)
+        return member.name if member else None
+
+    async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
+        """Says for whom it works, if that has not been said. False: it does not listen, and is of no use."""
+        member = await asyncio.to_thread(self._members.of, sandbox_id)
+        if member is None or member.init_key is None:
+            return True
+        answer = await self._init(url, member.init_key, session_key)
+        await asyncio.to_thread(self._members.hand_over, sandbox_id)
+        return answer
+
+    async def yield_one(self, client: "DockerClient") -> bool:
+        """Removes one, for its memory. False when there is none."""
+        if not self._ready:
+            return False
+        member, _ = self._ready.pop()
+        await self._discard(client, member)
+        return True
+
+    def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
+        """After the sandbox was removed: the rest of a claim that came to nothing goes, too. Blocks."""
+        if member := self._members.of(sandbox_id):
+            self._maker.unmake(client, member.name)
+            self._members.forget(sandbox_id)
+
+    async def close(self, client: "DockerClient | None") -> None:
+        """Removes those that are ready: who ends Slipway wants nothing left that works for nobody."""
+        async with self._turn:
+            try:
+                while client and await self.yield_one(client):
+                    pass
+            except StartFailure as failure:
+                # The next server finds their records, and them.
+                logger.warning("pooled containers stay", extra={"cause": failure.cause})
+        await self._http.aclose()
+
+    @property
+    def lacks_one(self) -> bool:
+        """Also while nobody knows what an earlier server left."""
+        is_short = len(self._ready) < self._size and time.monotonic() > self._not_before
+        return is_short or not self._is_reconciled
+
+    async def _add(self, client: "DockerClient", made: str) -> None:
+        member = await asyncio.to_thread(self._members.new)
+        try:
+            await self._fill(client, member, made)
+        except StartFailure as failure:
+            self._not_before = time.monotonic() + PAUSE_AFTER_FAILURE_SECONDS
+            extra = {"cause": failure.cause, "output": failure.output}
+            logger.warning("no sandbox can be started ahead of need", extra=extra)
+            await self._discard(client, member)
+
+    async def _claim(self, client: "DockerClient", sandbox_id: UUID) -> Member | None:
+        made = await self._maker.digest()
+        while self._ready:
+            member, made_from = self._ready.popleft()
+            if made_from != made:
+                await self._discard(client, member)
+            elif await asyncio.to_thread(self._members.claim, member, sandbox_id):
+                return member
+        return None
+
+    async def _fill(self, client: "DockerClient", member: Member, made: str) -> None:
+        labels = {LABEL: "pool", _OWNER_LABEL: self._members.owner, _MADE_LABEL: made}
+        container = await self._maker.call(self._maker.make, client, member.name, labels)
+        await self._maker.call(containers.start, container, INIT_KEY_FILE, member.init_key)
+        address = await self._maker.call(containers.address, container)
+        await self._await_dormant(container, f"http://{address}:{AGENT_PORT}")
+        await self._maker.call(container.pause)
+        self._ready.append((member, made))
+
+    async def _await_dormant(self, container: "Container", url: str) -> None:
+        deadline = time.monotonic() + self._timeout_seconds
+        while not await self._is_dormant(url):
+            await self._maker.call(containers.address, container)  # raises when it has ended
+            if time.monotonic() > deadline:
+                raise StartFailure("sandbox_start_timeout", "Its agent server did not answer.", fix="")
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _is_dormant(self, url: str) -> bool:
+        try:
+            reply = await self._http.get(f"{url}/api/init", timeout=CALL_SECONDS)
+        except httpx.TransportError:
+            return False
+        if reply.status_code == httpx.codes.NOT_FOUND:
+            cause = "The agent server of this image does not wait to be told for whom it works."
+            raise StartFailure("sandbox_start_failed", cause, fix="")
+        return reply.is_success
+
+    async def _init(self, url: str, init_key: str, session_key: str) -> bool:
+        try:
+            reply = await self._http.post(
+                f"{url}/api/init",
+                headers={INIT_KEY_HEADER: init_key},
+                json={"session_api_keys": [session_key]},
+                timeout=CALL_SECONDS,
+            )
+        except httpx.TransportError as error:
+            logger.warning("a pooled sandbox does not answer", extra={"cause": repr(error)})
+            return False
+        # 400: it was told, by a server that was killed before it could remember so. 404: it was started anew.
+        return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
+
+    async def _discard(self, client: "DockerClient", member: Member) -> None:
+        """The record last: it leads to the rest."""
+        await self._maker.call(self._maker.unmake, client, member.name)
+        await asyncio.to_thread(self._members.discard, member)
+
+    async def _reconcile(self, client: "DockerClient", made: str | None) -> None:
+        if not await asyncio.to_thread(lambda: self._members.are_any):
+            return
+        free = await asyncio.to_thread(self._members.free)
+        claimed = await asyncio.to_thread(self._members.claimed)
+        left = await self._maker.call(_members_in, client, self._members.owner)
+        for member in free:
+            if left.get(member.name) == ("paused", made) and len(self._ready) < self._size:
+                self._ready.append((member, str(made)))
+            else:
+                await self._discard(client, member)
+        # One that the engine made only after whoever asked for it had been killed.
+        for name in left.keys() - {member.name for member in [*free, *claimed]}:
+            await self._maker.call(self._maker.unmake, client, name)
+
+
+def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
+    """Our unclaimed members: how each stands, and what it was made from."""
+    found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
+    names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
+    return {
+        name: (str(container.attrs["State"]), str(container.attrs["Labels"][_MADE_LABEL]))
+        for name, container in names.items()
+        if name.startswith(PREFIX)
+    }
+
+
+def _rename(client: "DockerClient", name: str, to: str) -> "Container | None":
+    container = containers.find(client, name)
+    if container:
+        container.rename(to)
+    return container

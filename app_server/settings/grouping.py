@@ -1,0 +1,65 @@
+"""Whether new conversations share sandboxes, and how one is chosen. Names as in OpenHands."""
+
+from enum import StrEnum
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.database import ReadSession, Session
+from app_server.settings.models import UserSettings
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"])
+
+
+class GroupingStrategy(StrEnum):
+    """A sandbox for each conversation; or, of the user's that have room: the newest, the one that was used
+    least recently, the one with the fewest conversations, any.
+    """
+
+    NO_GROUPING = "NO_GROUPING"
+    GROUP_BY_NEWEST = "GROUP_BY_NEWEST"
+    LEAST_RECENTLY_USED = "LEAST_RECENTLY_USED"
+    FEWEST_CONVERSATIONS = "FEWEST_CONVERSATIONS"
+    ADD_TO_ANY = "ADD_TO_ANY"
+
+
+class SetSandboxGrouping(BaseModel):
+    sandbox_grouping_strategy: GroupingStrategy
+
+
+class SandboxGrouping(SetSandboxGrouping):
+    """`max_conversations_per_sandbox`: no sandbox takes in more."""
+
+    max_conversations_per_sandbox: int
+
+
+async def grouping_of(session: AsyncSession, user_id: UUID) -> GroupingStrategy:
+    settings = await session.get(UserSettings, user_id)
+    chosen = settings.sandbox_grouping_strategy if settings else None
+    return GroupingStrategy(chosen) if chosen else GroupingStrategy.NO_GROUPING
+
+
+@router.get("")
+async def get_sandbox_grouping(user: CurrentUser, session: ReadSession, request: Request) -> SandboxGrouping:
+    return _shown(request, await grouping_of(session, user.id))
+
+
+@router.put("")
+async def set_sandbox_grouping(
+    user: CurrentUser, session: Session, body: SetSandboxGrouping, request: Request
+) -> SandboxGrouping:
+    """Holds for conversations that are started from now on; those that there are stay where they are."""
+    strategy = body.sandbox_grouping_strategy
+    await session.merge(UserSettings(user_id=user.id, sandbox_grouping_strategy=strategy.value))
+    await session.flush()
+    return _shown(request, strategy)
+
+
+def _shown(request: Request, strategy: GroupingStrategy) -> SandboxGrouping:
+    return SandboxGrouping(
+        sandbox_grouping_strategy=strategy,
+        max_conversations_per_sandbox=request.state.config.sandbox_max_conversations,
+    )

@@ -1,0 +1,46 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from './client'
+import { conversationKeys } from './conversations'
+import { setStartTask } from './start-tasks'
+import type { AppConversation, StartRequest, StartTask, Success } from './types'
+
+const ROOT = '/api/v1/sandboxes'
+
+/** Keeps the files in an archive alone; the next message brings them back. Answers when they are safe. */
+export function useArchive({ id, sandbox_id }: AppConversation) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: () => request<Success>(`${ROOT}/${sandbox_id ?? id}/archive`, { method: 'POST' }),
+    meta: { isRepeatable: true },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.all }),
+  })
+}
+
+/** One that was stopped for good may run again. Where it stands shows whether it does. */
+export function useWakeSandbox(id: string) {
+  return useMutation({
+    mutationFn: () => request<Success>(`${ROOT}/${id}/resume`, { method: 'POST' }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** A new conversation that begins with the files as they are now; `onStarted` is told its id. */
+export function useBeginFromFiles(conversation: AppConversation, onStarted: (id: string) => void) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async () => {
+      // By the conversation: of what it shares with others, only its own files.
+      const snapshot = await request<{ id: string }>(`${ROOT}/${conversation.id}/snapshots`, {
+        method: 'POST',
+        body: {},
+      })
+      const body: StartRequest = { snapshot_id: snapshot.id, llm_profile: conversation.llm_profile }
+      return request<StartTask>('/api/v1/app-conversations', { method: 'POST', body })
+    },
+    onSuccess: (task) => {
+      setStartTask(queryClient, task)
+      void queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
+      onStarted(task.id)
+    },
+  })
+}

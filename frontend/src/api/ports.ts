@@ -1,0 +1,42 @@
+import { queryOptions, useMutation } from '@tanstack/react-query'
+import { request } from './client'
+
+/** A port on which a process of the sandbox listens. */
+export interface ListeningPort {
+  port: number
+  process_name: string
+  pid: number
+}
+
+export interface SandboxPorts {
+  ports: ListeningPort[]
+}
+
+/** Opens a port to whoever has it, until `expires_at`. */
+export interface PortLink {
+  url: string
+  expires_at: string
+}
+
+/** How often the list is looked at again; nobody tells of servers that start. */
+const LOOK_AGAIN_MS = 4000
+
+const root = (sandboxId: string) => `/api/v1/sandboxes/${sandboxId}`
+
+/** Where the sandbox listens now. */
+export function portsQuery(sandboxId: string) {
+  return queryOptions({
+    queryKey: ['ports', sandboxId],
+    queryFn: ({ signal }) => request<SandboxPorts>(`${root(sandboxId)}/ports`, { signal }),
+    refetchInterval: LOOK_AGAIN_MS,
+  })
+}
+
+/** The tab shows the errors. */
+export function useCreatePortLink(sandboxId: string) {
+  return useMutation({
+    mutationFn: (port: number) =>
+      request<PortLink>(`${root(sandboxId)}/links`, { method: 'POST', body: { port } }),
+    meta: { errorShownInline: true },
+  })
+}

@@ -1,0 +1,43 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from './client'
+
+const SETTINGS = '/api/v1/settings/sandbox-grouping'
+
+/** In the order of the settings page. */
+export const GROUPING_STRATEGIES = [
+  'NO_GROUPING',
+  'GROUP_BY_NEWEST',
+  'LEAST_RECENTLY_USED',
+  'FEWEST_CONVERSATIONS',
+  'ADD_TO_ANY',
+] as const
+
+export type GroupingStrategy = (typeof GROUPING_STRATEGIES)[number]
+
+export interface SandboxGrouping {
+  sandbox_grouping_strategy: GroupingStrategy
+  /** No sandbox takes in more. */
+  max_conversations_per_sandbox: number
+}
+
+const keys = { settings: ['sandbox-grouping'] as const }
+
+/** Whether new conversations share sandboxes. */
+export function sandboxGroupingQuery() {
+  return queryOptions({
+    queryKey: keys.settings,
+    queryFn: ({ signal }) => request<SandboxGrouping>(SETTINGS, { signal }),
+  })
+}
+
+export function useSetSandboxGrouping() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (strategy: GroupingStrategy) =>
+      request<SandboxGrouping>(SETTINGS, {
+        method: 'PUT',
+        body: { sandbox_grouping_strategy: strategy },
+      }),
+    onSuccess: (settings) => queryClient.setQueryData(keys.settings, settings),
+  })
+}

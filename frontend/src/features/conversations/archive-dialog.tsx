@@ -1,0 +1,31 @@
+import { useTranslation } from 'react-i18next'
+import { useArchive } from '@/api/archives'
+import type { AppConversation } from '@/api/types'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+
+export interface ArchiveDialogProps {
+  conversation: AppConversation
+  /** Who shares its sandbox. */
+  others: AppConversation[]
+  onClose: () => void
+}
+
+/** Asks before the sandbox of others goes into an archive too. */
+export function ArchiveDialog({ conversation, others, onClose }: ArchiveDialogProps) {
+  const { t } = useTranslation()
+  const archive = useArchive(conversation)
+  return (
+    <ConfirmDialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('conversations.archive_title')}
+      description={t('conversations.archive_text', {
+        count: others.length,
+        titles: others.map((other) => other.title || t('conversations.untitled')).join(', '),
+      })}
+      confirmLabel={t('conversations.archive_confirm', { count: others.length })}
+      isBusy={archive.isPending}
+      onConfirm={() => archive.mutate(undefined, { onSettled: onClose })}
+    />
+  )
+}

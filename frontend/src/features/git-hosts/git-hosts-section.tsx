@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import { GitBranch } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import {
+  type GitCredential,
+  gitCredentialsQuery,
+  PUSH_SCOPES,
+  type PushScope,
+  useChangePushScope,
+  useDeleteGitCredential,
+} from '@/api/git-credentials'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { SectionHeader } from '@/ui/section-header'
+import { Select } from '@/ui/select'
+import { SkeletonList } from '@/ui/skeleton'
+import { GitHostForm } from './git-host-form'
+
+/** Tokens for git hosts: the hosts are shown, tokens never. */
+export function GitHostsSection() {
+  const { t } = useTranslation()
+  const query = useQuery(gitCredentialsQuery())
+  const [doomed, setDoomed] = useState<GitCredential | null>(null)
+  return (
+    <section aria-label={t('git_hosts.title')}>
+      <SectionHeader title={t('git_hosts.title')} lead={t('git_hosts.lead')} />
+      <GitHostForm />
+      {query.isPending && <SkeletonList rows={2} label={t('git_hosts.loading')} className="h-16" />}
+      {query.isError && !query.data && (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      )}
+      {query.data && (
+        <Card>
+          {query.data.length === 0 ? (
+            <EmptyState icon={<GitBranch />} title={t('git_hosts.empty')}>
+              {t('git_hosts.empty_hint')}
+            </EmptyState>
+          ) : (
+            <ul className="divide-y divide-border">
+              {query.data.map((credential) => (
+                <HostRow key={credential.id} credential={credential} onDelete={() => setDoomed(credential)} />
+              ))}
+            </ul>
+          )}
+        </Card>
+      )}
+      {doomed && <DeleteToken credential={doomed} onClose={() => setDoomed(null)} />}
+    </section>
+  )
+}
+
+function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete: () => void }) {
+  const { t } = useTranslation()
+  const change = useChangePushScope()
+  const { host } = credential
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-40">
+        <p className="truncate font-mono text-sm font-medium">{host}</p>
+        {credential.username && <p className="truncate text-sm text-muted">{credential.username}</p>}
+      </div>
+      <Select
+        aria-label={t('git_hosts.push_scope_of', { host })}
+        value={change.isPending ? change.variables.push_scope : credential.push_scope}
+        disabled={change.isPending}
+        onChange={(event) =>
+          change.mutate({ id: credential.id, push_scope: event.target.value as PushScope })
+        }
+        className="min-w-0 sm:w-52"
+      >
+        {PUSH_SCOPES.map((scope) => (
+          <option key={scope} value={scope}>
+            {t(`git_hosts.scopes.${scope}`)}
+          </option>
+        ))}
+      </Select>
+      <Button size="sm" aria-label={t('git_hosts.delete_named', { host })} onClick={onDelete}>
+        {t('git_hosts.delete')}
+      </Button>
+    </li>
+  )
+}
+
+function DeleteToken({ credential, onClose }: { credential: GitCredential; onClose: () => void }) {
+  const { t } = useTranslation()
+  const remove = useDeleteGitCredential()
+  return (
+    <ConfirmDialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('git_hosts.delete_title', { host: credential.host })}
+      description={t('git_hosts.delete_text')}
+      confirmLabel={t('git_hosts.delete_confirm')}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate(credential.id, { onSuccess: onClose })}
+    />
+  )
+}

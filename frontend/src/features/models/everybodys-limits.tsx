@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import { useId } from 'react'
+import { useTranslation } from 'react-i18next'
+import {
+  spendingLimitsQuery,
+  useAllowSpending,
+  useFollowDefault,
+  type LimitPerPeriod,
+  type UserLimit,
+} from '@/api/spending'
+import { useDollars } from '@/lib/use-dollars'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ErrorState } from '@/ui/error-state'
+import { SkeletonList } from '@/ui/skeleton'
+import { LimitForm } from './limit-form'
+
+/** For administrators: what everybody may spend on models, and whom they allow another amount. */
+export function EverybodysLimits() {
+  const { t } = useTranslation()
+  const query = useQuery(spendingLimitsQuery())
+  const title = useId()
+  return (
+    <section aria-labelledby={title} className="mt-10">
+      <h3 id={title} className="text-base font-semibold">
+        {t('spending.everybody_title')}
+      </h3>
+      <p className="mt-1 mb-4 max-w-lg text-sm text-muted">{t('spending.everybody_lead')}</p>
+      {query.isPending && <SkeletonList rows={1} label={t('spending.loading')} className="h-28" />}
+      {query.isError && !query.data && (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      )}
+      {query.data && (
+        <Card>
+          <Default limit={query.data.default} />
+          <ul className="divide-y divide-border border-t border-border">
+            {query.data.users.map((user) => (
+              <User key={keyOf(user)} user={user} />
+            ))}
+          </ul>
+        </Card>
+      )}
+    </section>
+  )
+}
+
+function Default({ limit }: { limit: LimitPerPeriod }) {
+  const { t } = useTranslation()
+  const save = useAllowSpending()
+  return (
+    <div className="px-4 pb-4">
+      <LimitForm
+        limit={limit}
+        label={t('spending.everybody_limit')}
+        periodLabel={t('spending.everybody_period')}
+        action={t('spending.everybody_set')}
+        save={save}
+      />
+    </div>
+  )
+}
+
+function User({ user }: { user: UserLimit }) {
+  const { t } = useTranslation()
+  const dollars = useDollars()
+  const save = useAllowSpending(user.user_id)
+  const follow = useFollowDefault(user.user_id)
+  const { name, limit, period, spent, follows_default } = user
+  return (
+    <li className="px-4 py-3">
+      <details>
+        <summary className="cursor-pointer">
+          <span className="font-medium wrap-anywhere">{name}</span>
+          <span className="block text-sm text-muted">
+            {t(limit === null ? `spending.spent_${period}` : `spending.spent_of_${period}`, {
+              spent: dollars(spent),
+              allowed: dollars(limit ?? 0),
+            })}{' '}
+            {t(follows_default ? 'spending.as_everybody' : 'spending.own_limit')}
+          </span>
+        </summary>
+        <LimitForm
+          limit={user}
+          label={t('spending.user_limit', { name })}
+          periodLabel={t('spending.everybody_period')}
+          action={t('spending.user_set', { name })}
+          save={save}
+        />
+        {!follows_default && (
+          <Button size="sm" className="mt-3" isBusy={follow.isPending} onClick={() => follow.mutate()}>
+            {t('spending.follow_default')}
+          </Button>
+        )}
+      </details>
+    </li>
+  )
+}
+
+/** Another one when the limit is: its form begins from what was saved. */
+function keyOf({ user_id, limit, period, follows_default }: UserLimit) {
+  return [user_id, limit, period, follows_default].join()
+}

@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { KeyRound, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import {
+  type NetworkCredential,
+  networkCredentialsQuery,
+  useDeleteNetworkCredential,
+} from '@/api/network-credentials'
+import { currentUserQuery } from '@/api/users'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { SkeletonList } from '@/ui/skeleton'
+import { CredentialForm } from './credential-form'
+import { CredentialRow, placeOf } from './credential-row'
+
+/** What is added to calls of https hosts on their way out: places are shown, values never. */
+export function Credentials() {
+  const { t } = useTranslation()
+  const query = useQuery(networkCredentialsQuery())
+  const isOwner = useQuery(currentUserQuery()).data?.role === 'owner'
+  const [isAdding, setAdding] = useState(false)
+  const [doomed, setDoomed] = useState<NetworkCredential | null>(null)
+  return (
+    <section aria-label={t('network.credentials.title')}>
+      <h3 className="mb-1 font-medium">{t('network.credentials.title')}</h3>
+      <p className="mb-3 text-sm text-muted">{t('network.credentials.lead')}</p>
+      {query.isPending && <SkeletonList rows={2} label={t('network.loading')} className="h-14" />}
+      {query.isError && !query.data && (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      )}
+      {query.data && (
+        <Card>
+          {query.data.length === 0 && !isAdding && (
+            <EmptyState icon={<KeyRound />} title={t('network.credentials.empty')}>
+              {t('network.credentials.empty_hint')}
+            </EmptyState>
+          )}
+          <ul className="divide-y divide-border">
+            {query.data.map((credential) => (
+              <CredentialRow
+                key={credential.id}
+                credential={credential}
+                isOwner={isOwner}
+                onDelete={() => setDoomed(credential)}
+              />
+            ))}
+          </ul>
+          <div className="border-t border-border px-4 py-3">
+            {isAdding ? (
+              <CredentialForm isOwner={isOwner} onDone={() => setAdding(false)} />
+            ) : (
+              <Button icon={<Plus aria-hidden className="size-4" />} onClick={() => setAdding(true)}>
+                {t('network.credentials.add')}
+              </Button>
+            )}
+          </div>
+        </Card>
+      )}
+      {doomed && <DeleteCredential credential={doomed} onClose={() => setDoomed(null)} />}
+    </section>
+  )
+}
+
+interface DeleteCredentialProps {
+  credential: NetworkCredential
+  onClose: () => void
+}
+
+function DeleteCredential({ credential, onClose }: DeleteCredentialProps) {
+  const { t } = useTranslation()
+  const remove = useDeleteNetworkCredential()
+  return (
+    <ConfirmDialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('network.credentials.delete_title', { place: placeOf(credential) })}
+      description={t('network.credentials.delete_text')}
+      confirmLabel={t('network.credentials.delete_confirm')}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate(credential.id, { onSuccess: onClose })}
+    />
+  )
+}

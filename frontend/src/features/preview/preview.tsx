@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import { MonitorPlay } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { isApiError } from '@/api/errors'
+import { portsQuery, useCreatePortLink } from '@/api/ports'
+import { isAwake } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { SkeletonList } from '@/ui/skeleton'
+import { PageFrame } from './page-frame'
+import { PortList } from './port-list'
+
+/** What servers in the sandbox show: the ports they listen on, and the page of one of them. */
+export function Preview({ sandboxId }: { sandboxId: string }) {
+  const { t } = useTranslation()
+  const canTell = useConversation(isAwake)
+  const query = useQuery({ ...portsQuery(sandboxId), enabled: canTell })
+  const link = useCreatePortLink(sandboxId)
+  const [chosen, setChosen] = useState<number | null>(null)
+
+  function handleOpen(port: number) {
+    setChosen(port)
+    link.mutate(port)
+  }
+
+  if (!canTell)
+    return (
+      <EmptyState icon={<MonitorPlay />} title={t('preview.asleep')}>
+        {t('preview.asleep_hint')}
+      </EmptyState>
+    )
+  if (query.isPending) return <SkeletonList rows={3} label={t('preview.loading')} className="m-3" />
+  if (isApiError(query.error) && query.error.code === 'sandbox_not_running')
+    return (
+      <EmptyState icon={<MonitorPlay />} title={t('preview.asleep')}>
+        {query.error.fix}
+      </EmptyState>
+    )
+  if (query.isError)
+    return (
+      <ErrorState
+        className="m-3"
+        title={t('preview.failed')}
+        error={query.error}
+        onRetry={() => void query.refetch()}
+      />
+    )
+  const { ports } = query.data
+  if (ports.length === 0 && chosen === null)
+    return (
+      <EmptyState icon={<MonitorPlay />} title={t('preview.none')}>
+        {t('preview.none_hint')}
+      </EmptyState>
+    )
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <PortList ports={ports} chosen={chosen} onOpen={handleOpen} />
+      {link.isError && chosen !== null && (
+        <ErrorState
+          className="m-3"
+          title={t('preview.link_failed')}
+          error={link.error}
+          onRetry={() => handleOpen(chosen)}
+        />
+      )}
+      {link.data && chosen !== null && !link.isError && (
+        <PageFrame
+          key={link.submittedAt}
+          port={chosen}
+          link={link.data}
+          isListening={ports.some(({ port }) => port === chosen)}
+          onReload={() => handleOpen(chosen)}
+        />
+      )}
+      {chosen === null && <p className="p-4 text-sm text-muted">{t('preview.choose')}</p>}
+    </div>
+  )
+}

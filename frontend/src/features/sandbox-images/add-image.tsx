@@ -1,0 +1,118 @@
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { type NewSandboxSpec, useCreateSandboxSpec } from '@/api/sandbox-specs'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+import { Notice } from '@/ui/notice'
+import { Segmented } from '@/ui/segmented'
+import { Textarea } from '@/ui/textarea'
+import { FromRepository } from './from-repository'
+
+type Kind = 'image' | 'dockerfile' | 'repository'
+
+/** Adds an image by its name, from a Dockerfile, or from what a repository has. */
+export function AddImage() {
+  const { t } = useTranslation()
+  const [kind, setKind] = useState<Kind>('image')
+  const [name, setName] = useState('')
+  const [text, setText] = useState('')
+  const create = useCreateSandboxSpec()
+  const add = (spec: NewSandboxSpec) =>
+    create.mutate(spec, {
+      onSuccess: () => {
+        setName('')
+        setText('')
+        toast.success(t('images.added'))
+      },
+    })
+  const change = (next: Kind) => {
+    setKind(next)
+    setText('')
+    create.reset()
+  }
+  const isReady = name.trim() !== '' && text.trim() !== ''
+  return (
+    <section aria-label={t('images.add')}>
+      <h3 className="mb-3 font-medium">{t('images.add')}</h3>
+      <Card className="flex flex-col gap-4 p-4">
+        <Notice tone="warning">{t('images.risk')}</Notice>
+        <div className="max-w-full self-start overflow-x-auto">
+          <Segmented
+            label={t('images.kind')}
+            value={kind}
+            onValueChange={change}
+            options={[
+              { value: 'image', label: t('images.kind_image') },
+              { value: 'dockerfile', label: t('images.kind_dockerfile') },
+              { value: 'repository', label: t('images.kind_repository') },
+            ]}
+          />
+        </div>
+        <Field label={t('images.name')}>
+          {(control) => (
+            <Input
+              {...control}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+              maxLength={100}
+            />
+          )}
+        </Field>
+        {kind === 'repository' ? (
+          <FromRepository name={name.trim()} isBusy={create.isPending} onAdd={add} />
+        ) : (
+          <form
+            className="flex flex-col gap-4"
+            onSubmit={(event) => {
+              event.preventDefault()
+              add(
+                kind === 'image'
+                  ? { name: name.trim(), image: text.trim() }
+                  : { name: name.trim(), dockerfile: text },
+              )
+            }}
+          >
+            <Field
+              label={t(kind === 'image' ? 'images.image_name' : 'images.dockerfile')}
+              hint={t(kind === 'image' ? 'images.image_hint' : 'images.dockerfile_hint')}
+            >
+              {(control) =>
+                kind === 'image' ? (
+                  <Input
+                    {...control}
+                    value={text}
+                    onChange={(event) => setText(event.target.value)}
+                    placeholder="python:3.12-bookworm"
+                    spellCheck={false}
+                    autoCapitalize="none"
+                    className="font-mono"
+                  />
+                ) : (
+                  <Textarea
+                    {...control}
+                    value={text}
+                    onChange={(event) => setText(event.target.value)}
+                    placeholder={'FROM debian:bookworm-slim\nRUN apt-get update && apt-get install -y golang'}
+                    spellCheck={false}
+                    autoCapitalize="none"
+                    className="min-h-32 font-mono"
+                  />
+                )
+              }
+            </Field>
+            <div>
+              <Button type="submit" variant="primary" isBusy={create.isPending} disabled={!isReady}>
+                {t('images.add')}
+              </Button>
+            </div>
+          </form>
+        )}
+        {create.error && <ErrorState error={create.error} title={t('images.add_failed')} />}
+      </Card>
+    </section>
+  )
+}

@@ -1,0 +1,107 @@
+import { Plus, X } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import {
+  type SandboxSpec,
+  type SandboxSpecSettings,
+  SERVERS_OWN,
+  useChooseSandboxSpec,
+} from '@/api/sandbox-specs'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { IconButton } from '@/ui/icon-button'
+import { Input } from '@/ui/input'
+import { Select } from '@/ui/select'
+
+export interface ChoicesProps {
+  specs: SandboxSpec[]
+  settings: SandboxSpecSettings
+}
+
+/** What new sandboxes start from: those of all repositories, and of some. */
+export function Choices({ specs, settings }: ChoicesProps) {
+  const { t } = useTranslation()
+  const choose = useChooseSandboxSpec()
+  const [repository, setRepository] = useState('')
+  const nameOf = (id: string) => specs.find((spec) => spec.id === id)?.name ?? id
+  const options = specs.map((spec) => (
+    <option key={spec.id} value={spec.id}>
+      {spec.id === SERVERS_OWN ? t('images.servers_own') : spec.name}
+    </option>
+  ))
+  const first = specs.find((spec) => spec.id !== SERVERS_OWN)
+  return (
+    <Card className="flex flex-col gap-4 p-4">
+      <Field label={t('images.for_all')} hint={t('images.for_all_hint')}>
+        {(control) => (
+          <Select
+            {...control}
+            value={settings.sandbox_spec_id}
+            onChange={(event) => choose.mutate({ repository: null, sandbox_spec_id: event.target.value })}
+          >
+            {options}
+          </Select>
+        )}
+      </Field>
+      {settings.repositories.length > 0 && (
+        <ul aria-label={t('images.by_repository')} className="divide-y divide-border border-y border-border">
+          {settings.repositories.map((each) => (
+            <li key={each.repository} className="flex items-center gap-3 py-2 text-sm">
+              <span className="min-w-0 flex-1 font-mono wrap-anywhere">{each.repository}</span>
+              <span className="text-muted">{nameOf(each.sandbox_spec_id)}</span>
+              <IconButton
+                label={t('images.forget', { repository: each.repository })}
+                icon={<X aria-hidden className="size-4" />}
+                onClick={() => choose.mutate({ repository: each.repository, sandbox_spec_id: null })}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {first && (
+        <form
+          className="flex flex-wrap items-end gap-2"
+          onSubmit={(event) => {
+            event.preventDefault()
+            const spec = new FormData(event.currentTarget).get('spec')
+            choose.mutate(
+              { repository: repository.trim(), sandbox_spec_id: String(spec) },
+              { onSuccess: () => setRepository('') },
+            )
+          }}
+        >
+          <Field label={t('images.repository')} className="flex-1 basis-44">
+            {(control) => (
+              <Input
+                {...control}
+                value={repository}
+                onChange={(event) => setRepository(event.target.value)}
+                placeholder="owner/name"
+                spellCheck={false}
+                className="font-mono"
+              />
+            )}
+          </Field>
+          <Field label={t('images.image')} className="flex-1 basis-36">
+            {(control) => (
+              <Select {...control} name="spec" defaultValue={first.id}>
+                {options.slice(1)}
+              </Select>
+            )}
+          </Field>
+          <Button
+            type="submit"
+            icon={<Plus aria-hidden className="size-4" />}
+            isBusy={choose.isPending}
+            disabled={repository.trim() === ''}
+          >
+            {t('images.use_for_repository')}
+          </Button>
+        </form>
+      )}
+      {choose.error && <ErrorState error={choose.error} />}
+    </Card>
+  )
+}

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { sandboxSpecSettingsQuery, sandboxSpecsQuery, SERVERS_OWN } from '@/api/sandbox-specs'
+import { Card } from '@/ui/card'
+import { ErrorState } from '@/ui/error-state'
+import { Notice } from '@/ui/notice'
+import { SectionHeader } from '@/ui/section-header'
+import { SkeletonList } from '@/ui/skeleton'
+import { AddImage } from './add-image'
+import { Choices } from './choices'
+import { ImageRow } from './image-row'
+
+/** The images that sandboxes can be built on, and which of them new ones are. */
+export function SandboxImagesSection() {
+  const { t } = useTranslation()
+  const specs = useQuery(sandboxSpecsQuery())
+  const settings = useQuery(sandboxSpecSettingsQuery())
+  const failed = [specs, settings].find((query) => query.isError && !query.data)
+  const own = specs.data?.filter((spec) => spec.id !== SERVERS_OWN) ?? []
+  return (
+    <section aria-label={t('images.title')}>
+      <SectionHeader title={t('images.title')} lead={t('images.lead')} />
+      {failed && <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />}
+      {!failed && !(specs.data && settings.data) && (
+        <SkeletonList rows={3} label={t('images.loading')} className="h-16" />
+      )}
+      {specs.data && settings.data && (
+        <div className="flex flex-col gap-8">
+          {!settings.data.may_choose && (
+            <Notice tone="neutral" title={t('images.not_yours')}>
+              {settings.data.reason}
+            </Notice>
+          )}
+          {(settings.data.may_choose || own.length > 0) && (
+            <Choices specs={specs.data} settings={settings.data} />
+          )}
+          {own.length > 0 && (
+            <section aria-label={t('images.yours')}>
+              <h3 className="mb-3 font-medium">{t('images.yours')}</h3>
+              <Card>
+                <ul className="divide-y divide-border">
+                  {own.map((spec) => (
+                    <ImageRow key={spec.id} spec={spec} />
+                  ))}
+                </ul>
+              </Card>
+            </section>
+          )}
+          {settings.data.may_choose && <AddImage />}
+        </div>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query'
+import { CodeXml, ExternalLink, Monitor, RotateCw } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { isApiError } from '@/api/errors'
+import { screenQuery, type Screen as ScreenName } from '@/api/runtime-plugins'
+import { useMediaQuery } from '@/lib/use-media-query'
+import { buttonClass } from '@/ui/button'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { IconButton } from '@/ui/icon-button'
+import { ScrollPre } from '@/ui/scroll-pre'
+import { Spinner } from '@/ui/spinner'
+
+const ICONS = { vscode: CodeXml, desktop: Monitor }
+// What it shows was made by an agent: it must not lead this page anywhere.
+const FRAME_MAY =
+  'allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-downloads'
+
+export interface ScreenProps {
+  sandboxId: string
+  conversationId: string
+  screen: ScreenName
+}
+
+/** VS Code or the desktop of a sandbox, started as it is opened. */
+export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
+  const { t } = useTranslation()
+  const query = useQuery(screenQuery(sandboxId, conversationId, screen))
+  const hasRoom = useMediaQuery('(min-width: 640px)')
+  const name = t(`screens.${screen}`)
+  const Icon = ICONS[screen]
+
+  if (query.isFetching)
+    return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.starting', { name })}</p>} />
+  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />
+  if (query.data === undefined) return null
+  const { url } = query.data
+  if (!hasRoom)
+    return (
+      <EmptyState
+        icon={<Icon />}
+        title={t('screens.runs', { name })}
+        action={
+          <a href={url} target="_blank" rel="noreferrer" className={buttonClass('primary')}>
+            <ExternalLink aria-hidden className="size-4" />
+            {t('screens.open')}
+          </a>
+        }
+      >
+        {t('screens.narrow')}
+      </EmptyState>
+    )
+  return (
+    <div className="flex h-full flex-col">
+      <div className="flex min-h-11 shrink-0 items-center gap-1 border-b border-border bg-surface px-3">
+        <Icon aria-hidden className="size-4 shrink-0 text-muted" />
+        <p className="ml-1 shrink-0 text-sm">{name}</p>
+        <p className="ml-2 min-w-0 flex-1 truncate text-xs text-muted" title={t('screens.empty_hint')}>
+          {t('screens.empty_hint')}
+        </p>
+        <IconButton
+          size="sm"
+          label={t('screens.reload')}
+          icon={<RotateCw aria-hidden className="size-4" />}
+          onClick={() => void query.refetch()}
+        />
+        <a href={url} target="_blank" rel="noreferrer" className={buttonClass('ghost', 'sm')}>
+          <ExternalLink aria-hidden className="size-4" />
+          {t('screens.open')}
+        </a>
+      </div>
+      <iframe
+        key={query.dataUpdatedAt}
+        src={url}
+        title={name}
+        sandbox={FRAME_MAY}
+        allow="clipboard-read; clipboard-write; fullscreen"
+        className="min-h-0 w-full flex-1 border-0"
+      />
+    </div>
+  )
+}
+
+function Failure({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  const { t } = useTranslation()
+  const output = isApiError(error) ? error.output : null
+  return (
+    <div className="flex flex-col gap-2 p-3">
+      <ErrorState error={error} onRetry={onRetry} />
+      {output !== null && (
+        <>
+          <p className="text-sm text-muted">{t('screens.output')}</p>
+          <ScrollPre className="max-h-80 rounded-md bg-sunken p-3 text-xs">{output}</ScrollPre>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+import { screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { http, HttpResponse } from 'msw'
+import { describe, expect, it } from 'vitest'
+import { ID, openConversation } from '@/test/open-conversation'
+import { problem } from '@/test/handlers'
+
+const URL_OF_IT = 'http://p8001-x.localhost:3000/?folder=%2Fworkspace'
+const start = (answer: () => Response) => http.post('*/runtime-plugins/:name/start', answer)
+const running = start(() => HttpResponse.json({ name: 'vscode', port: 8001, path: '/?folder=%2Fworkspace' }))
+const link = (asked: unknown[]) =>
+  http.post('*/sandboxes/:id/links', async ({ request }) => {
+    asked.push(await request.json())
+    return HttpResponse.json({ url: URL_OF_IT, expires_at: '2026-11-22T12:00:00Z' }, { status: 201 })
+  })
+const open = async (name: string) =>
+  userEvent.click(await screen.findByRole('tab', { name }, { timeout: 10_000 }))
+
+describe('VS Code and the desktop', () => {
+  it('have no place before there is a sandbox', async () => {
+    openConversation()
+    expect(await screen.findByText('No changes', {}, { timeout: 10_000 })).toBeVisible()
+    expect(screen.queryByRole('tab', { name: 'VS Code' })).toBeNull()
+  })
+
+  it('start when they are opened, and show in a frame that cannot lead the page away', async () => {
+    const asked: unknown[] = []
+    openConversation({ conversation: { sandbox_id: ID }, extra: [running, link(asked)] })
+    expect(asked).toEqual([])
+    await open('VS Code')
+
+    const frame = await screen.findByTitle('VS Code')
+    expect(frame).toHaveAttribute('src', URL_OF_IT)
+    expect(frame.getAttribute('sandbox')).not.toContain('top-navigation')
+    expect(asked).toEqual([{ port: 8001, path: '/?folder=%2Fworkspace' }])
+    const outside = screen.getByRole('link', { name: 'Open in a new tab' })
+    expect(outside).toHaveAttribute('href', URL_OF_IT)
+    expect(screen.getByText(/^Empty\? Private windows/)).toBeVisible()
+
+    await userEvent.click(screen.getByRole('button', { name: /load anew/ }))
+    expect(await screen.findByTitle('VS Code')).toBeVisible()
+    expect(asked).toHaveLength(2)
+  })
+
+  it('say what is missing, how to get it, and what was written last', async () => {
+    let answer = problem(503, {
+      code: 'desktop_unavailable',
+      detail: 'There is no desktop here.',
+      fix: 'Restart Slipway with SLIPWAY_SANDBOX_FLAVOUR=full.',
+    })
+    openConversation({ conversation: { sandbox_id: ID }, extra: [start(() => answer), link([])] })
+    await open('Desktop')
+    expect(await screen.findByText('There is no desktop here.')).toBeVisible()
+    expect(screen.getByText(/SLIPWAY_SANDBOX_FLAVOUR=full/)).toBeVisible()
+
+    answer = problem(503, { code: 'runtime_plugin_failed', detail: 'It ended.', output: 'no screens found' })
+    await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
+    expect(await screen.findByText('no screens found')).toBeVisible()
+  })
+})

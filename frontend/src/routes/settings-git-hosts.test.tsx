@@ -1,0 +1,58 @@
+import { screen, waitFor } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { GitCredential } from '@/api/git-credentials'
+import { renderApp } from '@/test/render-app'
+
+test('a token is saved, its pushes are limited, and it is deleted; it is not kept in the page', async () => {
+  const sent: unknown[] = []
+  const stored: GitCredential[] = []
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json(stored)),
+      http.post('*/api/v1/settings/git-credentials', async ({ request }) => {
+        sent.push(await request.json())
+        stored.push({
+          id: 'c1',
+          host: 'github.com',
+          username: null,
+          push_scope: 'own',
+          updated_at: '2026-11-22T08:00:00Z',
+        })
+        return HttpResponse.json(stored[0], { status: 201 })
+      }),
+      http.patch('*/api/v1/settings/git-credentials/c1', async ({ request }) => {
+        const body = (await request.json()) as Partial<GitCredential>
+        sent.push(body)
+        stored[0] = { ...stored[0]!, ...body }
+        return HttpResponse.json(stored[0])
+      }),
+      http.delete('*/api/v1/settings/git-credentials/c1', () => {
+        stored.length = 0
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  expect(await screen.findByText('No tokens')).toBeVisible()
+  await user.type(screen.getByLabelText('Host'), 'https://github.com/octocat')
+  await user.type(screen.getByLabelText('Token'), 'abc')
+  await user.click(screen.getByRole('button', { name: 'Save the token' }))
+  expect(await screen.findByText('At least 4 characters.')).toBeVisible()
+  expect(screen.getByText(/The host alone/)).toBeVisible()
+  expect(sent).toEqual([])
+
+  await user.clear(screen.getByLabelText('Host'))
+  await user.type(screen.getByLabelText('Host'), 'github.com')
+  await user.type(screen.getByLabelText('Token'), 'd-token')
+  await user.click(screen.getByRole('button', { name: 'Save the token' }))
+  const scope = await screen.findByLabelText('What agents may push to at github.com')
+  expect(sent).toEqual([{ host: 'github.com', token: 'abcd-token', username: '', push_scope: 'own' }])
+  await waitFor(() => expect(screen.getByLabelText('Token')).toHaveValue(''))
+
+  await user.selectOptions(scope, 'Any branch')
+  await waitFor(() => expect(sent.at(-1)).toEqual({ push_scope: 'any' }))
+  await user.click(screen.getByRole('button', { name: 'Delete the token for github.com' }))
+  await user.click(await screen.findByRole('button', { name: 'Delete token' }))
+  expect(await screen.findByText('No tokens')).toBeVisible()
+})

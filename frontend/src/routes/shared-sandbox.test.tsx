@@ -1,0 +1,75 @@
+import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import { fakeConversation } from '@/test/factories'
+import { renderApp } from '@/test/render-app'
+
+const SHARED = [
+  fakeConversation({ id: 'a', sandbox_id: 's', title: 'Mend the crane' }),
+  fakeConversation({ id: 'b', sandbox_id: 's', title: 'Paint the crane' }),
+]
+const ALONE = fakeConversation({ id: 'c', sandbox_id: 'c', title: 'Count the ships' })
+
+function archiving(archived: unknown[]) {
+  return http.post('*/api/v1/sandboxes/:id/archive', ({ params }) => {
+    archived.push(params.id)
+    return HttpResponse.json({ success: true })
+  })
+}
+
+test('the strategy is chosen, with what it costs told beside it', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/sandboxes',
+    extra: [
+      http.put('*/api/v1/settings/sandbox-grouping', async ({ request }) => {
+        const body = (await request.json()) as Record<string, unknown>
+        sent.push(body)
+        return HttpResponse.json({ ...body, max_conversations_per_sandbox: 20 })
+      }),
+    ],
+  })
+  expect(await screen.findByRole('radio', { name: 'A sandbox for each conversation' })).toBeChecked()
+  expect(screen.getByText(/one can read, stop or starve what another has there/)).toBeVisible()
+  expect(screen.getByText(/20 conversations at most/)).toBeVisible()
+
+  await user.click(screen.getByRole('radio', { name: 'Share the newest sandbox' }))
+
+  await waitFor(() => expect(screen.getByRole('radio', { name: 'Share the newest sandbox' })).toBeChecked())
+  expect(sent).toEqual([{ sandbox_grouping_strategy: 'GROUP_BY_NEWEST' }])
+})
+
+test('deleting one that shares its sandbox says that the sandbox stays', async () => {
+  const { user } = renderApp({ url: '/conversations', conversations: [...SHARED, ALONE] })
+
+  await user.click(await screen.findByRole('button', { name: 'More actions: Mend the crane' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete' }))
+  const shared = await screen.findByRole('dialog')
+  expect(await within(shared).findByText(/The sandbox stays: another conversation works in it/)).toBeVisible()
+  await user.click(within(shared).getByRole('button', { name: 'Cancel' }))
+
+  await user.click(screen.getByRole('button', { name: 'More actions: Count the ships' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete' }))
+  expect(within(await screen.findByRole('dialog')).getByText(/and its sandbox will be gone/)).toBeVisible()
+})
+
+test('archiving a shared sandbox asks first, and names who goes along', async () => {
+  const archived: unknown[] = []
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations: [...SHARED, ALONE],
+    extra: [archiving(archived)],
+  })
+
+  await user.click(await screen.findByRole('button', { name: 'More actions: Mend the crane' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  const dialog = await screen.findByRole('dialog')
+  expect(within(dialog).getByText(/goes into the archive with it: Paint the crane/)).toBeVisible()
+  expect(archived).toEqual([])
+  await user.click(within(dialog).getByRole('button', { name: 'Archive both' }))
+  await waitFor(() => expect(archived).toEqual(['s']))
+
+  await user.click(screen.getByRole('button', { name: 'More actions: Count the ships' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  await waitFor(() => expect(archived).toEqual(['s', 'c']))
+})

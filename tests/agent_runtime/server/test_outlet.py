@@ -1,0 +1,98 @@
+"""The outlet: what passes to the app server with the session key, and what does not."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from agent_runtime.server.outlet import Outlet
+from tests.support.patience import PATIENCE_SECONDS
+
+KEY = "session-key-0d2f"
+
+
+@dataclass
+class Place:
+    """An outlet before an app server that answers with a word, and keeps what it was sent."""
+
+    outlet: Outlet
+    seen: list[bytes] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        return "/" + self.outlet.url.rpartition("/")[2]
+
+    async def send(self, head: str) -> bytes:
+        host, _, port = self.outlet.url.removeprefix("http://").partition("/")[0].partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            writer.write(head.encode("latin-1"))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await reader.read()
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Place]:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        place.seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nfound")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    inner = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    place = Place(Outlet(f"{inner}/api/v1/webhooks", lambda: KEY))
+    await place.outlet.open(0)
+    try:
+        yield place
+    finally:
+        await place.outlet.close()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_the_key_is_added_and_what_a_command_says_of_itself_is_left_out() -> None:
+    async with opened() as place:
+        head = (
+            f"GET {place.path}/github.com/a/b/info/refs?service=git-upload-pack HTTP/1.1\r\n"
+            "Host: elsewhere\r\nx-session-api-key: forged\r\nAuthorization: Bearer forged\r\n"
+            "Cookie: forged\r\nGit-Protocol: version=2\r\n\r\n"
+        )
+        assert (await place.send(head)).endswith(b"found")
+    (seen,) = place.seen
+    lines = seen.decode().split("\r\n")
+    assert lines[0] == "GET /git/github.com/a/b/info/refs?service=git-upload-pack HTTP/1.1"
+    assert f"X-Session-API-Key: {KEY}" in lines
+    assert "Git-Protocol: version=2" in lines
+    assert "forged" not in seen.decode()
+    assert "elsewhere" not in seen.decode()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET /wrong/github.com/a/b/info/refs HTTP/1.1\r\n\r\n",
+        "GET {path}/../api/v1/webhooks HTTP/1.1\r\n\r\n",
+        "GET {path}/a HTTP/1.1 \r\n\r\n",
+        "GET http://127.0.0.1{path}/a HTTP/1.1\r\n\r\n",
+        "DELETE {path}/a HTTP/1.1\r\n\r\n",
+        "GET {path}/a HTTP/1.0\r\n\r\n",
+        "GET {path}/a\nX: y HTTP/1.1\r\n\r\n",
+        "GET {path}/a HTTP/1.1\r\nX: y\nX-Session-API-Key: forged\r\n\r\n",
+        "GET {path}/a HTTP/1.1\r\nX-Session-API-Key : forged\r\n\r\n",
+        "GET {path}/a HTTP/1.1\r\nX: y\r\n folded\r\n\r\n",
+        "GET {path}/a HTTP/1.1\r\nno header\r\n\r\n",
+        "GET {path}/a HTTP/1.1\r\nX: " + "y" * 70_000 + "\r\n\r\n",
+    ],
+)
+async def test_what_is_no_request_of_git_goes_nowhere(head: str) -> None:
+    async with opened() as place:
+        reply = await place.send(head.replace("{path}", place.path))
+    assert reply.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 "))
+    assert KEY.encode() not in reply
+    assert place.seen == []

@@ -1,0 +1,125 @@
+"""Conversations whose files lie in an archive, and those that begin from the files of another."""
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from app_server.users.models import Role
+from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
+from tests.app_server.problems import assert_problem
+from tests.support.scripted_llm import ScriptedLLM, say
+
+SANDBOXES = "/api/v1/sandboxes"
+
+
+async def with_profile(home: Home, llm: ScriptedLLM, repository: Path) -> dict[str, Any]:
+    llm.fallback = lambda _: say("Yes.")
+    body = {"llm": {"model": "openai/small", "base_url": llm.base_url, "api_key": llm.api_key}}
+    assert (await home.client.post("/api/v1/settings/profiles/small", json=body)).status_code == 201
+    return await home.ready(selected_repository=str(repository), llm_profile="small")
+
+
+async def send(home: Home, conversation_id: str, text: str) -> httpx.Response:
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    return await home.client.post(f"{ROOT}/{conversation_id}/send-message", json=message)
+
+
+async def finished(home: Home, conversation_id: str, times: int) -> None:
+    async def has_answered() -> bool:
+        params: dict[str, Any] = {"kind": "ConversationStateUpdateEvent", "limit": 100}
+        url = f"/api/v1/conversation/{conversation_id}/events/search"
+        items = (await home.client.get(url, params=params)).json()["items"]
+        values = [item["value"] for item in items if item.get("key") == "execution_status"]
+        return values.count("finished") >= times
+
+    await eventually(has_answered)
+
+
+async def test_a_message_takes_a_conversation_out_of_its_archive(
+    home: Home, scripted_llm: ScriptedLLM, repository: Path
+) -> None:
+    task = await with_profile(home, scripted_llm, repository)
+    await send(home, task["id"], "Before.")
+    await finished(home, task["id"], 1)
+    await home.shell(task["id"], "echo mine > notes")
+
+    reply = await home.client.post(f"{SANDBOXES}/{task['id']}/archive")
+
+    assert reply.json() == {"success": True}
+    assert (await home.conversation(task["id"]))["sandbox_status"] == "ARCHIVED"
+    queued = (await send(home, task["id"], "After.")).json()
+    assert queued["message"] == "queued"
+    again = await home.ended(task["id"])
+    assert again["status"] == "READY", again["error"]
+    stages = {stage["status"]: stage for stage in again["stages"]}
+    assert "from their archive" in stages["WAITING_FOR_SANDBOX"]["output"]
+    await finished(home, task["id"], 2)
+    assert await home.shell(task["id"], "cat notes README.md") == "mine\nharbour"
+    said = [part["content"] for part in scripted_llm.requests[-1].body["messages"] if part["role"] == "user"]
+    assert "Before." in str(said[0]), "it is the same conversation"
+    assert "After." in str(said[-1])
+
+
+async def test_resume_takes_it_out_too(home: Home, repository: Path) -> None:
+    task = await home.ready(selected_repository=str(repository))
+    await home.client.post(f"{SANDBOXES}/{task['id']}/archive")
+
+    await home.client.post(f"{SANDBOXES}/{task['id']}/resume")
+
+    again = await home.ended(task["id"])
+    assert again["status"] == "READY", again["error"]
+    assert (await home.conversation(task["id"]))["sandbox_status"] == "RUNNING"
+
+
+async def test_a_conversation_begins_from_the_files_of_another(home: Home, repository: Path) -> None:
+    task = await home.ready(selected_repository=str(repository))
+    await home.shell(task["id"], "echo mine > notes")
+    snapshots = f"{SANDBOXES}/{task['id']}/snapshots"
+    taken = await home.client.post(snapshots, json={"name": "half way"})
+    assert taken.status_code == 201, taken.text
+    await home.shell(task["id"], "rm notes")
+
+    fork = await home.ready(snapshot_id=taken.json()["id"])
+
+    assert await home.shell(fork["id"], "cat notes; git rev-parse --show-toplevel | xargs basename") == (
+        "mine\nharbour"
+    )
+    shown = await home.conversation(fork["id"])
+    assert shown["selected_repository"] == str(repository)
+    details = {stage["status"]: stage["detail"] for stage in fork["stages"]}
+    assert details["PREPARING_REPOSITORY"] == "Took over the files of a snapshot"
+
+    assert [each["name"] for each in (await home.client.get(snapshots)).json()] == ["half way"]
+    removed = await home.client.delete(f"{snapshots}/{taken.json()['id']}")
+    assert removed.json() == {"success": True}
+    assert (await home.client.get(snapshots)).json() == []
+    assert not list((home.config.home / "archives" / task["id"]).iterdir())
+
+
+async def test_what_is_no_snapshot_of_ones_own_cannot_be_begun_from(home: Home, repository: Path) -> None:
+    task = await home.ready(selected_repository=str(repository))
+    snapshot = (await home.client.post(f"{SANDBOXES}/{task['id']}/snapshots", json={})).json()["id"]
+
+    async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
+        foreign = await other.post(ROOT, json={"snapshot_id": snapshot})
+    unknown = await home.client.post(ROOT, json={"snapshot_id": uuid4().hex})
+    both = await home.client.post(
+        ROOT, json={"snapshot_id": snapshot, "selected_repository": str(repository)}
+    )
+
+    assert_problem(foreign, 404, "llm_profile_not_found")
+    assert_problem(unknown, 404, "snapshot_not_found")
+    assert_problem(both, 400, "two_origins")
+
+
+async def test_a_start_that_is_under_way_is_not_archived(home: Home, repository: Path) -> None:
+    task = await home.ready(selected_repository=str(repository))
+    await home.client.post(f"{SANDBOXES}/{task['id']}/archive")
+    await home.state["start_worker"].close()
+    await home.client.post(f"{SANDBOXES}/{task['id']}/resume")
+
+    reply = await home.client.post(f"{SANDBOXES}/{task['id']}/archive")
+
+    assert_problem(reply, 409, "sandbox_not_at_rest")

@@ -1,0 +1,104 @@
+"""Git of an agent in its sandbox: it reaches the repository at its host, and never holds what opens it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.app_server.conversations.conftest import Home, eventually
+from tests.support.git_host import GitHost
+from tests.support.live_trees import files_with
+from tests.support.scripted_llm import ScriptedLLM, call, say
+
+CANARY = "canary-token-2b60"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[GitHost]:
+    with GitHost(tmp_path / "host") as host:
+        host.make("team/harbour")
+        host.make("team/other")
+        host.tokens[CANARY] = "write"
+        yield host
+
+
+async def test_an_agent_pushes_a_branch_without_ever_holding_the_token(
+    home: Home, host: GitHost, scripted_llm: ScriptedLLM, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    settings = {
+        "model": "openai/scripted",
+        "base_url": scripted_llm.base_url,
+        "api_key": scripted_llm.api_key,
+    }
+    await home.client.post("/api/v1/settings/profiles/mine", json={"llm": settings})
+    token = {"host": host.origin, "token": CANARY}
+    assert (await home.client.post("/api/v1/settings/git-credentials", json=token)).status_code == 201
+    scripted_llm.script(
+        call(
+            "terminal",
+            command="git checkout -q -b mend && echo mended > mended.txt && git add -A"
+            " && git commit -q -m Mend && git push origin mend && git config remote.origin.url"
+            " && git config -l && env",
+        ),
+        call(
+            "terminal",
+            command="git push origin HEAD:main; git push -f origin :main; git fetch && echo fetched",
+        ),
+        call(
+            "terminal",
+            command=f"git clone -q --depth=1 {host.url('team/harbour')} ../again && echo cloned;"
+            " git ls-remote $(git ls-remote --get-url | sed s/harbour/other/)",
+        ),
+        say("Pushed."),
+    )
+    message = {"role": "user", "content": [{"type": "text", "text": "Mend and push."}]}
+    task = await home.ready(
+        llm_profile="mine",
+        initial_message=message,
+        title="Git",
+        selected_repository=host.url("team/harbour"),
+        confirmation_mode="never",
+    )
+
+    async def finished() -> Any:
+        return (await home.conversation(task["id"]))["execution_status"] == "finished"
+
+    await eventually(finished)
+    page = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")
+    observed = [e["observation"]["content"][0]["text"] for e in page.json()["items"] if "observation" in e]
+    assert "mend -> mend" in observed[0]
+    assert host.url("team/harbour") in observed[0].splitlines()
+    assert "HEAD -> main (this branch was not made by this conversation)" in observed[1]
+    assert "main (agents may only delete branches that this conversation made)" in observed[1]
+    assert "remote: Slipway did not pass this push on." in observed[1]
+    assert "fetched" in observed[1]
+    assert "cloned" in observed[2]
+    assert "git reaches the conversation's own repository only" in observed[2]
+    assert host.branches("team/harbour").keys() == {"refs/heads/main", "refs/heads/mend"}
+
+    assert CANARY not in page.text
+    assert CANARY not in caplog.text
+    sandbox = home.config.home / "sandboxes" / task["id"]
+    assert len(files_with(sandbox, host.origin)) > 1
+    assert files_with(sandbox, CANARY) == []
+
+
+async def test_a_repository_of_this_machine_says_why_it_cannot_be_reached(
+    home: Home, repository: Path
+) -> None:
+    task = await home.ready(selected_repository=str(repository))
+    said = await home.shell(task["id"], "git fetch; git push origin HEAD:refs/heads/mend")
+    assert said.count("This repository lies on the computer of its user") == 2
+
+
+async def test_the_way_is_found_again_when_the_sandbox_comes_back(home: Home, host: GitHost) -> None:
+    host.tokens.clear()
+    task = await home.ready(selected_repository=host.url("team/harbour"))
+    assert await home.shell(task["id"], "git fetch && echo fetched") == "fetched"
+    sandboxes = home.state["sandboxes"]
+    await sandboxes.pause(UUID(task["id"]))
+    await sandboxes.wake(UUID(task["id"]))
+    assert await home.shell(task["id"], "git fetch && echo fetched") == "fetched"

@@ -1,0 +1,179 @@
+"""An app server's way out as commands meet it: an agent server's relay before the inner listener."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+import uvicorn
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from agent_runtime.server.relay import Relay
+from agent_runtime.server.trust import trust
+from agent_runtime.workspace.environment import command_environment, set_trusted
+from app_server.config import Config
+from app_server.conversations.egress import repositories_of
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.start_tasks import new_stages
+from app_server.egress.authority import load_authority
+from app_server.egress.ledger import Ledger
+from app_server.egress.models import EgressRecord
+from app_server.egress.proxy import EgressProxy
+from app_server.egress.same_port import same_port
+from app_server.encryption import load_cipher
+from app_server.trust import certificate_file
+from app_server.upstream import Upstream
+from app_server.users.models import User
+from app_server.users.tokens import token_hash
+from tests.app_server.conftest import App
+from tests.support.outside import Authority, Dns, Handler, Site, own_address, site
+from tests.support.patience import PATIENCE_SECONDS
+
+KEY = "the-session-key"
+
+
+@dataclass
+class WayOut:
+    """`port`: of the inner listener. `refused`: sandboxes that were told of."""
+
+    app: App
+    sandbox_id: UUID
+    port: int
+    dns: Dns
+    authority: Authority
+    proxy: EgressProxy
+    refused: list[UUID] = field(default_factory=list)
+
+    async def run(self, *command: str, **variables: str) -> tuple[int, str]:
+        """Exit status and all output of a command that trusts the sites of tests, beside what commands of
+        agents have in their environment.
+        """
+        believed = str(self.authority.file)
+        return await self.run_as_agents(
+            *command,
+            **{
+                "CURL_CA_BUNDLE": believed,
+                "REQUESTS_CA_BUNDLE": believed,
+                "GIT_SSL_CAINFO": believed,
+                "NODE_EXTRA_CA_CERTS": believed,
+                "NPM_CONFIG_CAFILE": believed,
+                **variables,
+            },
+        )
+
+    async def run_as_agents(self, *command: str, **variables: str) -> tuple[int, str]:
+        """The same, in the environment that commands of agents have."""
+        environment = command_environment(variables)
+        process = await asyncio.create_subprocess_exec(
+            *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            output, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, output.decode(errors="replace")
+
+    async def curl(self, *arguments: str) -> str:
+        return (await self.run("curl", "-sS", "--max-time", "60", *arguments))[1]
+
+    @asynccontextmanager
+    async def site(self, name: str, handler: Handler, *, tls: bool = True) -> AsyncIterator[Site]:
+        """A web site of that name, on the usual port."""
+        address, port = own_address(), 443 if tls else 80
+        context = self.authority.context(name) if tls else None
+        async with site(handler, tls=context, address=address, port=port) as found:
+            self.dns.answers[name] = [[address]]
+            yield found
+
+    async def records(self) -> list[EgressRecord]:
+        async with self.app.database.read() as session:
+            return list(await session.scalars(select(EgressRecord).order_by(EgressRecord.first_at)))
+
+    async def has_sent(self, size: int) -> bool:
+        """Whether more bytes than that are written down, which they are once connections have ended."""
+        return sum(record.bytes_sent for record in await self.records()) > size
+
+    async def reasons(self) -> list[tuple[str, str]]:
+        """Host and reason of each refusal, in their order."""
+        return [(record.host, record.reason) for record in await self.records() if record.reason]
+
+    async def raw(self, *lines: str, key: str | None = KEY, then: bytes = b"") -> bytes:
+        """All that the proxy answers to these lines on a connection that bypasses the relay."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        credentials = [f"Proxy-Authorization: Bearer {key}"] if key else []
+        writer.write("\r\n".join([lines[0], *credentials, *lines[1:], "", ""]).encode("latin-1") + then)
+        if then:
+            writer.write_eof()
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await reader.read()
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+
+@pytest.fixture
+def config(tmp_path: Path, database_url: str) -> Config:
+    return Config(
+        home=tmp_path / "home",
+        database_url=SecretStr(database_url),
+        sandbox="process",
+        egress_hosts=["allowed.test", "*.allowed.test", "named.test:9999"],
+        egress_private=["127.0.0.0/8"],
+    )
+
+
+@pytest.fixture
+async def upstream() -> Upstream:
+    """How the outside is reached: directly."""
+    return Upstream()
+
+
+@pytest.fixture
+async def way_out(app: App, owner: User, tmp_path: Path, upstream: Upstream) -> AsyncIterator[WayOut]:
+    sandbox_id = await a_sandbox(app, owner)
+    dns, refused = Dns(), list[UUID]()
+    authority, cipher = Authority(tmp_path), load_cipher(app.config)
+    proxy = EgressProxy(
+        app.config,
+        app.database,
+        cipher,
+        load_authority(app.config, cipher),
+        Ledger(app.database, refused.append),
+        repositories_of,
+        dns.resolve,
+        ssl.create_default_context(cafile=str(authority.file)),
+        upstream,
+    )
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        server = uvicorn.Server(
+            uvicorn.Config(app.inner, http=same_port(proxy.serve), lifespan="off", log_config=None)
+        )
+        task = asyncio.create_task(server.serve([listener]))
+        relay = Relay(f"http://127.0.0.1:{port}", lambda: KEY)
+        await relay.open(0)
+        await asyncio.to_thread(trust, tmp_path / "conversations", certificate_file(app.config).read_bytes())
+        yield WayOut(app, sandbox_id, port, dns, authority, proxy, refused)
+        set_trusted({})
+        await relay.close()
+        server.should_exit = True
+        await task
+
+
+async def a_sandbox(app: App, owner: User) -> UUID:
+    ids = {"id": uuid4(), "user_id": owner.id}
+    await app.state["start_worker"].close()
+    async with app.database.session() as session:
+        session.add(Conversation(**ids, llm_profile="demo", last_seq=0, selected_repository="acme/shop"))
+        session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
+        sandbox = await app.state["sandboxes"].create(session, sandbox_id=ids["id"], user_id=owner.id)
+        sandbox.session_key_hash = token_hash(KEY)
+    return ids["id"]

@@ -1,0 +1,35 @@
+from contextlib import closing
+
+import pytest
+
+from app_server.config import DEFAULT_BASE_IMAGE
+from tests.support.own_engine import OwnEngine
+from tests.support.sandbox_image import sandbox_image
+
+pytestmark = pytest.mark.own_engine
+
+
+def test_an_engine_of_its_own_keeps_its_containers_over_its_end_and_ends_them_with_its_machine() -> None:
+    sandbox_image()  # with it there is what it is built on
+
+    with OwnEngine(live_restore=True) as engine:
+        engine.load(DEFAULT_BASE_IMAGE)
+        with closing(engine.client()) as client:
+            sleeper = client.containers.run(DEFAULT_BASE_IMAGE, "sleep infinity", detach=True).id
+
+        engine.restart()
+        assert _status(engine, sleeper) == "running"
+        engine.kill()
+        engine.start()
+        assert _status(engine, sleeper) == "running"
+
+        engine.lose()
+        engine.boot_again()
+        assert _status(engine, sleeper) == "exited"
+    assert not engine.log.exists()
+
+
+def _status(engine: OwnEngine, container_id: str | None) -> str:
+    assert container_id
+    with closing(engine.client()) as client:
+        return str(client.containers.get(container_id).status)

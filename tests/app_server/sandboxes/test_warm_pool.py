@@ -1,0 +1,260 @@
+"""Containers that are started ahead of need: each becomes one sandbox, whoever is killed meanwhile."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from docker import DockerClient
+from docker.models.containers import Container
+
+from app_server.sandboxes.docker import DockerBackend
+from app_server.sandboxes.inventory import open_inventory
+from app_server.sandboxes.recipe import current_images, recipe_of
+from app_server.sandboxes.service import Sandboxes
+from tests.app_server.eventually import eventually
+from tests.app_server.sandboxes.conftest import House, name_of, shell
+from tests.support.sandbox_image import sandbox_image
+
+pytestmark = pytest.mark.docker
+
+# A start makes fewer calls than this, and so does filling the pool with one.
+MOST_CALLS = 40
+
+
+class Killed(BaseException):
+    """Stands for kill -9 between two calls of the engine: nothing catches it, nothing is cleaned up."""
+
+
+@pytest.fixture
+def pooled_house(docker_house: House) -> House:
+    with_pool(docker_house, 1)
+    return docker_house
+
+
+def with_pool(house: House, size: int, **others: Any) -> None:
+    house.config = house.config.model_copy(update={"sandbox_pool": size, **others})
+
+
+async def fill(house: House, engine: DockerClient, sandboxes: Sandboxes, size: int) -> None:
+    backend = backend_of(sandboxes)
+    await backend.prepare(house.reports.append)
+
+    async def is_full() -> bool:
+        await sandboxes.check()
+        return len([each for each in members(house, engine) if each.status == "paused"]) == size
+
+    await eventually(is_full)
+
+
+def backend_of(sandboxes: Sandboxes) -> DockerBackend:
+    backend = sandboxes._machines.backend
+    assert isinstance(backend, DockerBackend)
+    return backend
+
+
+def members(house: House, engine: DockerClient) -> list[Container]:
+    """The containers that came from this installation's pool, claimed or not."""
+    owner = house.config.home / "pool" / "owner"
+    label = f"slipway.pool={owner.read_text()}" if owner.exists() else "slipway.pool=none"
+    return list(engine.containers.list(all=True, filters={"label": label}, ignore_removed=True))
+
+
+def volumes_of(containers: list[Container]) -> set[str]:
+    return {mount["Name"] for each in containers for mount in each.attrs["Mounts"] if "Name" in mount}
+
+
+def records(home: Path) -> list[str]:
+    return sorted(path.name for path in (home / "pool").glob("*/*"))
+
+
+def die_before(monkeypatch: pytest.MonkeyPatch, number: int) -> Callable[[], int]:
+    """From its nth call of the engine on, the backend is dead. Returns how many calls there were.
+
+    Calls that repeat the one before, to wait for something, are one.
+    """
+    count, latest, call = 0, None, DockerBackend.call
+
+    async def dying(self: DockerBackend, work: Callable[..., Any], *arguments: Any) -> Any:
+        nonlocal count, latest
+        count, latest = count + (work is not latest), work
+        if count >= number:
+            raise Killed
+        return await call(self, work, *arguments)
+
+    monkeypatch.setattr(DockerBackend, "call", dying)
+    return lambda: count
+
+
+async def test_a_start_takes_a_container_from_the_pool_and_keeps_its_files_for_good(
+    pooled_house: House, engine: DockerClient
+) -> None:
+    house = pooled_house
+    async with house.open_sandboxes() as sandboxes:
+        await fill(house, engine, sandboxes, 1)
+        (member,) = members(house, engine)
+        async with open_inventory(house.config) as inventory:
+            assert inventory.spare() == 1
+        sandbox_id = await house.create(sandboxes)
+        running = await sandboxes.bring_up(sandbox_id, house.reports.append)
+        claimed = engine.containers.get(name_of(sandbox_id))
+
+        assert claimed.id == member.id
+        assert await running.client.is_healthy(), "it takes the session key, which is checked here"
+        environment = await shell(running, "echo kept > file; env; cat /proc/1/environ 2>/dev/null; true")
+        keys = [line for line in environment.splitlines() if "OH_" in line and "KEY" in line]
+        assert keys == []
+        await fill(house, engine, sandboxes, 1)
+        assert {each.id for each in members(house, engine)} > {member.id}, "it was replaced"
+
+    async with house.open_sandboxes() as successor:
+        claimed.remove(force=True)
+        again = await successor.bring_up(sandbox_id, house.reports.append)
+        assert await shell(again, "cat file") == "kept\n"
+        await successor.delete(sandbox_id)
+    assert (members(house, engine), records(house.config.home)) == ([], [])
+    left = {volume.name for volume in engine.volumes.list()}
+    assert not left & volumes_of([member]), "the volume goes with its sandbox"
+
+
+async def test_of_many_starts_at_once_each_gets_a_machine_of_its_own(
+    pooled_house: House, engine: DockerClient
+) -> None:
+    with_pool(pooled_house, 2)
+    async with pooled_house.open_sandboxes() as sandboxes:
+        await fill(pooled_house, engine, sandboxes, 2)
+        pool = {member.id for member in members(pooled_house, engine)}
+        running = await asyncio.gather(*(pooled_house.start(sandboxes) for _ in range(10)))
+        await asyncio.gather(*(shell(each, f"echo {each.id} > file") for each in running))
+        machines = {str(engine.containers.get(name_of(each.id)).id) for each in running}
+
+        assert len({each.client.url for each in running}) == len(machines) == 10
+        assert pool <= machines
+        for each in running:
+            assert await shell(each, "cat file") == f"{each.id}\n"
+
+
+async def test_a_server_that_is_killed_in_a_claim_leaves_one_machine_and_a_start_that_goes_on(
+    pooled_house: House, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3, MOST_CALLS):  # the first two look for the image
+        with_pool(pooled_house, 1)
+        async with pooled_house.open_sandboxes(close=False) as victim:
+            await fill(pooled_house, engine, victim, 1)
+            sandbox_id = await pooled_house.create(victim)
+            with monkeypatch.context() as patch:
+                calls = die_before(patch, number)
+                with contextlib.suppress(Killed):
+                    await victim.bring_up(sandbox_id, pooled_house.reports.append)
+                was_killed = calls() >= number
+            await victim._machines.background.close()
+        with_pool(pooled_house, 0)
+        async with pooled_house.open_sandboxes() as successor:
+            running = await successor.bring_up(sandbox_id, pooled_house.reports.append)
+            await shell(running, "echo works > file")
+            await backend_of(successor).replenish()
+            assert [each.name for each in members(pooled_house, engine)] in ([], [name_of(sandbox_id)])
+            await successor.delete(sandbox_id)
+        assert (members(pooled_house, engine), records(pooled_house.config.home)) == ([], []), number
+        if not was_killed:
+            return
+    pytest.fail("a start makes more calls than are tried")
+
+
+async def test_a_server_that_is_killed_while_it_fills_the_pool_leaves_nothing_that_stays(
+    pooled_house: House, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2, MOST_CALLS):  # from its first call on that may change something
+        async with pooled_house.open_sandboxes(close=False) as victim:
+            await backend_of(victim).prepare(pooled_house.reports.append)
+            with monkeypatch.context() as patch:
+                calls = die_before(patch, number)
+                with contextlib.suppress(Killed):
+                    await backend_of(victim).replenish()
+                was_killed = calls() >= number
+        with_pool(pooled_house, 0)
+        made = members(pooled_house, engine)
+        async with pooled_house.open_sandboxes() as successor:
+            await backend_of(successor).replenish()
+        assert (members(pooled_house, engine), records(pooled_house.config.home)) == ([], []), number
+        assert not {volume.name for volume in engine.volumes.list()} & volumes_of(made)
+        with_pool(pooled_house, 1)
+        if not was_killed:
+            return
+    pytest.fail("filling the pool takes more calls than are tried")
+
+
+async def test_what_an_earlier_server_left_is_taken_over_only_if_it_is_still_right(
+    pooled_house: House, engine: DockerClient
+) -> None:
+    async with pooled_house.open_sandboxes(close=False) as first:
+        await fill(pooled_house, engine, first, 1)
+    (left,) = members(pooled_house, engine)
+
+    async with pooled_house.open_sandboxes(close=False) as second:
+        await backend_of(second).replenish()
+        kept = [each.id for each in members(pooled_house, engine)]
+    with_pool(pooled_house, 1, sandbox_memory_bytes=600 * 1024**2)
+    async with pooled_house.open_sandboxes() as third:
+        await backend_of(third).replenish()
+        await fill(pooled_house, engine, third, 1)
+        replaced = [each.id for each in members(pooled_house, engine)]
+
+    assert kept == [left.id]
+    assert len(replaced) == 1
+    assert replaced != kept, "other limits are asked for now"
+    assert members(pooled_house, engine) == [], "who ends in order takes the pool along"
+
+
+async def test_an_image_that_cannot_wait_for_its_user_is_started_the_long_way(
+    pooled_house: House, engine: DockerClient, tmp_path: Path
+) -> None:
+    async with pooled_house.open_sandboxes() as sandboxes:
+        await backend_of(sandboxes).prepare(pooled_house.reports.append)
+        image = backend_of(sandboxes).image
+    (tmp_path / "Dockerfile").write_text(
+        f"FROM {image}\nUSER root\n"
+        "RUN sed -i s/OH_DEFERRED_INIT/OH_NOTHING/ /opt/slipway/bin/entrypoint\nUSER agent\n"
+    )
+    older, _ = engine.images.build(path=str(tmp_path), rm=True)
+    with_pool(pooled_house, 1, sandbox_image=older.id)
+    try:
+        async with pooled_house.open_sandboxes() as sandboxes:
+            await backend_of(sandboxes).replenish()
+            assert members(pooled_house, engine) == []
+            running = await pooled_house.start(sandboxes)
+            assert await shell(running, "echo works") == "works\n"
+            await sandboxes.delete(running.id)
+    finally:
+        engine.images.remove(str(older.id), force=True)
+
+
+async def test_a_sandbox_on_another_base_takes_none_from_the_pool(
+    pooled_house: House, engine: DockerClient
+) -> None:
+    house, base = pooled_house, f"slipway-base:{uuid4().hex[:12]}"
+    image = engine.images.get(await asyncio.to_thread(sandbox_image))
+    recipe = recipe_of(house.config.sandbox_flavour, base)
+    image.tag(recipe.image)
+    try:
+        async with house.open_sandboxes() as sandboxes:
+            await fill(house, engine, sandboxes, 1)
+            sandbox_id = uuid4()
+            async with house.database.session() as session:
+                await sandboxes.create(session, sandbox_id=sandbox_id, user_id=house.user_id, base_image=base)
+            running = await sandboxes.bring_up(sandbox_id, house.reports.append)
+            row = await house.row(sandbox_id)
+
+            assert await running.client.is_healthy()
+            assert row is not None
+            assert row.spec_id == recipe.image
+            assert [each.status for each in members(house, engine)] == ["paused"]
+            assert engine.containers.get(name_of(sandbox_id)).attrs["Config"]["Image"] == recipe.image
+            # What it started from stays, whatever else is cleared away.
+            assert recipe.image in current_images(house.config, {base})
+            await sandboxes.delete(sandbox_id)
+    finally:
+        engine.images.remove(recipe.image)

@@ -1,0 +1,17 @@
+"""docs/start-failures.md has a row for every code that a start can fail with, and for no other."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from app_server.errors import StartCode
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "start-failures.md"
+ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (.+) \|$", re.MULTILINE)
+
+
+def test_every_code_has_one_row_with_a_cause_and_a_fix() -> None:
+    rows = ROW.findall(DOCUMENT.read_text())
+
+    assert sorted(code for code, _, _ in rows) == sorted(get_args(StartCode))
+    assert all(cause.strip() and fix.strip() for _, cause, fix in rows)

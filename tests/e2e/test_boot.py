@@ -1,0 +1,45 @@
+"""The page of the app when parts of it get lost on their way to the browser."""
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.support.browser import visitor
+from tests.support.server import AppServerProcess
+
+pytestmark = pytest.mark.browser
+
+THE_APP = "**/assets/index-*.js"
+
+
+def test_a_page_whose_script_is_lost_twice_comes_up_and_the_sign_in_link_still_works(
+    server: AppServerProcess,
+) -> None:
+    lost: list[str] = []
+
+    def lose_two(route: Route) -> None:
+        if len(lost) == 2:
+            route.continue_()
+            return
+        lost.append(route.request.url)
+        route.abort("failed")
+
+    with visitor() as someone:
+        someone.page.route(THE_APP, lose_two)
+        someone.sign_in(server)
+        expect(someone.page.get_by_role("heading", name="Try the demo")).to_be_visible()
+        assert len(lost) == 2
+        assert someone.page.evaluate("sessionStorage.length") == 0
+
+
+def test_a_page_whose_script_never_comes_says_so_and_stops_asking(server: AppServerProcess) -> None:
+    with visitor() as someone:
+        page = someone.page
+        page.route(THE_APP, lambda route: route.abort("failed"))
+        page.goto(server.sign_in_link())
+        expect(page.get_by_role("alert")).to_contain_text("A part of Slipway did not arrive")
+        page.reload()
+        expect(page.get_by_role("alert")).to_be_visible()
+
+        page.unroute(THE_APP)
+        page.reload()
+        expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()

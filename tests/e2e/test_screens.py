@@ -1,0 +1,170 @@
+"""VS Code and the desktop of a container, through the gateway, in a real Chromium."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from playwright.sync_api import FrameLocator, Page, expect
+
+from tests.support.browser import SCREENSHOTS, Visitor, visitor
+from tests.support.sandbox_image import sandbox_image
+from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.server import (
+    AppServerProcess,
+    add_model,
+    start_conversation,
+    wait_for_status,
+    wait_until,
+)
+
+pytestmark = pytest.mark.browser
+
+VS_CODE = "'^/opt/node/bin/node .*/out/node/entry.js'"
+COLOURS = """canvas => {
+  const pixels = new Uint32Array(
+    canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)
+  return new Set(pixels).size
+}"""
+
+
+class Inside:
+    """One conversation, seen by its owner."""
+
+    def __init__(self, server: AppServerProcess, client: httpx.Client, conversation_id: str) -> None:
+        self.server = server
+        self.client = client
+        self.id = conversation_id
+
+    def run(self, command: str) -> str:
+        reply = self.client.post(
+            f"/app-conversations/{self.id}/execute-bash-command", json={"command": command}
+        )
+        return str(reply.raise_for_status().json()["stdout"] or "").strip()
+
+    def start(self, name: str) -> httpx.Response:
+        return self.client.post(f"/sandboxes/{self.id}/runtime-plugins/{name}/start")
+
+    def wait_for(self, command: str, wanted: str) -> None:
+        wait_until(lambda: self.run(command) == wanted, lambda: f"{command}: {self.run(command)!r}")
+
+    def open(self, someone: Visitor, tab: str) -> FrameLocator:
+        someone.sign_in(self.server)
+        someone.page.goto(f"{self.server.url}/conversations/{self.id}")
+        someone.page.get_by_role("tab", name=tab).click()
+        return someone.page.frame_locator(f"iframe[title='{tab}']")
+
+    def open_outside(self, someone: Visitor, tab: str) -> Page:
+        """In place of our page: an incognito window, as tests have, lets no frame of other sites store."""
+        self.open(someone, tab)
+        address = someone.page.get_by_role("link", name="Open in a new tab").get_attribute("href")
+        someone.page.goto(str(address))
+        return someone.page
+
+
+def bring_up(server: AppServerProcess, llm: ScriptedLLM) -> Iterator[Inside]:
+    llm.aside = say("A title")
+    llm.script(call("finish", message="done"))
+    with server.client() as client:
+        add_model(client, llm.base_url, llm.api_key)
+        conversation_id = start_conversation(client, "x", llm_profile="scripted", confirmation_mode="never")
+        wait_for_status(client, conversation_id, "finished")
+        yield Inside(server, client, conversation_id)
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    environment = {"SLIPWAY_SANDBOX_IMAGE": sandbox_image("full")}
+    home = tmp_path_factory.mktemp("screens") / "home"
+    with (
+        ScriptedLLM() as llm,
+        AppServerProcess(home, sandbox="docker", environment=environment) as server,
+    ):
+        yield from bring_up(server, llm)
+
+
+def photograph(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1800)
+def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Inside) -> None:
+    inside.run("echo before > notes.txt")
+    with visitor() as someone:
+        code = inside.open_outside(someone, "VS Code")
+        code.get_by_role("treeitem", name="notes.txt").dblclick()
+        expect(code.get_by_role("tab", name="notes.txt")).to_be_visible()
+        code.locator(".view-lines").first.click()
+        code.keyboard.press("Control+Home")
+        code.keyboard.type("edited ")
+        code.keyboard.press("Control+S")
+        inside.wait_for("cat notes.txt", "edited before")
+
+        code.keyboard.press("Control+Backquote")
+        code.locator(".xterm-screen").first.click()
+        code.keyboard.type("echo $(id -u) $(wc -l < notes.txt) > by-terminal\n")
+        inside.wait_for("cat by-terminal", "10001 1")
+        photograph(code, "vscode")
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1800)
+def test_the_desktop_shows_a_terminal_that_the_agent_opened_and_the_user_types_into(inside: Inside) -> None:
+    assert inside.start("desktop").json()["status"] == "running"
+    inside.run("setsid xterm -geometry 80x20+40+40 > /dev/null 2>&1 &")
+    with visitor() as someone:
+        desktop = inside.open(someone, "Desktop")
+        expect(desktop.locator("html[data-connected]")).to_be_visible()
+        canvas = desktop.locator("canvas")
+        wait_until(lambda: canvas.evaluate(COLOURS) > 5, lambda: "the desktop stays blank")
+        canvas.click(position={"x": 100, "y": 60})
+        someone.page.keyboard.type("echo typed > on-the-desktop\n", delay=20)
+        inside.wait_for("cat on-the-desktop", "typed")
+        photograph(someone.page, "desktop")
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1800)
+def test_whoever_is_started_twice_runs_once_and_comes_back_when_it_was_killed(inside: Inside) -> None:
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(inside.start, ["vscode", "vscode"]))
+    assert [one.json()["status"] for one in both] == ["running", "running"], both[0].text
+    first = inside.run(f"pgrep -f {VS_CODE}")
+    assert len(first.split()) == 1, first
+
+    inside.run(f"pkill -9 -f {VS_CODE}; pkill -9 Xvnc")
+    # Their ends are heard of a moment after the kill.
+    wait_until(lambda: stopped(inside) == {"vscode", "desktop"}, lambda: f"stopped: {stopped(inside)}")
+    assert inside.start("vscode").json()["status"] == inside.start("desktop").json()["status"] == "running"
+    assert inside.run(f"pgrep -f {VS_CODE}") != first
+
+
+def stopped(inside: Inside) -> set[str]:
+    plugins = inside.client.get(f"/sandboxes/{inside.id}/runtime-plugins").json()["items"]
+    return {one["name"] for one in plugins if one["status"] == "stopped"}
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1800)
+def test_they_work_behind_the_walls_of_every_container_and_open_no_port(inside: Inside) -> None:
+    walls = inside.run("id -u; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status; touch /x 2>&1")
+    assert walls.split()[0] == "10001"
+    assert "CapEff:\t0000000000000000" in walls
+    assert "NoNewPrivs:\t1" in walls
+    assert "Read-only file system" in walls
+    listening = inside.client.get(f"/sandboxes/{inside.id}/ports").json()["ports"]
+    assert listening == []
+
+
+def test_where_there_is_none_the_page_says_why_and_how_to_get_it(
+    server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    for inside in bring_up(server, scripted_llm):
+        refused = inside.start("vscode")
+        assert (refused.status_code, refused.json()["code"]) == (503, "vscode_unavailable")
+        with visitor() as someone:
+            inside.open(someone, "VS Code")
+            expect(someone.page.get_by_text("There is no VS Code here")).to_be_visible()
+            expect(someone.page.get_by_text("install code-server")).to_be_visible()

@@ -1,0 +1,240 @@
+"""A git host on loopback: `git http-backend` behind a small HTTP server with Basic auth.
+
+with GitHost(directory) as host:
+    host.make("team/harbour")                  # one commit on main
+    host.tokens["t0ken"] = "write"             # or "read"; without any, everybody may read
+    host.url("team/harbour")                   # http://127.0.0.1:…/team/harbour.git
+    host.requests                              # what was asked: method, path, headers
+"""
+
+import os
+import subprocess
+import threading
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.client import HTTPMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from tests.support.patience import PATIENCE_SECONDS
+
+BACKEND = f"{subprocess.check_output(['git', '--exec-path'], text=True).strip()}/git-http-backend"
+PIECE_BYTES = 65536
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    path: str
+    headers: HTTPMessage
+
+
+class GitHost:
+    """tokens: what each may do. redirects: where the beginning of a path has moved to.
+
+    cut_after: connections are cut after so many bytes of an answer.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.tokens: dict[str, str] = {}
+        self.redirects: dict[str, str] = {}
+        self.statuses: dict[str, int] = {}
+        self.requests: list[Asked] = []
+        self.cut_after: int | None = None
+        self.finished = threading.Semaphore(0)
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.host = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="git host")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(PATIENCE_SECONDS)
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def url(self, name: str) -> str:
+        return f"{self.origin}/{name}.git"
+
+    def bare(self, name: str) -> Path:
+        return self.directory / f"{name}.git"
+
+    def make(self, name: str) -> Path:
+        """A repository with a commit on main; returns where it lies."""
+        path = self.bare(name)
+        path.mkdir(parents=True)
+        git(path, "init", "-q", "--bare", "-b", "main")
+        for key in ("http.receivepack", "uploadpack.allowFilter", "receive.advertisePushOptions"):
+            git(path, "config", key, "true")
+        tree = git(path, "mktree", stdin=f"100644 blob {self.blob(path, b'harbour')}\tREADME.md\n")
+        git(path, "update-ref", "refs/heads/main", git(path, "commit-tree", "-m", "Begin", tree))
+        return path
+
+    def blob(self, path: Path, content: bytes) -> str:
+        done = subprocess.run(
+            ["git", "hash-object", "-w", "--stdin"], cwd=path, input=content, check=True, capture_output=True
+        )
+        return done.stdout.decode().strip()
+
+    def branches(self, name: str) -> dict[str, str]:
+        """The commits of its branches and tags."""
+        lines = git(self.bare(name), "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        return dict(line.split(" ") for line in lines)
+
+    def may(self, authorization: str | None, *, write: bool) -> int:
+        """The status of a refusal, or 200."""
+        if not self.tokens and not write:
+            return 200
+        if authorization is None:
+            return 401
+        token = b64decode(authorization.removeprefix("Basic ")).decode().partition(":")[2]
+        right = self.tokens.get(token)
+        if right is None:
+            return 401
+        return 403 if write and right != "write" else 200
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    host: GitHost
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that go away are a part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def _serve(self) -> None:
+        host = self.server.host
+        host.requests.append(Asked(self.command, self.path, self.headers))
+        self.close_connection = True
+        try:
+            for beginning, place in host.redirects.items():
+                if self.path.startswith(beginning):
+                    self._refuse(302, Location=place + self.path.removeprefix(beginning))
+                    return
+            status = self._status()
+            if status != 200:
+                challenge = {"WWW-Authenticate": 'Basic realm="git"'} if status == 401 else {}
+                self._refuse(status, **challenge)
+                return
+            self._run()
+        finally:
+            host.finished.release()
+
+    def _status(self) -> int:
+        host = self.server.host
+        for beginning, status in host.statuses.items():
+            if self.path.startswith(beginning):
+                return status
+        status = host.may(self.headers["Authorization"], write="git-receive-pack" in self.path)
+        exists = any(self.path.startswith(f"/{found}/") for found in _repositories(host.directory))
+        return status if status != 200 or exists else 404
+
+    def _refuse(self, status: int, **headers: str) -> None:
+        for _ in self._body():
+            pass  # a connection that is closed before all was read is reset
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", "0")
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+    def _run(self) -> None:
+        path, _, query = self.path.partition("?")
+        environment = {
+            "PATH": os.environ["PATH"],
+            "GIT_PROJECT_ROOT": str(self.server.host.directory),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "REMOTE_USER": "somebody",
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "REQUEST_METHOD": self.command,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+        }
+        with subprocess.Popen(
+            [BACKEND], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as backend:
+            assert backend.stdin
+            assert backend.stdout
+            try:
+                self._feed(backend.stdin)
+                self._answer(backend.stdout)
+            finally:
+                backend.kill()
+
+    def _feed(self, stdin: IO[bytes]) -> None:
+        with stdin:
+            for piece in self._body():
+                stdin.write(piece)
+
+    def _body(self) -> Iterator[bytes]:
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            while size := int(self.rfile.readline().strip() or b"0", 16):
+                yield self.rfile.read(size)
+                self.rfile.readline()
+            return
+        left = int(self.headers.get("Content-Length", 0))
+        while left:
+            piece = self.rfile.read(min(left, PIECE_BYTES))
+            if not piece:
+                raise ConnectionError("the client went away")
+            left -= len(piece)
+            yield piece
+
+    def _answer(self, stdout: IO[bytes]) -> None:
+        headers: dict[str, str] = {}
+        while line := stdout.readline().strip():
+            name, _, value = line.decode().partition(": ")
+            headers[name] = value
+        self.send_response(int(headers.pop("Status", "200").split()[0]))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        sent, limit = 0, self.server.host.cut_after
+        while piece := stdout.read1(PIECE_BYTES):  # type: ignore[attr-defined]
+            self.wfile.write(piece)
+            sent += len(piece)
+            if limit is not None and sent > limit:
+                return
+
+
+def _repositories(directory: Path) -> list[str]:
+    return [str(path.parent.relative_to(directory)) for path in directory.glob("*/*.git/HEAD")]
+
+
+def git(path: Path, *arguments: str, stdin: str = "") -> str:
+    """What git prints, there."""
+    identity = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+    done = subprocess.run(
+        ["git", *identity, *arguments],
+        cwd=path, input=stdin, text=True, check=True, stdout=subprocess.PIPE, timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    return done.stdout.strip()

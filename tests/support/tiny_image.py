@@ -1,0 +1,66 @@
+"""Images of a few bytes, for what an image can be wrong in."""
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from uuid import uuid4
+
+from docker import DockerClient
+
+
+@contextmanager
+def tiny_image(
+    engine: DockerClient,
+    *,
+    files: Mapping[str, bytes] = {},
+    entrypoint: Sequence[str] = (),
+    architecture: str | None = None,
+) -> Iterator[str]:
+    """Its name, for as long as this lasts. `files`: programs, by their path without the first slash."""
+    name = f"slipway-test-tiny:{uuid4().hex[:12]}"
+    architecture = architecture or str(engine.version()["Arch"])
+    engine.images.load(_archive(name, files, entrypoint, architecture))
+    try:
+        yield name
+    finally:
+        engine.images.remove(name, force=True)
+
+
+@contextmanager
+def derived_image(engine: DockerClient, base: str, lines: str) -> Iterator[str]:
+    """`base` with some lines of a Dockerfile on top."""
+    name = f"slipway-test-derived:{uuid4().hex[:12]}"
+    dockerfile = io.BytesIO(f"FROM {base}\n{lines}\n".encode())
+    engine.images.build(fileobj=dockerfile, tag=name, rm=True, forcerm=True)
+    try:
+        yield name
+    finally:
+        engine.images.remove(name, force=True)
+
+
+def _archive(name: str, files: Mapping[str, bytes], entrypoint: Sequence[str], architecture: str) -> bytes:
+    """As `docker save` writes them."""
+    # Unlike any other, so that no image that is there is named anew.
+    layer = _tar({**files, "unique": name.encode()}, mode=0o755)
+    config = {
+        "os": "linux",
+        "architecture": architecture,
+        "config": {"Entrypoint": list(entrypoint)} if entrypoint else {},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+    }
+    manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
+    parts = {"config.json": json.dumps(config), "manifest.json": json.dumps(manifest)}
+    return _tar({**{path: text.encode() for path, text in parts.items()}, "layer.tar": layer}, mode=0o644)
+
+
+def _tar(files: Mapping[str, bytes], mode: int) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for path, content in files.items():
+            member = tarfile.TarInfo(path)
+            member.size, member.mode = len(content), mode
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
