@@ -22,7 +22,7 @@ _POSTGRES_LOCK = 7_164_301
 async def migrate(database: Database) -> None:
     """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it."""
     if database.sqlite_file:
-        await asyncio.to_thread(_use_write_ahead_log, database.sqlite_file)
+        await asyncio.to_thread(use_write_ahead_log, database.sqlite_file)
     if not await is_current(database):
         await asyncio.to_thread(importlib.import_module, "alembic.command")
         async with database.engine.begin() as connection:
@@ -55,7 +55,8 @@ def _current_revision(connection: Connection) -> str | None:
     wait=wait_random(0.01, 0.1),
     reraise=True,
 )
-def _use_write_ahead_log(file: str) -> None:
+def use_write_ahead_log(file: str) -> None:
+    """From now on, whoever opens it: readers and writers do not wait for each other."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
 

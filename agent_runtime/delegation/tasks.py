@@ -17,7 +17,7 @@ from agent_runtime.delegation.home import Home, above
 from agent_runtime.delegation.kinds import kinds_for
 from agent_runtime.delegation.own_parts import commands_of, granted
 from agent_runtime.delegation.report import result_of
-from agent_runtime.delegation.separate import bring_home, set_apart
+from agent_runtime.delegation.separate import bring_home, let_go, repository_of, set_apart
 from agent_runtime.delegation.tool_names import Equipment, equip
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.message import Message
@@ -153,30 +153,37 @@ class SubAgents:
         equipment = _equipment(parent, definition, may_delegate=len(callers) + 1 < MAX_DEPTH)
         isolation = wanted.isolation or _isolation_of(definition)
         conversation_id = uuid4()
-        place = (
-            await set_apart(parent, conversation_id, self._home.trees)
-            if isolation == "worktree"
-            else parent.working_dir
-        )
-        brief = Brief(
-            definition=definition,
-            equipment=equipment,
-            llm=llm,
-            budget=_allowed(parent, definition),
-            conversation_id=conversation_id,
-            title=wanted.description or wanted.prompt,
-            place=place,
-            commands=commands_of(parent, [parent, *callers][-1], definition, place),
-        )
-        task_id = f"task_{len(parent.state.tasks) + 1:08d}"
-        task = Task(
-            conversation_id=brief.conversation_id,
-            action_id=wanted.call_id,
-            subagent=definition.name,
-            description=wanted.description,
-            isolation=isolation,
-        )
-        return task_id, self._begin(parent, brief, task_id, task, wanted.prompt), [*notes, *left_out]
+        try:
+            place = (
+                await set_apart(parent, conversation_id, self._home.trees)
+                if isolation == "worktree"
+                else parent.working_dir
+            )
+            brief = Brief(
+                definition=definition,
+                equipment=equipment,
+                llm=llm,
+                budget=_allowed(parent, definition),
+                conversation_id=conversation_id,
+                title=wanted.description or wanted.prompt,
+                place=place,
+                commands=commands_of(parent, [parent, *callers][-1], definition, place),
+            )
+            task_id = f"task_{len(parent.state.tasks) + 1:08d}"
+            task = Task(
+                conversation_id=brief.conversation_id,
+                action_id=wanted.call_id,
+                subagent=definition.name,
+                description=wanted.description,
+                isolation=isolation,
+            )
+            child = self._begin(parent, brief, task_id, task, wanted.prompt)
+        except BaseException:
+            # Nobody knows of it yet, so nobody else would.
+            if isolation == "worktree":
+                await let_go(repository_of(parent, self._home), conversation_id, self._home.trees)
+            raise
+        return task_id, child, [*notes, *left_out]
 
     def _begin(
         self, parent: Conversation, brief: Brief, task_id: str, task: Task, prompt: str

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from agent_runtime.workspace.git import GitError, run_git, top_level
 
@@ -20,6 +21,10 @@ _IDENTITY = {
     "GIT_COMMITTER_NAME": "Slipway",
     "GIT_COMMITTER_EMAIL": "slipway@localhost",
 }
+
+
+# Of those that begin, come back or are let go at present. Each server has its own work trees.
+_at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -39,18 +44,19 @@ async def begin(directory: Path, place: Path, name: str) -> Path:
 
     One that was there before stands as it was left.
     """
-    top = await top_level(directory)
-    prefix = os.fsdecode(await run_git(directory, "rev-parse", "--show-prefix")).strip("\n/")
-    if not await asyncio.to_thread(place.exists):
-        known = await _resolved(top, _base_ref(name))
-        start = known or await _resolved(top, "HEAD")
-        if start is None:
-            raise GitError("The repository has no commit yet.")
-        await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
-        await run_git(top, "worktree", "prune")
-        await run_git(top, "worktree", "add", "--quiet", "--detach", "--", str(place), start)
-        await run_git(top, "update-ref", _base_ref(name), start)
-    return place / prefix
+    async with _alone(place):
+        top = await top_level(directory)
+        prefix = os.fsdecode(await run_git(directory, "rev-parse", "--show-prefix")).strip("\n/")
+        if not await asyncio.to_thread(place.exists):
+            known = await _resolved(top, _base_ref(name))
+            start = known or await _resolved(top, "HEAD")
+            if start is None:
+                raise GitError("The repository has no commit yet.")
+            await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
+            await run_git(top, "worktree", "prune")
+            await run_git(top, "worktree", "add", "--quiet", "--detach", "--", str(place), start)
+            await run_git(top, "update-ref", _base_ref(name), start)
+        return place / prefix
 
 
 async def bring_back(directory: Path, place: Path, name: str) -> Return:
@@ -58,24 +64,33 @@ async def bring_back(directory: Path, place: Path, name: str) -> Return:
 
     The work tree goes; its work is kept. GitError, and then nothing has changed in `directory`.
     """
-    top = await top_level(directory)
-    base = (await run_git(top, "rev-parse", "--verify", _base_ref(name))).decode().strip()
-    work = await _commit_all(place)
-    ref = f"refs/slipway/tasks/{name}"
-    await run_git(top, "update-ref", ref, work)
-    await run_git(top, "worktree", "remove", "--force", "--", str(place))
-    files, conflicts = await _merge(top, base, work)
-    if not conflicts:
-        await run_git(top, "update-ref", _base_ref(name), work)
-    return Return(files, conflicts, ref, base)
+    async with _alone(place):
+        top = await top_level(directory)
+        base = (await run_git(top, "rev-parse", "--verify", _base_ref(name))).decode().strip()
+        work = await _commit_all(place)
+        ref = f"refs/slipway/tasks/{name}"
+        await run_git(top, "update-ref", ref, work)
+        await run_git(top, "worktree", "remove", "--force", "--", str(place))
+        files, conflicts = await _merge(top, base, work)
+        if not conflicts:
+            await run_git(top, "update-ref", _base_ref(name), work)
+        return Return(files, conflicts, ref, base)
 
 
 async def forget(directory: Path, place: Path, name: str) -> None:
-    """Lets go of the refs, and of the work tree with all that is in it. GitError."""
-    if await asyncio.to_thread(place.exists):
-        await run_git(directory, "worktree", "remove", "--force", "--force", "--", str(place))
-    for ref in (f"refs/slipway/tasks/{name}", _base_ref(name)):
-        await run_git(directory, "update-ref", "-d", ref)
+    """Lets go of the refs, and of the work tree with all that is in it. GitError.
+
+    What is just beginning or coming back does so first, or else it would leave a ref behind.
+    """
+    async with _alone(place):
+        if await asyncio.to_thread(place.exists):
+            await run_git(directory, "worktree", "remove", "--force", "--force", "--", str(place))
+        for ref in (f"refs/slipway/tasks/{name}", _base_ref(name)):
+            await run_git(directory, "update-ref", "-d", ref)
+
+
+def _alone(place: Path) -> asyncio.Lock:
+    return _at_work.setdefault(place, asyncio.Lock())
 
 
 def _base_ref(name: str) -> str:

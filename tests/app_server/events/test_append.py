@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app_server.database import Base, Database
+from app_server.database import Database
 from app_server.errors import Conflict
 from app_server.events import log
 from app_server.events.schemas import DurableFrame
+from tests.app_server.tables import create_tables
 
 
 def frame(seq: int, event_id: str | None = None) -> DurableFrame:
@@ -26,8 +27,7 @@ def frame(seq: int, event_id: str | None = None) -> DurableFrame:
 
 async def open_database(path: Path) -> Database:
     database = Database(f"sqlite+aiosqlite:///{path}")
-    async with database.engine.begin() as connection:
-        await connection.run_sync(Base.metadata.create_all)
+    await create_tables(database)
     return database
 
 

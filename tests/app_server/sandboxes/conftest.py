@@ -17,13 +17,14 @@ import pytest
 from docker import DockerClient
 
 from app_server.config import Config
-from app_server.database import Base, Database
+from app_server.database import Database
 from app_server.encryption import load_cipher
 from app_server.sandboxes.models import Sandbox
 from app_server.sandboxes.network import BRIDGE
 from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
+from tests.app_server.tables import create_tables
 from tests.support import processes_probe
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
@@ -74,8 +75,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
     config.home.mkdir(parents=True)
     database = Database(config.resolved_database_url)
     user = User(id=uuid4(), name="Owner", role=Role.OWNER)
-    async with database.engine.begin() as connection:
-        await connection.run_sync(Base.metadata.create_all)
+    await create_tables(database)
     async with database.session() as session:
         session.add(user)
     house = House(config, database, user.id)
