@@ -1,19 +1,14 @@
-"""Typed calls to the agent server of one sandbox.
-
-A refusal becomes an AppError: 404, 409 and 503 are passed on, whatever else goes wrong there is BadGateway
-(`agent_server_error`) with the agent server's own words.
-"""
+"""Typed calls to the agent server of one sandbox. What goes wrong is raised as agent_calls.py has it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from urllib.parse import quote
 from uuid import UUID
 
 import httpx
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from agent_runtime.wire import (
     API_KEY_HEADER,
@@ -40,12 +35,11 @@ from agent_runtime.wire import (
     StartGoalRequest,
     SwitchLLMRequest,
 )
-from app_server.errors import BadGateway, Conflict, NotFound, Unavailable
+from app_server.errors import BadGateway, Conflict
+from app_server.sandboxes.agent_calls import TIMEOUT_SECONDS, AgentCalls, parse, to_json, to_params
 
-TIMEOUT_SECONDS = 30.0
 HEALTH_TIMEOUT_SECONDS = 2.0
 UPLOAD_TIMEOUT_SECONDS = 600.0
-ARCHIVE_TIMEOUT_SECONDS = 300.0
 # A model reads all of it and writes a summary.
 CONDENSE_TIMEOUT_SECONDS = 600.0
 # A repository with thousands of files, on a busy machine.
@@ -55,11 +49,6 @@ SNAPSHOT_TIMEOUT_SECONDS = 300.0
 # VS Code on a busy machine.
 PLUGIN_TIMEOUT_SECONDS = 120.0
 MAX_PATCH_BYTES = 50 * 1024**2
-_MAX_DETAIL_CHARACTERS = 2000
-# Members of a refusal that whoever asked should see.
-_PASSED_ON = ("diff", "fix", "output")
-
-Answer = TypeVar("Answer")
 
 HandOver = Literal["taken", "refused", "absent"]
 """What became of a session key: refused by a server that knows none of ours, or nobody of ours was there."""
@@ -118,22 +107,8 @@ class BrowserView(BaseModel):
     image_url: str | None = Field(max_length=1_000_000, pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")
 
 
-class AgentClient:
+class AgentClient(AgentCalls):
     """The agent server at `url`. Cheap to make; holds no connection of its own."""
-
-    def __init__(
-        self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
-    ) -> None:
-        """passage: headers for whoever stands between us and it, see Machine.headers."""
-        self._http = http
-        self.url = url
-        self.passage = passage or {}
-        self._headers = {API_KEY_HEADER: session_key, **self.passage}
-
-    @property
-    def session_key(self) -> str:
-        """At this moment: it changes while the sandbox runs."""
-        return self._headers[API_KEY_HEADER]
 
     async def idle_seconds(self) -> float | None:
         """Since when no conversation there works; None when it does not answer."""
@@ -188,27 +163,27 @@ class AgentClient:
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
         """The conversation, also when one of this id is there already."""
-        reply = await self._call("POST", "/api/conversations", json=_json(request))
-        return _parse(ConversationInfo, reply)
+        reply = await self._call("POST", "/api/conversations", json=to_json(request))
+        return parse(ConversationInfo, reply)
 
     async def get_conversation(self, conversation_id: UUID) -> ConversationInfo:
-        return _parse(ConversationInfo, await self._call("GET", f"/api/conversations/{conversation_id}"))
+        return parse(ConversationInfo, await self._call("GET", f"/api/conversations/{conversation_id}"))
 
     async def delete_conversation(self, conversation_id: UUID) -> None:
         await self._call("DELETE", f"/api/conversations/{conversation_id}")
 
     async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
         """Idempotent by the message's id."""
-        await self._call("POST", f"/api/conversations/{conversation_id}/events", json=_json(message))
+        await self._call("POST", f"/api/conversations/{conversation_id}/events", json=to_json(message))
 
     async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
         """A page of its log, oldest first. page_id: what the page before gave as the next one."""
         route = f"/api/conversations/{conversation_id}/events/search"
-        return _parse(EventPage, await self._call("GET", route, params=_params(page_id=page_id)))
+        return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
         """What the agent was told at its creation, and why."""
-        return _parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
+        return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
         """Raises Conflict when it runs already."""
@@ -225,12 +200,12 @@ class AgentClient:
     ) -> None:
         """Raises Conflict `nothing_to_confirm`, `confirmation_outdated`."""
         route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
-        await self._call("POST", route, json=_json(answer))
+        await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
         """Raises Conflict `mcp_change_outdated`."""
         route = f"/api/conversations/{conversation_id}/mcp/answer_change"
-        await self._call("POST", route, json=_json(answer))
+        await self._call("POST", route, json=to_json(answer))
 
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
@@ -247,7 +222,7 @@ class AgentClient:
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
         """Raises Conflict `already_running`."""
-        await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=_json(goal))
+        await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
@@ -263,19 +238,21 @@ class AgentClient:
 
     async def checkpoints(self, conversation_id: UUID) -> CheckpointList:
         route = f"/api/conversations/{conversation_id}/checkpoints"
-        return _parse(CheckpointList, await self._call("GET", route))
+        return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
         """Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`."""
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
         reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
-        return _parse(CheckpointDiff, reply)
+        return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
         """Raises as `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`."""
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
-        reply = await self._call("POST", route, json=_json(wanted), timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
-        return _parse(RewindResult, reply)
+        reply = await self._call(
+            "POST", route, json=to_json(wanted), timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS
+        )
+        return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
         """Raises Conflict `no_condenser`, `nothing_to_condense`."""
@@ -284,17 +261,17 @@ class AgentClient:
 
     async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
         """The agent's next call goes to that model."""
-        body = _json(SwitchLLMRequest(llm=llm))
+        body = to_json(SwitchLLMRequest(llm=llm))
         await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
 
     async def browser(self, conversation_id: UUID) -> BrowserView:
         """What the agent's browser shows at this moment."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/browser")
-        return _parse(BrowserView, reply)
+        return parse(BrowserView, reply)
 
     async def runtime_plugins(self) -> list[RuntimePluginInfo]:
         """What runs beside the agent server, or could."""
-        return _parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
+        return parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
         """It, once it answers. Raises NotFound `runtime_plugin_not_found`, and Unavailable
@@ -302,15 +279,15 @@ class AgentClient:
         """
         route = f"/api/runtime-plugins/{quote(name, safe='')}/start"
         reply = await self._call("POST", route, timeout_seconds=PLUGIN_TIMEOUT_SECONDS)
-        return _parse(RuntimePluginInfo, reply)
+        return parse(RuntimePluginInfo, reply)
 
     async def usable_tools(self) -> frozenset[str]:
         """The names of the tools that the sandbox has everything for."""
-        return frozenset(_parse(_ServerInfo, await self._call("GET", "/server_info")).usable_tools)
+        return frozenset(parse(_ServerInfo, await self._call("GET", "/server_info")).usable_tools)
 
     async def ports(self) -> list[ListeningPort]:
         """Those on which processes of the sandbox listen now."""
-        return _parse(PortsResponse, await self._call("GET", "/api/ports")).ports
+        return parse(PortsResponse, await self._call("GET", "/api/ports")).ports
 
     async def execute_command(
         self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
@@ -320,22 +297,22 @@ class AgentClient:
         reply = await self._call(
             "POST",
             "/api/bash/execute_bash_command",
-            json=_json(request),
+            json=to_json(request),
             timeout_seconds=timeout_seconds + TIMEOUT_SECONDS,
         )
-        return _parse(BashOutput, reply)
+        return parse(BashOutput, reply)
 
     async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
         """Its output is found by `command_output`; it is ended at its timeout."""
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
-        reply = await self._call("POST", "/api/bash/start_bash_command", json=_json(request))
-        return UUID(_parse(BashCommand, reply).id)
+        reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
+        return UUID(parse(BashCommand, reply).id)
 
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
         """The next pieces of its output; the last one of all has an `exit_code`."""
         params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
         reply = await self._call("GET", "/api/bash/bash_events/search", params=params)
-        return _parse(_BashOutputs, reply).items
+        return parse(_BashOutputs, reply).items
 
     async def stop_command(self, command_id: UUID) -> None:
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
@@ -344,12 +321,12 @@ class AgentClient:
         """What the project there brings that would run."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
-        return _parse(OffersResponse, reply).offers
+        return parse(OffersResponse, reply).offers
 
     async def offers_of(self, conversation_id: UUID) -> OffersResponse:
         """The same of a conversation's project, and what the conversation has taken up."""
         route = f"/api/conversations/{conversation_id}/offers"
-        return _parse(OffersResponse, await self._call("GET", route, timeout_seconds=OFFERS_TIMEOUT_SECONDS))
+        return parse(OffersResponse, await self._call("GET", route, timeout_seconds=OFFERS_TIMEOUT_SECONDS))
 
     async def consent(self, conversation_id: UUID, hashes: Sequence[str]) -> None:
         """These join the conversation. Raises Conflict `offer_changed`."""
@@ -368,12 +345,12 @@ class AgentClient:
             )
 
     async def git_changes(self, path: str, ref: str | None = None) -> list[GitChange]:
-        reply = await self._call("GET", "/api/git/changes", params=_params(path=path, ref=ref))
-        return _parse(list[GitChange], reply)
+        reply = await self._call("GET", "/api/git/changes", params=to_params(path=path, ref=ref))
+        return parse(list[GitChange], reply)
 
     async def git_diff(self, path: str, ref: str | None = None) -> GitDiff:
-        reply = await self._call("GET", "/api/git/diff", params=_params(path=path, ref=ref))
-        return _parse(GitDiff, reply)
+        reply = await self._call("GET", "/api/git/diff", params=to_params(path=path, ref=ref))
+        return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
         """What git in the sandbox reaches through the inner listener, from its next command on."""
@@ -381,7 +358,7 @@ class AgentClient:
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
         """The working tree's change as one unified diff. Raises BadGateway above MAX_PATCH_BYTES."""
-        params = _params(path=path, format="git-delta", base_ref=base_ref)
+        params = to_params(path=path, format="git-delta", base_ref=base_ref)
         patch = bytearray()
         async with self._stream("/api/file/archive", params) as reply:
             async for piece in reply.aiter_bytes():
@@ -389,90 +366,3 @@ class AgentClient:
                 if len(patch) > MAX_PATCH_BYTES:
                     raise BadGateway("The change is too large for a patch.", code="agent_server_error")
         return bytes(patch)
-
-    async def _call(
-        self, method: str, route: str, *, timeout_seconds: float | None = None, **request: Any
-    ) -> httpx.Response:
-        seconds = timeout_seconds or TIMEOUT_SECONDS
-        with _as_bad_gateway():
-            async with asyncio.timeout(seconds):
-                reply = await self._http.request(
-                    method, self.url + route, headers=self._headers, timeout=seconds, **request
-                )
-        _raise_for_problem(reply)
-        return reply
-
-    @asynccontextmanager
-    async def _stream(self, route: str, params: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
-        with _as_bad_gateway():
-            async with self._http.stream(
-                "GET", self.url + route, headers=self._headers, params=params, timeout=ARCHIVE_TIMEOUT_SECONDS
-            ) as reply:
-                if reply.is_error:
-                    await reply.aread()
-                _raise_for_problem(reply)
-                yield reply
-
-
-@contextmanager
-def _as_bad_gateway() -> Iterator[None]:
-    """Turns "it does not answer" into an AppError."""
-    try:
-        yield
-    except (httpx.HTTPError, TimeoutError) as error:
-        reason = str(error) or type(error).__name__
-        raise BadGateway(
-            f"The sandbox's agent server does not answer: {reason}",
-            code="agent_server_error",
-            fix="Try again in a moment: a sandbox that stopped is started again by itself.",
-        ) from error
-
-
-def _raise_for_problem(reply: httpx.Response) -> None:
-    if reply.is_success:
-        return
-    code, detail, members = _problem_of(reply)
-    if reply.status_code == httpx.codes.NOT_FOUND:
-        raise NotFound(detail, code=code)
-    if reply.status_code == httpx.codes.CONFLICT:
-        raise Conflict(detail, code=code, **members)
-    if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
-        raise Unavailable(detail, code=code, **members)
-    raise BadGateway(
-        f"The sandbox's agent server answered {reply.status_code}: {detail}",
-        code="agent_server_error",
-        agent_server_code=code,
-    )
-
-
-def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
-    """`(code, detail, members)` of a problem document; of anything else its text."""
-    try:
-        body = reply.json()
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        return None, reply.text[:_MAX_DETAIL_CHARACTERS], {}
-    detail = str(body.get("detail") or reply.reason_phrase)[:_MAX_DETAIL_CHARACTERS]
-    code = body.get("code") if isinstance(body.get("code"), str) else None
-    return code, detail, {name: body[name] for name in _PASSED_ON if name in body}
-
-
-def _parse(kind: type[Answer], reply: httpx.Response) -> Answer:
-    try:
-        return TypeAdapter(kind).validate_json(reply.content)
-    except ValidationError as error:
-        # Its values stay out of the message: they may be anything.
-        fields = ", ".join(".".join(str(part) for part in problem["loc"]) for problem in error.errors())
-        raise BadGateway(
-            f"The sandbox's agent server gave an answer we do not understand ({fields}).",
-            code="agent_server_error",
-        ) from error
-
-
-def _json(request: BaseModel) -> Any:
-    return request.model_dump(mode="json", exclude_none=True)
-
-
-def _params(**values: str | None) -> dict[str, str]:
-    return {name: value for name, value in values.items() if value is not None}

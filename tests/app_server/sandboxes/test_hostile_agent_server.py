@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app_server.errors import BadGateway
-from app_server.sandboxes import agent_client
+from app_server.sandboxes import agent_calls, agent_client
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.bounded import BoundedTransport
 from tests.support.patience import PATIENCE_SECONDS
@@ -87,7 +87,7 @@ async def hostile(answer: Answer) -> AsyncIterator[AgentClient]:
 
 @pytest.fixture(autouse=True)
 def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_client, "TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(agent_calls, "TIMEOUT_SECONDS", 1.0)
     monkeypatch.setattr(agent_client, "HEALTH_TIMEOUT_SECONDS", 0.5)
 
 
