@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import { confirmationQuery, useSetConfirmationMode } from '@/api/confirmation'
-import { CONFIRMATION_MODES, type ConfirmationMode } from '@/api/types'
-import { Card } from '@/ui/card'
+import { CONFIRMATION_MODES } from '@/api/types'
+import { ChoiceList } from '@/ui/choice-list'
 import { ErrorState } from '@/ui/error-state'
 import { SectionHeader } from '@/ui/section-header'
 import { SkeletonList } from '@/ui/skeleton'
@@ -22,56 +21,26 @@ export function ConfirmationSection() {
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       )}
       {query.data && (
-        <Card>
-          <fieldset className="divide-y divide-border" aria-label={t('confirmation_mode.title')}>
-            {[null, ...CONFIRMATION_MODES].map((mode) => (
-              <Choice
-                key={mode ?? 'default'}
-                mode={mode}
-                defaultMode={query.data.default_mode}
-                isChosen={mode === chosen}
-                onChoose={() => save.mutate(mode)}
-              />
-            ))}
-          </fieldset>
-        </Card>
+        <ChoiceList
+          label={t('confirmation_mode.title')}
+          choices={[
+            {
+              value: null,
+              label: t('confirmation_mode.default'),
+              hint: t('confirmation_mode.default_hint', {
+                mode: t(`confirmation_mode.${query.data.default_mode}`),
+              }),
+            },
+            ...CONFIRMATION_MODES.map((mode) => ({
+              value: mode,
+              label: t(`confirmation_mode.${mode}`),
+              hint: t(`confirmation_mode.${mode}_hint`),
+            })),
+          ]}
+          chosen={chosen}
+          onChoose={(mode) => save.mutate(mode)}
+        />
       )}
     </section>
-  )
-}
-
-interface ChoiceProps {
-  mode: ConfirmationMode | null
-  defaultMode: ConfirmationMode
-  isChosen: boolean
-  onChoose: () => void
-}
-
-function Choice({ mode, defaultMode, isChosen, onChoose }: ChoiceProps) {
-  const { t } = useTranslation()
-  const id = useId()
-  const hint = mode
-    ? t(`confirmation_mode.${mode}_hint`)
-    : t('confirmation_mode.default_hint', { mode: t(`confirmation_mode.${defaultMode}`) })
-  return (
-    <div className="flex items-start gap-3 px-4 py-3">
-      <input
-        id={id}
-        type="radio"
-        name="confirmation-mode"
-        checked={isChosen}
-        onChange={onChoose}
-        aria-describedby={`${id}-hint`}
-        className="mt-1 size-4 shrink-0 accent-accent"
-      />
-      <div>
-        <label htmlFor={id} className="block cursor-pointer font-medium">
-          {t(`confirmation_mode.${mode ?? 'default'}`)}
-        </label>
-        <p id={`${id}-hint`} className="text-sm text-muted">
-          {hint}
-        </p>
-      </div>
-    </div>
   )
 }

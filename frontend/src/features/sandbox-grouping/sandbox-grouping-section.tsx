@@ -1,13 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
-import {
-  GROUPING_STRATEGIES,
-  sandboxGroupingQuery,
-  useSetSandboxGrouping,
-  type GroupingStrategy,
-} from '@/api/sandbox-grouping'
-import { Card } from '@/ui/card'
+import { GROUPING_STRATEGIES, sandboxGroupingQuery, useSetSandboxGrouping } from '@/api/sandbox-grouping'
+import { ChoiceList } from '@/ui/choice-list'
 import { ErrorState } from '@/ui/error-state'
 import { Notice } from '@/ui/notice'
 import { SectionHeader } from '@/ui/section-header'
@@ -28,18 +22,16 @@ export function SandboxGroupingSection() {
       )}
       {query.data && (
         <>
-          <Card>
-            <fieldset className="divide-y divide-border" aria-label={t('sandbox_grouping.title')}>
-              {GROUPING_STRATEGIES.map((strategy) => (
-                <Choice
-                  key={strategy}
-                  strategy={strategy}
-                  isChosen={strategy === chosen}
-                  onChoose={() => save.mutate(strategy)}
-                />
-              ))}
-            </fieldset>
-          </Card>
+          <ChoiceList
+            label={t('sandbox_grouping.title')}
+            choices={GROUPING_STRATEGIES.map((strategy) => ({
+              value: strategy,
+              label: t(`sandbox_grouping.${strategy}`),
+              hint: t(`sandbox_grouping.${strategy}_hint`),
+            }))}
+            chosen={chosen}
+            onChoose={(strategy) => save.mutate(strategy)}
+          />
           <Notice tone="neutral" className="mt-4" title={t('sandbox_grouping.trade_off')}>
             <ul className="list-disc space-y-1 pl-4">
               <li>{t('sandbox_grouping.saves')}</li>
@@ -51,37 +43,5 @@ export function SandboxGroupingSection() {
         </>
       )}
     </section>
-  )
-}
-
-interface ChoiceProps {
-  strategy: GroupingStrategy
-  isChosen: boolean
-  onChoose: () => void
-}
-
-function Choice({ strategy, isChosen, onChoose }: ChoiceProps) {
-  const { t } = useTranslation()
-  const id = useId()
-  return (
-    <div className="flex items-start gap-3 px-4 py-3">
-      <input
-        id={id}
-        type="radio"
-        name="sandbox-grouping"
-        checked={isChosen}
-        onChange={onChoose}
-        aria-describedby={`${id}-hint`}
-        className="mt-1 size-4 shrink-0 accent-accent"
-      />
-      <div>
-        <label htmlFor={id} className="block cursor-pointer font-medium">
-          {t(`sandbox_grouping.${strategy}`)}
-        </label>
-        <p id={`${id}-hint`} className="text-sm text-muted">
-          {t(`sandbox_grouping.${strategy}_hint`)}
-        </p>
-      </div>
-    </div>
   )
 }
