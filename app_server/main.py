@@ -46,7 +46,7 @@ from app_server.conversations import (
 from app_server.conversations import router as conversations
 from app_server.conversations.egress import announce_refusal, repositories_of
 from app_server.conversations.git_work import git_work_of
-from app_server.conversations.residents import folder_of, llm_caller_of
+from app_server.conversations.residents import folder_of, llm_caller_of, occupants_of
 from app_server.conversations.start_worker import StartWorker
 from app_server.conversations.view import position_of
 from app_server.database import Database, install_database_errors
@@ -234,6 +234,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "git_work_of": git_work_of,
             "llm_caller_of": llm_caller_of,
             "folder_of": folder_of,
+            "occupants_of": occupants_of,
             "git_moves": Moves(),
         }
 

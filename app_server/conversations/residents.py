@@ -1,12 +1,14 @@
 """What the layers below have to know of the conversations that work in a sandbox."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
+from app_server.egress.occupants import Occupant, Occupants
 from app_server.llm_gateway.caller import Caller
 from app_server.sandboxes.models import Sandbox
 from app_server.users.models import User
@@ -18,6 +20,23 @@ async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conv
         Conversation.sandbox_id == sandbox_id, Conversation.deleted_at.is_(None)
     )
     return (await session.scalars(query.order_by(Conversation.created_at, Conversation.id))).all()
+
+
+async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Occupants:
+    """See OccupantsOf."""
+    query = (
+        select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
+        .where(
+            Conversation.user_id == user_id,
+            Conversation.sandbox_id.in_(set(sandbox_ids)),
+            Conversation.deleted_at.is_(None),
+        )
+        .order_by(Conversation.created_at, Conversation.id)
+    )
+    found: dict[UUID, list[Occupant]] = defaultdict(list)
+    for sandbox_id, conversation_id, title, since in await session.execute(query):
+        found[sandbox_id].append(Occupant(conversation_id, title, since))
+    return found
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:

@@ -16,6 +16,7 @@ from app_server.egress.credential_schemas import (
     SaveNetworkCredential,
 )
 from app_server.egress.models import CredentialScope, EgressCredential
+from app_server.egress.occupants import OccupantsOf
 from app_server.egress.router import identity_of, position_of
 from app_server.egress.settings import OF_USER, Scope
 from app_server.pagination import Limit, PageId, encode_page_id
@@ -80,6 +81,7 @@ async def search_network_credential_uses(
     user: CurrentUser,
     session: ReadSession,
     credential_id: UUID,
+    request: Request,
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> NetworkCredentialUsePage:
@@ -88,8 +90,10 @@ async def search_network_credential_uses(
     before = position_of(page_id) if page_id else None
     found = await credentials.uses(session, user, credential_id, before, limit + 1)
     page, more = found[:limit], found[limit:]
+    occupants_of: OccupantsOf = request.state.occupants_of
+    occupants = await occupants_of(session, user.id, [use.sandbox_id for use in page])
     return NetworkCredentialUsePage(
-        items=[NetworkCredentialUse.model_validate(use) for use in page],
+        items=[NetworkCredentialUse.of(use, occupants) for use in page],
         next_page_id=encode_page_id(page[-1].at.isoformat(timespec="microseconds"), page[-1].id.hex)
         if more
         else None,

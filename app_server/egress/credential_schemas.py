@@ -6,7 +6,6 @@ from typing import Annotated, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     StringConstraints,
@@ -21,7 +20,9 @@ from app_server.egress.models import (
     CredentialKind,
     CredentialScope,
     EgressCredential,
+    EgressCredentialUse,
 )
+from app_server.egress.occupants import OccupantInfo, Occupants, possible
 from app_server.egress.schemas import RepositoryText
 from app_server.pagination import Page
 
@@ -129,15 +130,25 @@ class NetworkCredential(BaseModel):
 
 
 class NetworkCredentialUse(BaseModel):
-    """One request that it was added to. path: without its query."""
-
-    model_config = ConfigDict(from_attributes=True)
+    """One request that it was added to. path: without its query. conversations: as a NetworkRecord's."""
 
     id: Id
     sandbox_id: Id
+    conversations: list[OccupantInfo]
     method: str
     path: str
     at: Timestamp
+
+    @classmethod
+    def of(cls, row: EgressCredentialUse, occupants: Occupants) -> Self:
+        return cls(
+            id=row.id,
+            sandbox_id=row.sandbox_id,
+            conversations=possible(occupants, row.sandbox_id, row.at),
+            method=row.method,
+            path=row.path,
+            at=row.at,
+        )
 
 
 class NetworkCredentialUsePage(Page[NetworkCredentialUse]):

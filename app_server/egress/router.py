@@ -11,6 +11,7 @@ from app_server.config import Config
 from app_server.database import ReadSession, Session
 from app_server.egress import settings
 from app_server.egress.models import EgressSetting
+from app_server.egress.occupants import OccupantsOf
 from app_server.egress.policy import EgressMode, known_hosts
 from app_server.egress.records import search
 from app_server.egress.schemas import (
@@ -67,6 +68,7 @@ async def forget_repository_network(
 async def search_network_records(
     user: CurrentUser,
     session: ReadSession,
+    request: Request,
     sandbox_id__eq: UUID | None = None,
     page_id: PageId = None,
     limit: Limit = 50,
@@ -75,8 +77,10 @@ async def search_network_records(
     before = position_of(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
     page, more = found[:limit], found[limit:]
+    occupants_of: OccupantsOf = request.state.occupants_of
+    occupants = await occupants_of(session, user.id, [record.sandbox_id for record in page])
     return NetworkRecordPage(
-        items=[NetworkRecord.of(record) for record in page],
+        items=[NetworkRecord.of(record, occupants) for record in page],
         next_page_id=encode_page_id(page[-1].last_at.isoformat(timespec="microseconds"), page[-1].id.hex)
         if more
         else None,

@@ -3,11 +3,12 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from app_server.addresses import parse_rule
 from app_server.database import Id, Timestamp
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressRecord, EgressSetting
+from app_server.egress.occupants import OccupantInfo, Occupants, possible
 from app_server.egress.policy import EgressMode, Reason
 from app_server.egress.settings import MAX_HOSTS
 from app_server.pagination import Page
@@ -66,13 +67,13 @@ class NetworkSettings(BaseModel):
 class NetworkRecord(BaseModel):
     """What one sandbox tried to reach within one hour. reason: why it was refused; null: it was not.
 
+    conversations: any of those that were there then and are there still may have tried it.
     client: how the program called itself. Bytes as the sandbox sent and received them.
     """
 
-    model_config = ConfigDict(from_attributes=True)
-
     id: Id
     sandbox_id: Id
+    conversations: list[OccupantInfo]
     host: str
     port: int
     reason: Reason | None
@@ -84,9 +85,21 @@ class NetworkRecord(BaseModel):
     last_at: Timestamp
 
     @classmethod
-    def of(cls, record: EgressRecord) -> "NetworkRecord":
-        fields = {name: getattr(record, name) for name in cls.model_fields}
-        return cls.model_validate({**fields, "reason": record.reason or None})
+    def of(cls, record: EgressRecord, occupants: Occupants) -> "NetworkRecord":
+        return cls(
+            id=record.id,
+            sandbox_id=record.sandbox_id,
+            conversations=possible(occupants, record.sandbox_id, record.last_at),
+            host=record.host,
+            port=record.port,
+            reason=Reason(record.reason) if record.reason else None,
+            client=record.client,
+            count=record.count,
+            bytes_sent=record.bytes_sent,
+            bytes_received=record.bytes_received,
+            first_at=record.first_at,
+            last_at=record.last_at,
+        )
 
 
 class NetworkRecordPage(Page[NetworkRecord]):

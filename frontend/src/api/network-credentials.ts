@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
-import { networkKeys } from './network'
+import { networkKeys, type Occupant } from './network'
 
 const ROOT = '/api/v1/settings/network/credentials'
 
@@ -51,6 +51,8 @@ export interface NetworkCredentialInput {
 export interface NetworkCredentialUse {
   id: string
   sandbox_id: string
+  /** Any of these may have made it. */
+  conversations: Occupant[]
   method: string
   path: string
   at: string

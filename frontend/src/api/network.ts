@@ -70,10 +70,18 @@ export interface NetworkSettings {
   is_enforced: boolean
 }
 
+/** A conversation that was in a sandbox when something happened there. */
+export interface Occupant {
+  id: string
+  title: string | null
+}
+
 /** What one sandbox tried to reach within one hour. `reason`: why it was refused; null: it was not. */
 export interface NetworkRecord {
   id: string
   sandbox_id: string
+  /** Any of these may have tried it. */
+  conversations: Occupant[]
   host: string
   port: number
   reason: RefusalReason | null

@@ -2933,11 +2933,13 @@ export interface components {
         };
         /**
          * NetworkCredentialUse
-         * @description One request that it was added to. path: without its query.
+         * @description One request that it was added to. path: without its query. conversations: as a NetworkRecord's.
          */
         NetworkCredentialUse: {
             /** At */
             at: string;
+            /** Conversations */
+            conversations: components["schemas"]["OccupantInfo"][];
             /** Id */
             id: string;
             /** Method */
@@ -2958,6 +2960,7 @@ export interface components {
          * NetworkRecord
          * @description What one sandbox tried to reach within one hour. reason: why it was refused; null: it was not.
          *
+         *     conversations: any of those that were there then and are there still may have tried it.
          *     client: how the program called itself. Bytes as the sandbox sent and received them.
          */
         NetworkRecord: {
@@ -2967,6 +2970,8 @@ export interface components {
             bytes_sent: number;
             /** Client */
             client: string;
+            /** Conversations */
+            conversations: components["schemas"]["OccupantInfo"][];
             /** Count */
             count: number;
             /** First At */
@@ -3023,6 +3028,16 @@ export interface components {
              * @constant
              */
             strategy: "oauth2";
+        };
+        /**
+         * OccupantInfo
+         * @description title: null until it has one.
+         */
+        OccupantInfo: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string | null;
         };
         /**
          * Offer

@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
+import type { NetworkRecord } from '@/api/network'
 import type { NetworkCredential } from '@/api/network-credentials'
 import { renderApp } from '@/test/render-app'
 
@@ -44,7 +45,14 @@ function network(credentials: NetworkCredential[], sent: unknown[]) {
     http.get(`${ROOT}/credentials/c1/uses`, () =>
       HttpResponse.json({
         items: [
-          { id: 'u1', sandbox_id: 's1', method: 'GET', path: '/team/harbour', at: '2026-11-22T08:00:00Z' },
+          {
+            id: 'u1',
+            sandbox_id: 's1',
+            conversations: [{ id: 'a', title: 'Mend the crane' }],
+            method: 'GET',
+            path: '/team/harbour',
+            at: '2026-11-22T08:00:00Z',
+          },
         ],
         next_page_id: null,
       }),
@@ -101,6 +109,7 @@ test('a credential says where it goes and what it was used for, is replaced and 
   expect(screen.getByText('Host not allowed')).toBeVisible()
   await user.click(screen.getByText('What it was used for'))
   expect(await screen.findByText('GET /team/harbour')).toBeVisible()
+  expect(screen.getByRole('link', { name: /Mend the crane/ })).toHaveAttribute('href', '/conversations/a')
 
   await user.click(
     screen.getByRole('button', { name: 'Replace the credential for registry.example.org/team' }),
@@ -120,4 +129,46 @@ test('a credential says where it goes and what it was used for, is replaced and 
   )
   await user.click(await screen.findByRole('button', { name: 'Remove credential' }))
   expect(await screen.findByText('No credentials')).toBeVisible()
+})
+
+function records(...found: Partial<NetworkRecord>[]) {
+  const at = '2026-11-22T08:00:00Z'
+  const items: NetworkRecord[] = found.map((each, number) => ({
+    id: `r${number}`,
+    sandbox_id: 's1',
+    conversations: [],
+    host: `host${number}.example.org`,
+    port: 443,
+    reason: null,
+    client: 'curl',
+    count: 1,
+    bytes_sent: 10,
+    bytes_received: 20,
+    first_at: at,
+    last_at: at,
+    ...each,
+  }))
+  return http.get(`${ROOT}/records`, () => HttpResponse.json({ items, next_page_id: null }))
+}
+
+test('what was tried leads to its conversation; where several share the sandbox, to each of them', async () => {
+  const [mend, paint] = [
+    { id: 'a', title: 'Mend the crane' },
+    { id: 'b', title: null },
+  ]
+  const shown = records({ conversations: [mend] }, { conversations: [mend, paint] }, { conversations: [] })
+  renderApp({ url: '/settings/network', extra: [shown, ...network([], [])] })
+
+  const rowOf = async (host: string) => within((await screen.findByText(`${host}:443`)).closest('li')!)
+  const one = await rowOf('host0.example.org')
+  const several = await rowOf('host1.example.org')
+  const none = await rowOf('host2.example.org')
+  expect(one.getByRole('link')).toHaveAccessibleName(/ago, in Mend the crane$/)
+  expect(one.getByRole('link')).toHaveAttribute('href', '/conversations/a')
+  const links = within(several.getByRole('list', { name: 'Conversations that share the sandbox' }))
+  expect(links.getAllByRole('link').map((link) => [link.textContent, link.getAttribute('href')])).toEqual([
+    ['Mend the crane', '/conversations/a'],
+    ['Untitled task', '/conversations/b'],
+  ])
+  expect(none.queryByRole('link')).toBeNull()
 })

@@ -1,7 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { Link } from 'react-router'
 import { type NetworkCredential, networkCredentialUsesQuery } from '@/api/network-credentials'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { Badge } from '@/ui/badge'
@@ -9,6 +8,7 @@ import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
 import { SkeletonList } from '@/ui/skeleton'
 import { CredentialForm } from './credential-form'
+import { Occurrence } from './occurrence'
 
 export interface CredentialRowProps {
   credential: NetworkCredential
@@ -94,13 +94,7 @@ function Uses({ id }: { id: string }) {
             <span className="min-w-0 flex-1 font-mono wrap-anywhere">
               {use.method} {use.path}
             </span>
-            <Link
-              to={`/conversations/${use.sandbox_id}`}
-              title={formatDateTime(use.at)}
-              className="text-muted underline hover:text-text"
-            >
-              {formatAge(use.at)}
-            </Link>
+            <Occurrence at={use.at} conversations={use.conversations} />
           </li>
         ))}
       </ul>

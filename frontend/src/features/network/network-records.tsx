@@ -1,13 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { Link } from 'react-router'
 import { networkRecordsQuery, type NetworkRecord } from '@/api/network'
-import { formatAge, formatDateTime } from '@/lib/time'
 import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { ErrorState } from '@/ui/error-state'
 import { SkeletonList } from '@/ui/skeleton'
+import { Occurrence } from './occurrence'
 
 /** What sandboxes tried to reach, the latest first. */
 export function NetworkRecords() {
@@ -62,13 +61,7 @@ function RecordRow({ record }: { record: NetworkRecord }) {
         </p>
       </div>
       <Badge tone={reason ? 'warning' : 'success'}>{t(`network.outcome.${reason ?? 'allowed'}`)}</Badge>
-      <Link
-        to={`/conversations/${record.sandbox_id}`}
-        title={formatDateTime(record.last_at)}
-        className="text-xs text-muted underline hover:text-text"
-      >
-        {formatAge(record.last_at)}
-      </Link>
+      <Occurrence at={record.last_at} conversations={record.conversations} />
     </li>
   )
 }
