@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from agent_runtime.wire.problem import PROBLEM_MEDIA_TYPE, Problem
@@ -265,6 +266,13 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
         fix=error.fix,
         headers=error.headers,
         extra=error.extra,
+    )
+
+
+def invalid_body(error: ValidationError) -> RequestValidationError:
+    """What a route raises that has read the request's body itself."""
+    return RequestValidationError(
+        [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
     )
 
 

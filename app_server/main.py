@@ -93,6 +93,7 @@ from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
 from app_server.version import VERSION
 from app_server.webhooks import router as webhooks
+from app_server.webhooks.fairness import Fairness
 from app_server.wellformed import require_wellformed_text
 
 logger = logging.getLogger(__name__)
@@ -236,6 +237,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "folder_of": folder_of,
             "occupants_of": occupants_of,
             "git_moves": Moves(),
+            "fairness": Fairness(),
         }
 
 

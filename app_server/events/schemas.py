@@ -18,7 +18,7 @@ from app_server.pubsub import Frame
 
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
-"""A report is decoded in the event loop, which everybody else waits for meanwhile."""
+"""A report is decoded in the event loop, which everybody else waits for meanwhile (webhooks/fairness.py)."""
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 

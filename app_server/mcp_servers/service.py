@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.encryption import Cipher
-from app_server.errors import BadRequest, Conflict, NotFound
+from app_server.errors import BadRequest, Conflict, NotFound, invalid_body
 from app_server.mcp_servers.grants import SignedInTo, save_grant
 from app_server.mcp_servers.models import McpGrant, McpServer
 from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
@@ -147,8 +146,7 @@ def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -
     try:
         return SaveMcpServer.model_validate({**stands, **changes})
     except ValidationError as error:
-        located = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
-        raise RequestValidationError(located) from error
+        raise invalid_body(error) from error
 
 
 def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Mapping[str, str]) -> None:

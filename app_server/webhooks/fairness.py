@@ -1,0 +1,35 @@
+"""How much of the event loop one sandbox may take."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+PAUSE_FACTOR = 10
+"""Whoever has held up the loop rests for so many times as long: a tenth of it at most is one sandbox's."""
+FREE_SECONDS = 0.02
+"""What is quicker needs no rest: that is nearly all that agents report."""
+
+
+class Fairness:
+    """One report of each sandbox is decoded at a time, and large ones are paid for with a pause.
+
+    Decoding cannot be handed to a thread, since it keeps the interpreter's lock for as long as it takes.
+    """
+
+    def __init__(self) -> None:
+        self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
+        """For work that does not await anything."""
+        async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
+            began = time.perf_counter()
+            try:
+                yield
+            finally:
+                taken = time.perf_counter() - began
+                if taken > FREE_SECONDS:
+                    await asyncio.sleep(PAUSE_FACTOR * taken)
