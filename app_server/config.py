@@ -101,7 +101,7 @@ class Config(BaseSettings):
     a watch stands in where no such disk can be had."""
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)
-    """How many containers are kept ready for new conversations. Each is halted, and holds 60 MB."""
+    """How many containers are kept ready for new conversations. Each is halted, and holds 58 MB."""
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     stop_sandboxes_on_exit: bool = False

@@ -20,7 +20,7 @@ def main() -> None:
     arguments = _arguments()
     # Nothing that is imported is ever garbage: looking for some meanwhile takes a tenth of the start.
     gc.disable()
-    leave_out_command_lines()
+    leave_out_unused()
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config
     from agent_runtime.server.handover import (
@@ -52,12 +52,15 @@ def main() -> None:
     _serve(app, arguments, default_host="127.0.0.1" if is_open else "0.0.0.0")
 
 
-def leave_out_command_lines() -> None:
-    """The command line that comes with httpx brings a terminal library of 4 MB, wherever it is installed.
+def leave_out_unused() -> None:
+    """What others import if it is there, we never use, and every server would hold.
 
-    A module that is None cannot be imported, which httpx takes for a machine without them.
+    A module that is None cannot be imported: both importers take that for a machine without it.
     """
+    # The command line that comes with httpx brings a terminal library of 4 MB, wherever it is installed.
     sys.modules["httpx._main"] = None  # type: ignore[assignment]
+    # FastAPI asks of each model whether it is one of pydantic's first version: 2 MB.
+    sys.modules["pydantic.v1"] = None  # type: ignore[assignment]
 
 
 def _serve(app: "FastAPI | str", arguments: argparse.Namespace, *, default_host: str) -> None:

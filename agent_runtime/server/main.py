@@ -7,14 +7,13 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
-from agent_runtime.relay.http import new_transport
 from agent_runtime.server.auth import require_bearer, require_key
 from agent_runtime.server.config import Config, from_environment
 from agent_runtime.server.description import DescribedApp
 from agent_runtime.server.errors import install_error_handlers
 from agent_runtime.server.listeners import mark_as_ours
 from agent_runtime.server.origins import Cors, OpenServerGuard
-from agent_runtime.server.port_relay import PortRelay
+from agent_runtime.server.port_relay import PortConnections, PortRelay
 from agent_runtime.server.routers import (
     answers,
     bash,
@@ -119,8 +118,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services: Services = app.state.services
     if not app.state.config.deferred_init:
         await services.start(app.state.config)
+    app.state.port_connections = PortConnections()
     try:
-        async with new_transport() as app.state.relay_transport:
-            yield
+        yield
     finally:
+        await app.state.port_connections.close()
         await services.close()

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,6 +25,23 @@ from agent_runtime.wire import NOT_ANSWERED_HEADER, RELAY_KEY_HEADER
 _PATH = re.compile(rb"/api/ports/(\d{1,5})/relay(/.*)")
 _KEY = RELAY_KEY_HEADER.lower().encode()
 _NOT_ANSWERED = NOT_ANSWERED_HEADER.lower().encode()
+
+
+class PortConnections:
+    """Kept connections to what listens here, made at the first need: they bring in megabytes."""
+
+    def __init__(self) -> None:
+        self._transport: httpx.AsyncHTTPTransport | None = None
+
+    @property
+    def transport(self) -> httpx.AsyncHTTPTransport:
+        if self._transport is None:
+            self._transport = new_transport(no_tls=True)
+        return self._transport
+
+    async def close(self) -> None:
+        if self._transport is not None:
+            await self._transport.aclose()
 
 
 class PortRelay:
@@ -83,9 +101,8 @@ class PortRelay:
                 if scope["type"] == "websocket":
                     await relay_socket(target, scope, receive, send)
                 else:
-                    await relay_http(
-                        self._state.relay_transport, target, scope, receive, send, _reply_headers
-                    )
+                    transport = self._state.port_connections.transport
+                    await relay_http(transport, target, scope, receive, send, _reply_headers)
             except Unanswered as error:
                 if error.was_reached or host is hosts[-1]:
                     raise ServerProblem(

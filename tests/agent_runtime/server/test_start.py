@@ -26,13 +26,15 @@ HEAVY = [
     "cryptography",
     "yaml",
     "rich",
+    "httpcore",
+    "pydantic.v1.main",
 ]
 
 
 _START = """
 import asyncio, os, sys
-from agent_runtime.server.__main__ import leave_out_command_lines
-leave_out_command_lines()
+from agent_runtime.server.__main__ import leave_out_unused
+leave_out_unused()
 from agent_runtime.server.config import read_config
 from agent_runtime.server.main import create_app
 async def start(app):
