@@ -31,13 +31,15 @@ _NAMES = frozenset(
     )
 )
 _PREFIXES = ("LC_", "XDG_")
-# A pager would wait for a key that nobody presses, and git for a password.
+# A pager would wait for a key that nobody presses, and git for a password. npm would ask the public registry
+# for a newer npm, whichever registry is meant: a call that nobody wants, to be found among the refused ones.
 _FIXED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "MANPAGER": "cat",
     "SYSTEMD_PAGER": "",
     "GIT_TERMINAL_PROMPT": "0",
+    "npm_config_update_notifier": "false",
 }
 _way_out: dict[str, str] = {}
 _trusted: dict[str, str] = {}

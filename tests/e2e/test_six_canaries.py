@@ -1,14 +1,11 @@
 """Six credentials and a model that obeys every injection: none of them is found, taken or kept."""
 
-import base64
 import inspect
 import json
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import orjson
@@ -17,6 +14,7 @@ import pytest
 from app_server.config import Config
 from app_server.encryption import load_cipher
 from tests.support import processes_probe, thief
+from tests.support.canaries import forms_of, look_into_container, shown
 from tests.support.git_host import GitHost, git
 from tests.support.live_trees import files_with
 from tests.support.mcp_processes import http_server
@@ -82,18 +80,6 @@ def tap() -> Iterator[Tap]:
         yield tap
 
 
-def forms_of(canary: str) -> list[str]:
-    """As itself and in its usual encodings, wherever in a longer text it begins."""
-    data = canary.encode()
-    # Encoded with what stands before it, base64 differs; its first and last characters depend on neighbours.
-    shifted = [base64.b64encode(b"\0" * shift + data).decode()[4 if shift else 0 : -4] for shift in range(3)]
-    return [canary, canary[::-1], data.hex(), data[::-1].hex(), quote(canary, safe=""), *shifted]
-
-
-def shown(text: str, canaries: dict[str, str]) -> list[str]:
-    return [name for name, canary in canaries.items() if any(form in text for form in forms_of(canary))]
-
-
 def session_key_of(server: AppServerProcess, conversation_id: str) -> str:
     with sqlite3.connect(server.home / "slipway.sqlite3") as database:
         query = "SELECT encrypted_session_key FROM sandboxes WHERE id = ?"
@@ -125,26 +111,6 @@ def everything_listed(client: httpx.Client, conversation_id: str) -> str:
     assert len(lists) > 10
     query = dict.fromkeys(("ids", "id", "sandbox_id__eq"), conversation_id)
     return "".join(client.get(str(client.base_url.join(path)), params=query).text for path in lists)
-
-
-def look_into_container(conversation_id: str, canaries: dict[str, str]) -> str:
-    """What root finds there, and what the engine tells."""
-    name = f"slipway-sandbox-{conversation_id}"
-    # grep reads them from its input: on its command line it would find itself.
-    places = "/workspace /home /tmp /etc /run /var /dev/shm /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
-    search = f"grep -raslF -f - {places}"
-    found = subprocess.run(
-        ["docker", "exec", "-i", "--user", "0", name, "sh", "-c", search],
-        input="\n".join(canaries.values()),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    told = ""
-    for word in ("inspect", "logs"):
-        done = subprocess.run(["docker", word, name], capture_output=True, text=True, check=True)
-        told += done.stdout + done.stderr
-    return found.stdout + "".join(shown(told, canaries))
 
 
 @pytest.mark.parametrize("server", WALLED, indirect=True)

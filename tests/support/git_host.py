@@ -8,16 +8,18 @@ with GitHost(directory) as host:
 """
 
 import os
+import ssl
 import subprocess
 import threading
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -38,7 +40,9 @@ class GitHost:
     cut_after: connections are cut after so many bytes of an answer.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, *, address: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.directory = directory
         self.tokens: dict[str, str] = {}
         self.redirects: dict[str, str] = {}
@@ -46,8 +50,12 @@ class GitHost:
         self.requests: list[Asked] = []
         self.cut_after: int | None = None
         self.finished = threading.Semaphore(0)
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server((address, port), _Handler)
         self._server.host = self
+        if tls:
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="git host")
 
     def __enter__(self) -> Self:
@@ -109,6 +117,12 @@ class GitHost:
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
     host: GitHost
+
+    def shutdown_request(self, request: Any) -> None:
+        if isinstance(request, ssl.SSLSocket):
+            with suppress(OSError):  # whoever has gone away need not be told that no more follows
+                request.unwrap()
+        super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Clients that go away are a part of the tests."""

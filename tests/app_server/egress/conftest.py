@@ -138,8 +138,26 @@ async def upstream() -> Upstream:
 @pytest.fixture
 async def way_out(app: App, owner: User, tmp_path: Path, upstream: Upstream) -> AsyncIterator[WayOut]:
     sandbox_id = await a_sandbox(app, owner)
+    authority = Authority(tmp_path)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        async with open_way_out(app, sandbox_id, authority, listener, upstream) as way_out:
+            relay = Relay(f"http://127.0.0.1:{way_out.port}", lambda: KEY)
+            await relay.open(0)
+            pem = certificate_file(app.config).read_bytes()
+            await asyncio.to_thread(trust, tmp_path / "conversations", pem)
+            yield way_out
+            set_trusted({})
+            await relay.close()
+
+
+@asynccontextmanager
+async def open_way_out(
+    app: App, sandbox_id: UUID, authority: Authority, listener: socket.socket, upstream: Upstream
+) -> AsyncIterator[WayOut]:
+    """The inner listener with a proxy that asks a DNS of ours, and believes `authority` alone."""
     dns, refused = Dns(), list[UUID]()
-    authority, cipher = Authority(tmp_path), load_cipher(app.config)
+    cipher = load_cipher(app.config)
     proxy = EgressProxy(
         app.config,
         app.database,
@@ -151,29 +169,23 @@ async def way_out(app: App, owner: User, tmp_path: Path, upstream: Upstream) -> 
         ssl.create_default_context(cafile=str(authority.file)),
         upstream,
     )
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        server = uvicorn.Server(
-            uvicorn.Config(app.inner, http=same_port(proxy.serve), lifespan="off", log_config=None)
-        )
-        task = asyncio.create_task(server.serve([listener]))
-        relay = Relay(f"http://127.0.0.1:{port}", lambda: KEY)
-        await relay.open(0)
-        await asyncio.to_thread(trust, tmp_path / "conversations", certificate_file(app.config).read_bytes())
-        yield WayOut(app, sandbox_id, port, dns, authority, proxy, refused)
-        set_trusted({})
-        await relay.close()
-        server.should_exit = True
-        await task
+    server = uvicorn.Server(
+        uvicorn.Config(app.inner, http=same_port(proxy.serve), lifespan="off", log_config=None)
+    )
+    task = asyncio.create_task(server.serve([listener]))
+    yield WayOut(app, sandbox_id, listener.getsockname()[1], dns, authority, proxy, refused)
+    server.should_exit = True
+    await task
 
 
-async def a_sandbox(app: App, owner: User) -> UUID:
+async def a_sandbox(app: App, owner: User, key: str | None = KEY) -> UUID:
+    """key: what opens the way out for it; None for one that is brought up with its own."""
     ids = {"id": uuid4(), "user_id": owner.id}
     await app.state["start_worker"].close()
     async with app.database.session() as session:
         session.add(Conversation(**ids, llm_profile="demo", last_seq=0, selected_repository="acme/shop"))
         session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
         sandbox = await app.state["sandboxes"].create(session, sandbox_id=ids["id"], user_id=owner.id)
-        sandbox.session_key_hash = token_hash(KEY)
+        if key is not None:
+            sandbox.session_key_hash = token_hash(key)
     return ids["id"]

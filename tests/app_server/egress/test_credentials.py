@@ -20,10 +20,10 @@ from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.egress.conftest import WayOut
-from tests.app_server.egress.test_programs import files_in, made_npm_package, made_wheel
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 from tests.support.outside import Site, own_address, says
+from tests.support.packages import files_in, made_npm_package, made_wheel
 
 pytestmark = pytest.mark.low_ports
 

@@ -1,0 +1,37 @@
+"""Whether what must not be there is: credentials that were given to be told again, in all their disguises."""
+
+import base64
+import subprocess
+from urllib.parse import quote
+
+
+def forms_of(canary: str) -> list[str]:
+    """As itself and in its usual encodings, wherever in a longer text it begins."""
+    data = canary.encode()
+    # Encoded with what stands before it, base64 differs; its first and last characters depend on neighbours.
+    shifted = [base64.b64encode(b"\0" * shift + data).decode()[4 if shift else 0 : -4] for shift in range(3)]
+    return [canary, canary[::-1], data.hex(), data[::-1].hex(), quote(canary, safe=""), *shifted]
+
+
+def shown(text: str, canaries: dict[str, str]) -> list[str]:
+    return [name for name, canary in canaries.items() if any(form in text for form in forms_of(canary))]
+
+
+def look_into_container(sandbox_id: str, canaries: dict[str, str]) -> str:
+    """What root finds there, and what the engine tells."""
+    name = f"slipway-sandbox-{sandbox_id}"
+    # grep reads them from its input: on its command line it would find itself.
+    places = "/workspace /home /tmp /etc /run /var /dev/shm /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
+    search = f"grep -raslF -f - {places}"
+    found = subprocess.run(
+        ["docker", "exec", "-i", "--user", "0", name, "sh", "-c", search],
+        input="\n".join(canaries.values()),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = ""
+    for word in ("inspect", "logs"):
+        done = subprocess.run(["docker", word, name], capture_output=True, text=True, check=True)
+        told += done.stdout + done.stderr
+    return found.stdout + "".join(shown(told, canaries))

@@ -1,0 +1,96 @@
+"""Registries of one package, `greeting`, as files for a web site: for pip, npm and apt."""
+
+import base64
+import hashlib
+import io
+import json
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+from tests.support.outside import Handler
+
+
+def files_in(directory: Path) -> Handler:
+    def handle(_host: str, path: str) -> tuple[int, dict[str, str], bytes]:
+        file = directory / path.partition("?")[0].lstrip("/")
+        if file.is_dir():
+            file /= "index.html"
+        if not file.exists():
+            return 404, {}, b"no such file"
+        kind = "text/html" if file.suffix == ".html" else "application/octet-stream"
+        return 200, {"Content-Type": kind}, file.read_bytes()
+
+    return handle
+
+
+def made_wheel(web: Path) -> None:
+    """An index at /simple."""
+    index = web / "simple" / "greeting"
+    index.mkdir(parents=True)
+    wheel = "greeting-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(index / wheel, "w") as archive:
+        archive.writestr("greeting.py", "WORD = 'hello'\n")
+        meta = "greeting-1.0.dist-info"
+        archive.writestr(f"{meta}/METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
+        archive.writestr(f"{meta}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{meta}/RECORD", "")
+    (index / "index.html").write_text(f'<a href="{wheel}">{wheel}</a>')
+
+
+def made_npm_package(web: Path, host: str) -> None:
+    web.mkdir()
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        content = b'{"name": "greeting", "version": "1.0.0"}'
+        member = tarfile.TarInfo("package/package.json")
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    packed = buffer.getvalue()
+    (web / "greeting.tgz").write_bytes(packed)
+    integrity = "sha512-" + base64.b64encode(hashlib.sha512(packed).digest()).decode()
+    dist = {"tarball": f"https://{host}/greeting.tgz", "integrity": integrity}
+    versions = {"1.0.0": {"name": "greeting", "version": "1.0.0", "dist": dist}}
+    description = {"name": "greeting", "dist-tags": {"latest": "1.0.0"}, "versions": versions}
+    (web / "greeting").write_text(json.dumps(description))
+
+
+def made_deb(web: Path, scratch: Path) -> None:
+    """A repository without folders of its own (`deb … ./`); its package holds /opt/greeting."""
+    control, content = scratch / "DEBIAN" / "control", scratch / "opt" / "greeting"
+    for file in (control, content):
+        file.parent.mkdir(parents=True)
+    described = "Package: greeting\nVersion: 1.0\nArchitecture: all\nMaintainer: tests\nDescription: hello\n"
+    control.write_text(described)
+    content.write_text("hello\n")
+    web.mkdir()
+    package = web / "greeting.deb"
+    subprocess.run(
+        ["dpkg-deb", "--root-owner-group", "--build", scratch, package], check=True, capture_output=True
+    )
+    packed = package.read_bytes()
+    entry = f"Filename: ./greeting.deb\nSize: {len(packed)}\nSHA256: {hashlib.sha256(packed).hexdigest()}\n"
+    index = (described + entry + "\n").encode()
+    (web / "Packages").write_bytes(index)
+    line = f" {hashlib.sha256(index).hexdigest()} {len(index)} Packages\n"
+    (web / "Release").write_text(f"Date: Sat, 01 Jan 2022 00:00:00 UTC\nSHA256:\n{line}")
+
+
+def apt_options(root: str, extra: dict[str, str] | None = None) -> list[str]:
+    """For an apt that keeps all it has below `root`, and belongs to whoever calls it."""
+    options = {
+        "Dir::Etc::sourcelist": f"{root}/sources.list",
+        "Dir::Etc::sourceparts": f"{root}/parts",
+        "Dir::Etc::parts": f"{root}/parts",
+        "Dir::Etc::main": "/dev/null",
+        "Dir::State": root,
+        "Dir::State::status": f"{root}/status",
+        "Dir::Cache": f"{root}/cache",
+        "Dir::Log": root,
+        **(extra or {}),
+    }
+    return [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
+
+
+APT_FOLDERS = ("lists/partial", "cache/archives/partial", "parts")
