@@ -23,6 +23,7 @@ from app_server.errors import AppError, BadRequest, Conflict, NotFound
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.settings.grouping import GroupingStrategy, grouping_of
+from app_server.users.models import User
 
 _JOINABLE = (SandboxStatus.RUNNING, SandboxStatus.STARTING, SandboxStatus.PAUSED)
 MAX_LOOKED_AT = 50
@@ -46,10 +47,13 @@ class Newcomer:
 
 @dataclass(frozen=True)
 class Place:
-    """`folder`: its own directory below the project's; None where it has all of it."""
+    """`folder`: its own directory below the project's; None where it has all of it. `is_open`: the sandbox is
+    to be, and others may join it.
+    """
 
     sandbox_id: UUID
     folder: str | None
+    is_open: bool = False
 
 
 async def place_of(session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest) -> Place:
@@ -69,8 +73,11 @@ async def place_of(session: AsyncSession, config: Config, newcomer: Newcomer, re
     strategy = await grouping_of(session, newcomer.user_id)
     if strategy is GroupingStrategy.NO_GROUPING:
         return alone
+    # One after the other: whoever begins in the same moment, on any app server, must see what the one before
+    # has joined or is to have. NO KEY UPDATE, as rows that point to the user take a weaker lock on it.
+    await session.execute(select(User.id).where(User.id == newcomer.user_id).with_for_update(key_share=True))
     found = await find(session, config, newcomer, strategy)
-    return Place(found or newcomer.id, newcomer.id.hex)
+    return Place(found or newcomer.id, newcomer.id.hex, is_open=found is None)
 
 
 async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID) -> None:

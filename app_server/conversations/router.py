@@ -231,7 +231,7 @@ async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
             request.state.cipher,
             user,
             body,
-            backend=request.state.sandboxes.describe().backend,
+            sandboxes=request.state.sandboxes,
             why_no_spec=why_not(request.state.config, request.state.sandboxes.describe(), user.role),
         )
     request.state.start_worker.wake()

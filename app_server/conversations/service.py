@@ -36,6 +36,7 @@ from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.sandboxes.service import Sandboxes
 from app_server.settings.profiles import get_profile
 from app_server.users.models import User
 
@@ -105,13 +106,13 @@ async def start(
     user: User,
     request: StartRequest,
     *,
-    backend: str,
+    sandboxes: Sandboxes,
     why_no_spec: str | None,
 ) -> StartTask:
     """A new conversation and the task that brings it up; the same request id again gives the same task.
 
-    `backend`: what sandboxes are made by here. `why_no_spec`: why the user may not choose what its sandbox
-    is built on; None if they may.
+    A sandbox that others can join has its row from here on. `why_no_spec`: why the user may not choose what
+    its sandbox is built on; None if they may.
 
     Raises NotFound `llm_profile_not_found`, InvalidRepository (422), Forbidden `repository_not_allowed`,
     PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
@@ -137,7 +138,7 @@ async def start(
     newcomer = Newcomer(
         id=conversation_id,
         user_id=user.id,
-        backend=backend,
+        backend=sandboxes.describe().backend,
         base_image=spec.base if spec else None,
         takes_any_image=takes_any_image,
         repository=address.identity if address else None,
@@ -173,6 +174,10 @@ async def start(
         await session.flush()
     except IntegrityError as error:
         raise _id_taken() from error
+    if place.is_open:
+        await sandboxes.create(
+            session, sandbox_id=place.sandbox_id, user_id=user.id, base_image=newcomer.base_image
+        )
     budget = request.max_budget_per_task or profile.max_budget_per_task
     await allow_conversation(session, Payer(user.id, conversation_id), budget)
     return task
@@ -336,6 +341,9 @@ def _conditions(criteria: ConversationFilter) -> list[ColumnElement[bool]]:
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:
     known = await session.get(Conversation, task_id)
     if known is None:
+        # The first of a shared sandbox may be deleted; the sandbox that has its id is for the others.
+        if await session.get(Sandbox, task_id) is not None:
+            raise _id_taken()
         return None
     if known.user_id != user.id or known.deleted_at is not None:
         raise _id_taken()
