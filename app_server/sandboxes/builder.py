@@ -31,8 +31,11 @@ async def docker_build(
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS,
 ) -> tuple[int, str]:
     """`(exit status, last lines)`. `context`: a tar; `dockerfile`: its name in there."""
-    environment = {"DOCKER_BUILDKIT": "1" if await has_buildx(docker) else "0", "BUILDKIT_PROGRESS": "plain"}
-    command = [docker, "build", "--tag", tag, f"--file={dockerfile}", *options, "-"]
+    is_classic = not await has_buildx(docker)
+    environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}
+    # Else the container of a step that fails stays, with all that it has written. BuildKit leaves none.
+    tidy = ["--force-rm"] if is_classic else []
+    command = [docker, "build", "--tag", tag, f"--file={dockerfile}", *tidy, *options, "-"]
     return await run_command(command, report, timeout_seconds, stdin=context, environment=environment)
 
 

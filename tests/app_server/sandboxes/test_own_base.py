@@ -81,9 +81,10 @@ async def test_a_base_is_built_once_from_what_docker_itself_would_take(
 
 
 @pytest.mark.docker
-async def test_a_build_that_fails_has_a_code_and_leaves_no_image(context: Path) -> None:
+async def test_a_build_that_fails_has_a_code_and_leaves_nothing(context: Path, engine: DockerClient) -> None:
     lines: list[str] = []
-    (context / "Dockerfile").write_text(f"FROM {DEFAULT_BASE_IMAGE}\nRUN echo no such tool >&2; exit 3\n")
+    command = f"echo no such tool {uuid4().hex} >&2; exit 3"
+    (context / "Dockerfile").write_text(f"FROM {DEFAULT_BASE_IMAGE}\nRUN {command}\n")
     with pytest.raises(StartFailure) as failure:
         await ensure_own_base(resolved_source(context / "Dockerfile"), "slim", lines.append)
 
@@ -92,6 +93,8 @@ async def test_a_build_that_fails_has_a_code_and_leaves_no_image(context: Path) 
     assert "no such tool" in failure.value.output
     assert any("no such tool" in line for line in lines)
     assert not await is_present("docker", lines[0].split()[1])
+    containers = await asyncio.to_thread(engine.api.containers, all=True)
+    assert [each["Status"] for each in containers if command in each["Command"]] == []
 
 
 @pytest.mark.docker
