@@ -55,6 +55,8 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
 
 async def _examine_hosts(config: Config) -> AsyncIterator[Finding]:
     yield await asyncio.to_thread(check_ports, config, [LOOPBACK])
+    for finding in _check_builders(config):
+        yield finding
     for told in config.sandbox_hosts:
         for finding in await check_host(told, config):
             yield finding
@@ -88,6 +90,8 @@ async def _examine_here(config: Config) -> AsyncIterator[Finding]:
 
 async def _examine_engine(client: "DockerClient", config: Config) -> AsyncIterator[Finding]:
     found: dict[str, Finding] = {}
+    for finding in _check_builders(config):
+        yield finding
     with closing(client):
         for name, check in (("engine", check_engine), ("image", check_image), ("network", check_network)):
             for finding in await asyncio.to_thread(_ask, name, check, client, config):
@@ -145,6 +149,20 @@ def _check_policy(config: Config) -> Finding:
         "programs that heed http_proxy.",
         "Use Docker sandboxes, which have no other way out.",
     )
+
+
+def _check_builders(config: Config) -> list[Finding]:
+    """Who may have images built, where sandboxes are containers."""
+    if config.sandbox_specs != "everybody" or config.sandbox_image:
+        return []
+    return [
+        warned(
+            "image builds",
+            "SLIPWAY_SANDBOX_SPECS=everybody: every user may run commands of their own in builds, which are "
+            "not walled in as sandboxes are: as root, with a network, beside the engine.",
+            "Unset SLIPWAY_SANDBOX_SPECS, so that only admins may, or see that you trust all users so far.",
+        )
+    ]
 
 
 async def _check_base(client: "DockerClient", config: Config) -> Finding:

@@ -337,3 +337,28 @@ async def test_a_way_to_the_host_is_a_warning(tmp_path: Path) -> None:
     assert found["network"].state == "warning"
     assert "you must be root" in found["network"].cause
     assert "iptables -I INPUT" in found["network"].fix
+
+
+@docker_test
+@pytest.mark.parametrize(
+    ("settings", "is_found"),
+    [
+        ({"sandbox_specs": "everybody"}, True),
+        ({"sandbox_specs": "everybody", "sandbox_image": "x:1"}, False),
+        ({}, False),
+    ],
+)
+async def test_that_anybody_may_build_beside_the_engine_is_a_warning(
+    tmp_path: Path, nothing_built: None, settings: dict[str, str], is_found: bool
+) -> None:
+    found = (await findings_of(config_in(tmp_path, sandbox="docker", **settings))).get("image builds")
+
+    assert (found is not None) is is_found
+    if found:
+        assert (found.state, "SLIPWAY_SANDBOX_SPECS" in found.fix) == ("warning", True)
+
+
+async def test_where_sandboxes_are_processes_nobody_builds(tmp_path: Path) -> None:
+    config = config_in(tmp_path, sandbox="process", sandbox_specs="everybody")
+
+    assert "image builds" not in await findings_of(config)
