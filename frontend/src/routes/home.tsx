@@ -1,9 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useSearchParams } from 'react-router'
+import { conversationQuery } from '@/api/conversations'
 import { profilesQuery } from '@/api/profiles'
 import { webClientConfigQuery } from '@/api/web-client-config'
 import { RecentConversations } from '@/features/conversations/recent-conversations'
+import { BesideNotice } from '@/features/new-task/beside-notice'
 import { Composer } from '@/features/new-task/composer'
 import { FirstRun } from '@/features/new-task/first-run'
 import { IsolationWarning } from '@/features/new-task/isolation-warning'
@@ -16,11 +19,16 @@ const ModelDialog = lazy(() =>
   import('@/features/models/model-dialog').then((m) => ({ default: m.ModelDialog })),
 )
 
+/** `?beside=` names a conversation in whose sandbox the task is to begin. */
 export function HomeRoute() {
   const { t } = useTranslation()
   useDocumentTitle(t('nav.new_task'))
   const profiles = useQuery(profilesQuery())
   const config = useQuery(webClientConfigQuery())
+  const besideId = useSearchParams()[0].get('beside')
+  const beside = useQuery({ ...conversationQuery(besideId ?? ''), enabled: besideId !== null })
+  const isFinding = besideId !== null && beside.isPending
+  const isLost = besideId !== null && beside.isError
   const [isAddingModel, setAddingModel] = useState(false)
   const hasModel = profiles.data?.profiles.some((profile) => !profile.is_recording) ?? true
 
@@ -35,7 +43,7 @@ export function HomeRoute() {
           <p className="max-w-xl text-muted">{hasModel ? t('home.lead') : t('first_run.lead')}</p>
         </header>
         {config.data && <IsolationWarning sandbox={config.data.sandbox} />}
-        {profiles.isPending && <Skeleton className="h-72 rounded-xl" />}
+        {(profiles.isPending || isFinding) && <Skeleton className="h-72 rounded-xl" />}
         {profiles.isError && !profiles.data && (
           <ErrorState
             error={profiles.error}
@@ -43,9 +51,23 @@ export function HomeRoute() {
             onRetry={() => void profiles.refetch()}
           />
         )}
+        {isLost && (
+          <ErrorState
+            error={beside.error}
+            title={t('home.beside_lost')}
+            onRetry={() => void beside.refetch()}
+          />
+        )}
+        {hasModel && besideId !== null && beside.data && <BesideNotice conversation={beside.data} />}
         {profiles.data &&
+          !isFinding &&
+          !isLost &&
           (hasModel ? (
-            <Composer profiles={profiles.data.profiles} activeProfile={profiles.data.active_profile} />
+            <Composer
+              profiles={profiles.data.profiles}
+              activeProfile={profiles.data.active_profile}
+              beside={besideId === null ? undefined : beside.data}
+            />
           ) : (
             <FirstRun demo={config.data?.demo ?? null} onAddModel={() => setAddingModel(true)} />
           ))}

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
-import { http, HttpResponse } from 'msw'
+import { http, HttpResponse, ws } from 'msw'
 import { expect, test } from 'vitest'
-import { fakeConversation } from '@/test/factories'
+import { fakeConversation, fakeStartTask } from '@/test/factories'
 import { renderApp } from '@/test/render-app'
 
 const SHARED = [
@@ -15,6 +15,16 @@ function archiving(archived: unknown[]) {
     archived.push(params.id)
     return HttpResponse.json({ success: true })
   })
+}
+
+function acceptStart(bodies: unknown[]) {
+  return [
+    http.post('*/api/v1/app-conversations', async ({ request }) => {
+      bodies.push(await request.json())
+      return HttpResponse.json(fakeStartTask({ id: 'new' }))
+    }),
+    ws.link('*/events/stream*').addEventListener('connection', () => {}),
+  ]
 }
 
 test('the strategy is chosen, with what it costs told beside it', async () => {
@@ -72,4 +82,70 @@ test('archiving a shared sandbox asks first, and names who goes along', async ()
   await user.click(screen.getByRole('button', { name: 'More actions: Count the ships' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
   await waitFor(() => expect(archived).toEqual(['s', 'c']))
+})
+
+test('a task begins in the sandbox of another conversation, on the same repository', async () => {
+  const bodies: unknown[] = []
+  const { user, router } = renderApp({
+    url: '/conversations',
+    conversations: [
+      fakeConversation({
+        id: 'a',
+        sandbox_id: 's',
+        title: 'Mend the crane',
+        selected_repository: '/srv/app',
+      }),
+    ],
+    extra: acceptStart(bodies),
+  })
+
+  await user.click(await screen.findByRole('button', { name: 'More actions: Mend the crane' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'New conversation in its sandbox' }))
+  expect(await screen.findByText('In the sandbox of “Mend the crane”')).toBeVisible()
+  expect(screen.getByLabelText('Repository')).toHaveValue('/srv/app')
+  await user.type(screen.getByLabelText('Task'), 'Paint it')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+
+  await waitFor(() => expect(router.state.location.pathname).toBe('/conversations/new'))
+  expect(bodies).toEqual([expect.objectContaining({ sandbox_id: 's', selected_repository: '/srv/app' })])
+})
+
+test('whoever does not want that keeps the text, and gets a sandbox of its own', async () => {
+  const bodies: unknown[] = []
+  const { user } = renderApp({
+    url: '/?beside=a',
+    conversations: SHARED,
+    extra: acceptStart(bodies),
+  })
+
+  await user.type(await screen.findByLabelText('Task'), 'Paint it')
+  await user.click(screen.getByRole('link', { name: 'Use a sandbox of its own' }))
+  expect(screen.queryByText(/In the sandbox of/)).toBeNull()
+  expect(screen.getByLabelText('Task')).toHaveValue('Paint it')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+
+  await waitFor(() => expect(bodies).toHaveLength(1))
+  expect(bodies[0]).not.toHaveProperty('sandbox_id')
+})
+
+test('the sandbox of a conversation that is gone is not begun in', async () => {
+  renderApp({ url: '/?beside=gone', conversations: SHARED })
+
+  expect(await screen.findByText(/whose sandbox was to be shared cannot be loaded/)).toBeVisible()
+  expect(screen.queryByLabelText('Task')).toBeNull()
+})
+
+test('one that has all of its sandbox to itself is not offered', async () => {
+  const alone = fakeConversation({
+    id: 'c',
+    sandbox_id: 'c',
+    title: 'Count the ships',
+    selected_repository: null,
+  })
+  const { user } = renderApp({ url: '/conversations', conversations: [alone] })
+
+  await user.click(await screen.findByRole('button', { name: 'More actions: Count the ships' }))
+
+  expect(await screen.findByRole('menuitem', { name: 'Delete' })).toBeVisible()
+  expect(screen.queryByRole('menuitem', { name: 'New conversation in its sandbox' })).toBeNull()
 })

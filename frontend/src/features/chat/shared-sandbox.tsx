@@ -40,6 +40,12 @@ export function SharedSandbox({ conversation }: { conversation: AppConversation 
           </li>
         ))}
       </ul>
+      <Link
+        to={`/?beside=${conversation.id}`}
+        className="-mx-1 mt-1 block rounded px-1 py-1 text-sm text-accent hover:bg-hover"
+      >
+        {t('shared_sandbox.begin')}
+      </Link>
       <p className="mt-2 text-xs text-muted">{t('shared_sandbox.meaning')}</p>
     </Popover>
   )

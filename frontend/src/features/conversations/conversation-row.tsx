@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Archive, Copy, Ellipsis, GitBranch, Pencil, Trash2 } from 'lucide-react'
+import { Archive, Boxes, Copy, Ellipsis, GitBranch, Pencil, Trash2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Link, useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/archives'
@@ -14,6 +14,12 @@ import { PhaseDot } from './phase-dot'
 
 /** Where the files are whole: not while a sandbox starts, or has failed to. */
 const AT_REST: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['RUNNING', 'PAUSED', 'ARCHIVED'])
+
+/** Whether another may work in its sandbox: not where it began alone with an empty workspace, which is all its own. */
+function canBeJoined({ id, sandbox_id, selected_repository, sandbox_status }: AppConversation): boolean {
+  const isUp = sandbox_status === 'RUNNING' || sandbox_status === 'PAUSED'
+  return isUp && (selected_repository !== null || (sandbox_id ?? id) !== id)
+}
 
 export interface ConversationRowProps {
   conversation: AppConversation
@@ -91,6 +97,11 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
         <MenuItem icon={<Pencil />} onSelect={onRename}>
           {t('action.rename')}
         </MenuItem>
+        {canBeJoined(conversation) && (
+          <MenuItem icon={<Boxes />} onSelect={() => void navigate(`/?beside=${conversation.id}`)}>
+            {t('action.begin_beside')}
+          </MenuItem>
+        )}
         {hasFiles && (
           <MenuItem icon={<Copy />} isDisabled={begin.isPending} onSelect={() => begin.mutate()}>
             {t('action.begin_from_files')}

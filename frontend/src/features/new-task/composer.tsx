@@ -17,7 +17,7 @@ import { confirmationQuery } from '@/api/confirmation'
 import { isApiError } from '@/api/errors'
 import { sandboxSpecsQuery, SERVERS_OWN } from '@/api/sandbox-specs'
 import { useStartConversation } from '@/api/start-tasks'
-import { CONFIRMATION_MODES, type LLMProfile } from '@/api/types'
+import { CONFIRMATION_MODES, type AppConversation, type LLMProfile } from '@/api/types'
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { ErrorState } from '@/ui/error-state'
@@ -32,10 +32,12 @@ import { startRequest, type TaskInput } from './start-request'
 export interface ComposerProps {
   profiles: LLMProfile[]
   activeProfile: string | null
+  /** In whose sandbox it is to work; undefined: in one that the server finds or makes. */
+  beside?: AppConversation
 }
 
 /** Describes a task, names where it happens, and starts it. */
-export function Composer({ profiles, activeProfile }: ComposerProps) {
+export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const recentsId = useId()
@@ -50,8 +52,8 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
   } = useForm<TaskInput>({
     defaultValues: {
       task: '',
-      repository: '',
-      branch: '',
+      repository: beside?.selected_repository ?? '',
+      branch: beside?.selected_branch ?? '',
       profile: defaultProfile(profiles, activeProfile),
       budget: '',
       confirmation: '',
@@ -64,7 +66,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
   const rejected = rejectedField(start.error)
 
   const submit = handleSubmit((input) =>
-    start.mutate(startRequest(input), {
+    start.mutate(startRequest(input, beside && (beside.sandbox_id ?? beside.id)), {
       onSuccess: (task) => {
         if (input.repository.trim()) rememberRepository(input.repository.trim())
         void navigate(`/conversations/${task.app_conversation_id}`)
@@ -180,7 +182,7 @@ export function Composer({ profiles, activeProfile }: ComposerProps) {
               </Select>
             )}
           </Field>
-          {specs.length > 1 && (
+          {!beside && specs.length > 1 && (
             <Field
               className="col-span-12"
               label={<Labelled icon={<Package />}>{t('home.sandbox_image')}</Labelled>}

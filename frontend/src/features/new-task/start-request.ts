@@ -17,14 +17,18 @@ export interface TaskInput {
   goal_rounds?: number | null
 }
 
-/** The request that starts `input`; empty fields are left to the server's defaults. */
-export function startRequest(input: TaskInput): StartRequest {
+/**
+ * The request that starts `input`; empty fields are left to the server's defaults.
+ * `sandboxId`: one that there is already, with the image that it has.
+ */
+export function startRequest(input: TaskInput, sandboxId?: string): StartRequest {
   return {
     initial_message: { role: 'user', content: [{ type: 'text', text: input.task.trim() }], run: true },
     selected_repository: input.repository.trim() || null,
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
     llm_profile: input.profile || null,
-    ...(input.sandbox_spec && { sandbox_spec_id: input.sandbox_spec }),
+    ...(sandboxId && { sandbox_id: sandboxId }),
+    ...(!sandboxId && input.sandbox_spec && { sandbox_spec_id: input.sandbox_spec }),
     ...(input.confirmation && { confirmation_mode: input.confirmation }),
     ...(input.goal_rounds && { goal: { max_iterations: input.goal_rounds } }),
     ...(dollarsOf(input.budget) && { max_budget_per_task: dollarsOf(input.budget) }),
