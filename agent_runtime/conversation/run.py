@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
+_DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
 _SPENT = {ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED, LLMSpendingLimitError.__name__}
 
 
@@ -42,9 +43,13 @@ async def run(conversation: Running) -> None:
         if not conversation.state.has_work:
             return
         conversation.emit(status_update(ExecutionStatus.RUNNING), *renewed(conversation))
-    failures, status = await _outcome(_work(conversation))
-    # Before the end is said: whoever hears of it may start the next run at once.
-    await conversation.turns.end()
+    while True:
+        failures, status = await _outcome(_work(conversation))
+        # Before the end is said: whoever hears of it may start the next run at once.
+        await conversation.turns.end()
+        # A message may have come meanwhile. The run was still going on, so nobody else answers it.
+        if status not in _DONE or not conversation.state.has_work:
+            break
     conversation.emit(*failures, *_end(conversation, status or _status_after(failures)))
 
 

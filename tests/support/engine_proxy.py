@@ -6,7 +6,6 @@ with EngineProxy(tmp_path / "engine.sock") as engine:       # DOCKER_HOST = engi
 
 import json
 import re
-import select
 import socket
 import socketserver
 import threading
@@ -15,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.support.http_wire import carry, closing, read_head
+
 REAL = "/var/run/docker.sock"
-_PIECE = 65536
 
 Rule = Callable[[], bytes | None]
 """What is answered in the engine's place; None lets the engine answer after all."""
@@ -100,7 +100,7 @@ class _Connection(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         """One request: the engine is told to close after it, so that the next one is seen too."""
-        head = self._read_head()
+        head = read_head(self.request)
         if not head:
             return
         if self.server.proxy.silent.is_set():
@@ -112,35 +112,8 @@ class _Connection(socketserver.BaseRequestHandler):
             return
         with socket.socket(socket.AF_UNIX) as engine:
             engine.connect(REAL)
-            engine.sendall(_closing(head))
-            self._carry(engine)
-
-    def _read_head(self) -> bytes:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            piece = self.request.recv(_PIECE)
-            if not piece:
-                return b""
-            head += piece
-        return head
-
-    def _carry(self, engine: socket.socket) -> None:
-        other = {engine: self.request, self.request: engine}
-        while True:
-            for source in select.select(list(other), [], [])[0]:
-                try:
-                    piece = source.recv(_PIECE)
-                    other[source].sendall(piece)
-                except OSError:
-                    return
-                if not piece:
-                    return
-
-
-def _closing(head: bytes) -> bytes:
-    start, end, rest = head.partition(b"\r\n")
-    lines = re.sub(rb"(?i)\r\nconnection: keep-alive", b"", end + rest)
-    return start + b"\r\nConnection: close" + lines
+            engine.sendall(closing(head))
+            carry(engine, self.request)
 
 
 def _reply(status: int, body: Any) -> bytes:

@@ -70,8 +70,12 @@ class GitHost:
         self._thread.join(PATIENCE_SECONDS)
 
     @property
+    def port(self) -> int:
+        return self._server.server_port
+
+    @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def url(self, name: str) -> str:
         return f"{self.origin}/{name}.git"

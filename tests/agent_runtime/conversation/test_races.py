@@ -8,7 +8,14 @@ from pydantic import Field
 
 from agent_runtime.conversation.run_task import RunTask
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolContext
-from tests.agent_runtime.conversation.conftest import Conversations, kinds_of, of_kind, statuses_of, user
+from tests.agent_runtime.conversation.conftest import (
+    Conversations,
+    Watch,
+    kinds_of,
+    of_kind,
+    statuses_of,
+    user,
+)
 from tests.agent_runtime.conversation.labour import condensing, think
 from tests.support.scripted_llm import ScriptedLLM, calls, fail, hold, say
 
@@ -207,3 +214,26 @@ async def test_a_run_that_something_inside_it_cancels_is_told_to_be_over():
 
     assert ends == [False]
     assert [type(cause) for cause in lost] == [asyncio.CancelledError]
+
+
+async def test_a_message_that_comes_while_the_last_checkpoint_is_made_is_answered(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    first = hold(say("That was all."))
+    scripted_llm.script(first, say("And this, too."))
+    conversation = conversations.create()
+    seen = Watch(conversation)
+    conversation.send(user("Go."))
+    conversation.start()
+    await scripted_llm.wait_for_requests(1)
+    async with conversation.checkpoints.lock:
+        first.release()
+        await seen.until(lambda frame: "That was all." in str(frame.get("event", {}).get("llm_message")))
+        await turns_of_the_loop()
+        assert conversation.is_running
+        conversation.send(user("And this?"))
+    await conversation.wait()
+
+    assert len(scripted_llm.requests) == 2
+    assert not conversation.state.has_work
+    assert statuses_of(conversation)[-2:] == ["running", "finished"]

@@ -1,0 +1,363 @@
+"""The wires of a start, each behind a relay of the test's: every call is seen, and can be halted.
+
+with Wires(tmp_path, git_port, stage_of) as wires:      # DOCKER_HOST = wires.engine_url
+    wires.calls[hex]                         # what a start has called so far, in order
+    halt = wires.halt(hex, moment)           # before the conversation begins
+    halt.reached.wait()                      # it stands still there: the call is not made, or not answered
+    wires.end(halt, abandoned=True)          # after server.kill()
+
+Agent servers are relayed too: the engine's word on where a container listens is changed on its way.
+"""
+
+import http.client
+import io
+import json
+import os
+import re
+import socket
+import socketserver
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from app_server.sandboxes.containers import AGENT_PORT
+from app_server.sandboxes.network import NETWORK
+from tests.support.engine_proxy import REAL
+from tests.support.http_wire import carry, closing, read_head, read_to_the_end
+from tests.support.patience import PATIENCE_SECONDS
+
+OUTPUT_POLL = "GET /api/bash/bash_events/search"
+"""Asked again and again while a set-up script runs."""
+_OF_SANDBOX = re.compile(r"slipway-sandbox-([0-9a-f]{32})")
+_IDS = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class Call:
+    """The nth of its kind that succeeds in one start. `stage`: what the start task was at."""
+
+    stage: str = field(compare=False)
+    request: str
+    nth: int
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.request} #{self.nth}"
+
+
+@dataclass(frozen=True)
+class Moment:
+    when: Literal["before", "after"]
+    call: Call
+
+    def __str__(self) -> str:
+        return f"{self.when} {self.call}"
+
+
+@dataclass(eq=False)
+class Halt:
+    moment: Moment
+    reached: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+    is_abandoned: bool = False
+
+
+class Abandoned(Exception):
+    """Whoever made the call is dead."""
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    head: bytes
+
+    @property
+    def name(self) -> str:
+        """Without what differs from one conversation to the next."""
+        path = re.sub(r"^/v[\d.]+", "", self.path.partition("?")[0])
+        return f"{self.method} {_IDS.sub('{id}', path)}"
+
+    @property
+    def is_upgrade(self) -> bool:
+        return b"\r\nupgrade:" in self.head.lower()
+
+
+Place = tuple[socket.AddressFamily, Any]
+"""A kind of socket, and an address of that kind."""
+
+
+class Wires:
+    """made: the containers and volumes that the engine was seen to make for conversations."""
+
+    def __init__(self, directory: Path, git_port: int, stage_of: Callable[[str], str]) -> None:
+        self.calls: defaultdict[str, list[Call]] = defaultdict(list)
+        self.made: set[str] = set()
+        self._stage_of = stage_of
+        self._halts: dict[str, Halt] = {}
+        self._owners: dict[str, str] = {}
+        self._agents: dict[str, _AgentWire] = {}
+        self._lock = threading.Lock()
+        self._open = ExitStack()
+        self._engine = _EngineWire(self, directory / "engine.sock")
+        self._git = _GitWire(self, git_port)
+        self.engine_url = f"unix://{directory / 'engine.sock'}"
+        self.git_origin = f"http://127.0.0.1:{self._git.port}"
+
+    def __enter__(self) -> Self:
+        self._open.enter_context(self._engine.serving())
+        self._open.enter_context(self._git.serving())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for halt in self._halts.values():
+            self.end(halt, abandoned=True)
+        self._open.close()
+
+    def halt(self, conversation: str, moment: Moment) -> Halt:
+        halt = self._halts[conversation] = Halt(moment)
+        return halt
+
+    def end(self, halt: Halt, *, abandoned: bool) -> None:
+        """abandoned: nothing comes of the call any more, whoever made it being dead."""
+        halt.is_abandoned = abandoned
+        halt.ended.set()
+
+    def pass_on(self, conversation: str, name: str, make: Callable[[], bytes]) -> bytes:
+        """The answer to a call. One that fails is not counted: it will be made again."""
+        nth = sum(call.request == name for call in self.calls[conversation]) + 1
+        call = Call(self._stage_of(conversation), name, nth)
+        self._reach(conversation, Moment("before", call))
+        answer = make()
+        if re.match(rb"HTTP/1.\d [23]", answer):
+            self.calls[conversation].append(call)
+            self._reach(conversation, Moment("after", call))
+        return answer
+
+    def own(self, container: str, conversation: str) -> None:
+        self._owners[container] = conversation
+
+    def owner(self, text: str) -> str | None:
+        """The conversation whose machine is spoken of."""
+        if named := _OF_SANDBOX.search(text):
+            return named[1]
+        return next((owner for each, owner in self._owners.items() if each in text), None)
+
+    def agent(self, conversation: str, address: str) -> str:
+        """Where the agent server of this address can be called through us."""
+        with self._lock:
+            wire = self._agents.get(conversation)
+            if wire is None:
+                wire = self._agents[conversation] = _AgentWire(self, conversation, len(self._agents) + 1)
+                self._open.enter_context(wire.serving())
+            wire.target = (socket.AF_INET, (address, AGENT_PORT))
+        return wire.address
+
+    def _reach(self, conversation: str, moment: Moment) -> None:
+        halt = self._halts.get(conversation)
+        if halt is None or halt.moment != moment or halt.ended.is_set():
+            return
+        halt.reached.set()
+        halt.ended.wait(PATIENCE_SECONDS * 2)
+        if halt.is_abandoned:
+            raise Abandoned
+
+
+class _Wire:
+    """A listener; each connection it gets is for one request."""
+
+    target: Place
+
+    def __init__(self, wires: Wires, server: socketserver.BaseServer) -> None:
+        self.wires = wires
+        self.server = server
+
+    def serving(self) -> ExitStack:
+        thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        stack = ExitStack()
+        stack.callback(self.server.server_close)
+        stack.callback(self.server.shutdown)
+        return stack
+
+    def handle(self, client: socket.socket) -> None:
+        head = read_head(client)
+        if not head:
+            return
+        method, path, _ = head.split(b"\r\n")[0].decode().split(" ", 2)
+        request = Request(method, path, head)
+        if request.is_upgrade or not self.is_seen(request):
+            with self._connected() as server:
+                server.sendall(head if request.is_upgrade else closing(head))
+                carry(server, client)
+        else:
+            client.sendall(self.answer(request, closing(head) + _rest_of_body(client, head)))
+
+    def is_seen(self, request: Request) -> bool:
+        return request.method not in {"GET", "HEAD"}
+
+    def owner(self, request: Request, whole: bytes) -> str | None:
+        """The conversation that this is for."""
+        raise NotImplementedError
+
+    def answer(self, request: Request, whole: bytes) -> bytes:
+        owner = self.owner(request, whole)
+        return self.wires.pass_on(owner, request.name, lambda: self.ask(whole)) if owner else self.ask(whole)
+
+    def ask(self, whole: bytes) -> bytes:
+        with self._connected() as server:
+            server.sendall(whole)
+            return read_to_the_end(server)
+
+    def _connected(self) -> socket.socket:
+        family, address = self.target
+        found = socket.socket(family)
+        try:
+            found.connect(address)
+        except OSError:
+            found.close()
+            raise
+        return found
+
+
+class _EngineWire(_Wire):
+    target = (socket.AF_UNIX, REAL)
+
+    def __init__(self, wires: Wires, path: Path) -> None:
+        super().__init__(wires, _UnixServer(str(path), self.handle))
+
+    def is_seen(self, request: Request) -> bool:
+        return super().is_seen(request) or _is_inspection(request)
+
+    def owner(self, request: Request, whole: bytes) -> str | None:
+        # Of a volume the name is in the body, of a container to be in the query.
+        is_volume = request.name == "POST /volumes/create"
+        return self.wires.owner(whole.decode(errors="replace") if is_volume else request.path)
+
+    def answer(self, request: Request, whole: bytes) -> bytes:
+        if _is_inspection(request):
+            return self._through_us(self.ask(whole))
+        return super().answer(request, whole)
+
+    def ask(self, whole: bytes) -> bytes:
+        answer = super().ask(whole)
+        start = whole.partition(b"\r\n")[0].decode()
+        if answer.startswith(b"HTTP/1.1 201") and "/volumes/create" in start:
+            self.wires.made.add(str(_body_of(answer)["Name"]))
+        if answer.startswith(b"HTTP/1.1 201") and "/containers/create" in start:
+            made = str(_body_of(answer)["Id"])
+            self.wires.made.add(made)
+            if owner := self.wires.owner(start):
+                self.wires.own(made, owner)
+        return answer
+
+    def _through_us(self, answer: bytes) -> bytes:
+        """With the address where its agent server can be called."""
+        if not answer.startswith(b"HTTP/1.1 200"):
+            return answer
+        found = _body_of(answer)
+        owner = self.wires.owner(found["Name"])
+        place = found["NetworkSettings"]["Networks"].get(NETWORK, {})
+        if owner and place.get("IPAddress"):
+            place["IPAddress"] = self.wires.agent(owner, place["IPAddress"])
+        content = json.dumps(found).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        return head.encode() + b"Connection: close\r\n\r\n" + content
+
+
+class _AgentWire(_Wire):
+    def __init__(self, wires: Wires, conversation: str, number: int) -> None:
+        # Of this process alone: tests may run side by side.
+        self.address = f"127.{os.getpid() % 250 + 2}.{number // 250}.{number % 250 + 1}"
+        self._conversation = conversation
+        super().__init__(wires, _TcpServer((self.address, AGENT_PORT), self.handle))
+
+    def is_seen(self, request: Request) -> bool:
+        return super().is_seen(request) or request.name == OUTPUT_POLL
+
+    def owner(self, request: Request, whole: bytes) -> str | None:
+        return self._conversation
+
+
+class _GitWire(_Wire):
+    """Of repositories that are named after their conversation."""
+
+    def __init__(self, wires: Wires, port: int) -> None:
+        server = _TcpServer(("127.0.0.1", 0), self.handle)
+        super().__init__(wires, server)
+        self.port: int = server.server_address[1]
+        self.target = (socket.AF_INET, ("127.0.0.1", port))
+
+    def is_seen(self, request: Request) -> bool:
+        return True
+
+    def owner(self, request: Request, whole: bytes) -> str | None:
+        named = re.search(r"/([0-9a-f]{32})\.git/", request.path)
+        return named[1] if named else None
+
+
+Handle = Callable[[socket.socket], None]
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        # Either end may be killed at any time; whoever still lives sees a connection that ends.
+        with suppress(OSError, Abandoned):
+            self.server.carry_out(self.request)  # type: ignore[attr-defined]
+
+
+class _TcpServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 64
+
+    def __init__(self, address: tuple[str, int], carry_out: Handle) -> None:
+        self.carry_out = carry_out
+        super().__init__(address, _Handler)
+
+
+class _UnixServer(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, address: str, carry_out: Handle) -> None:
+        self.carry_out = carry_out
+        super().__init__(address, _Handler)
+
+
+def _is_inspection(request: Request) -> bool:
+    return re.fullmatch(r"GET /containers/[^/]+/json", request.name) is not None
+
+
+def _rest_of_body(client: socket.socket, head: bytes) -> bytes:
+    """What has not come with the head yet."""
+    fields, _, begun = head.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", fields)
+    missing = int(length[1]) - len(begun) if length else 0
+    rest = b""
+    while len(rest) < missing:
+        piece = client.recv(missing - len(rest))
+        if not piece:
+            raise ConnectionError("the client went away")
+        rest += piece
+    return rest
+
+
+class _Said(io.BytesIO):
+    """An answer, as http.client wants to have it."""
+
+    def makefile(self, _mode: str) -> io.BytesIO:
+        return self
+
+
+def _body_of(answer: bytes) -> dict[str, Any]:
+    response = http.client.HTTPResponse(_Said(answer))  # type: ignore[arg-type]
+    response.begin()
+    found: dict[str, Any] = json.loads(response.read())
+    return found
