@@ -1,4 +1,4 @@
-"""kill -9 of the app server at each step of a start in Docker.
+"""kill -9 of the app server, of a container, and its removal, at each step of a start in Docker.
 
 The steps are written down nowhere: a start that nothing befalls is recorded, each call that it makes of the
 engine, of its agent server and of its git host. Then one start after the other stands still right before
@@ -239,6 +239,21 @@ def test_a_server_killed_once_something_was_noted_sees_the_start_through(site: S
                 pass
         site.server.kill()
         site.server.start()
+    assert_seen_through(site, begun)
+
+
+@pytest.mark.parametrize("blow", ["kill", "rm --force"])
+def test_a_container_that_goes_at_any_stage_ends_in_an_honest_state(
+    site: Site, steps: list[Call], blow: str
+) -> None:
+    up = next(number for number, call in enumerate(steps) if call.request == "POST /containers/{id}/start")
+    first_of_stage = {call.stage: call for call in reversed(steps[up + 1 :])}
+    moments = [Moment("before", call) for call in first_of_stage.values()]
+    assert {moment.call.stage for moment in moments} == {*STAGES} - {StartStatus.WORKING}
+    with standing_still(site, moments, is_server_dead=False) as begun:
+        for conversation_id in begun.values():
+            container = f"slipway-sandbox-{conversation_id}"
+            subprocess.run(["docker", *blow.split(), container], check=True, capture_output=True)
     assert_seen_through(site, begun)
 
 
