@@ -6,7 +6,7 @@ An HTTP error it would report by its number; and 401 makes it ask for a password
 from typing import Literal, get_args
 
 from fastapi import Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
 from app_server.git_proxy.pkt_line import FLUSH, encode
 
@@ -40,6 +40,15 @@ def to_nobody() -> Response:
 
 def dumb_protocol() -> Response:
     return PlainTextResponse("Only git's smart HTTP protocol is spoken here.\n", 403)
+
+
+def no_large_files() -> Response:
+    """To git-lfs, which shows the message of an error that is put in its own way."""
+    message = (
+        "Slipway does not pass on large files (Git LFS). What is not in LFS can be fetched and pushed; "
+        "GIT_LFS_SKIP_SMUDGE=1 leaves the pointers in place of the files."
+    )
+    return JSONResponse({"message": message}, 501, media_type="application/vnd.git-lfs+json")
 
 
 def _error(refusal: Refusal) -> bytes:

@@ -35,6 +35,13 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
     return passing(reply)
 
 
+@router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
+@router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
+async def large_files() -> Response:
+    """Nobody's: what git-lfs asks for is refused in words that it shows."""
+    return refusal.no_large_files()
+
+
 @router.post("/{name:path}/git-upload-pack")
 async def fetch(name: str, request: Request) -> Response:
     """What the sandbox lacks of the repository, as a stream."""
