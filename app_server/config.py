@@ -4,7 +4,7 @@ What a user edits at run time lives in `settings/`, not here.
 """
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -102,6 +102,11 @@ class Config(BaseSettings):
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)
     """How many containers are kept ready for new conversations. Each is halted, and holds 58 MB."""
+
+    sandbox_pools: dict[
+        Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)], Annotated[int, Field(ge=0, le=20)]
+    ] = Field(default={}, max_length=20)
+    """The same by what their image is built on, for the images that users have chosen."""
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     stop_sandboxes_on_exit: bool = False
@@ -218,6 +223,12 @@ class Config(BaseSettings):
         if self.preview_domain is None:
             return None if self.public_url else "localhost"
         return self.preview_domain or None
+
+    @property
+    def pools(self) -> dict[str | None, int]:
+        """How many containers are kept ready, by what their image is built on; None: the server's own."""
+        sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
+        return {base: size for base, size in sizes if size}
 
     @property
     def base_url(self) -> str:

@@ -73,7 +73,7 @@ class DockerBackend(OneMachine):
         self._in_use: set[UUID] = set()
         self._volumes = Volumes(config)
         members = Members(config.home / POOL_FOLDER)
-        self._pool = WarmPool(config.sandbox_pool, members, self, config.sandbox_start_timeout_seconds)
+        self._pool = WarmPool(config.pools, members, self, config.sandbox_start_timeout_seconds)
 
     @property
     def kind(self) -> SandboxKind:
@@ -135,8 +135,8 @@ class DockerBackend(OneMachine):
     ) -> Machine:
         client, image = self._engine(), await asyncio.to_thread(image_name, self._config, base)
         container = await self.call(containers.find, client, _name(sandbox_id))
-        if container is None and base is None:
-            container = await self._pool.take(client, sandbox_id, _name(sandbox_id))
+        if container is None:
+            container = await self._pool.take(client, sandbox_id, _name(sandbox_id), base)
         if container and not self._fits(container):
             # What it was created with cannot be changed. The workspace, a volume, stays.
             await self.call(containers.remove, container)
@@ -358,14 +358,17 @@ class DockerBackend(OneMachine):
         self._volumes.remove_disk(volume)
         self._pool.forget(client, sandbox_id)
 
-    async def digest(self) -> str | None:
-        image = await asyncio.to_thread(image_name, self._config)
+    async def digest(self, base: str | None) -> str | None:
+        image = await asyncio.to_thread(image_name, self._config, base)
         found = await self.call(containers.image_id, self._engine(), image)
-        made_from = (found, tuple(self._environment), self._config.sandbox_disk_bytes, hardened(self._config))
+        limits = (self._config.sandbox_disk_bytes, hardened(self._config))
+        made_from = (image, found, tuple(self._environment), *limits)
         return hashlib.sha256(repr(made_from).encode()).hexdigest() if found else None
 
-    def make(self, client: "DockerClient", name: str, labels: Mapping[str, str]) -> "Container":
-        image = image_name(self._config)
+    def make(
+        self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
+    ) -> "Container":
+        image = image_name(self._config, base)
         self._volumes.ready(client, name, image)
         return self._create(client, image, name, name, labels)
 

@@ -16,15 +16,18 @@ def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
     findings = [_check_total(there, total, config.sandbox_memory_bytes)]
     if not info.get("MemoryLimit") or info.get("CgroupDriver") == "none":
         findings.append(_unenforced())
-    return [*findings, _check_pool(config.sandbox_pool, shared, config)] if config.sandbox_pool else findings
+    size = sum(config.pools.values())
+    return [*findings, _check_pool(size, shared, config)] if size else findings
 
 
 def check_unused_pool(config: Config) -> list[Finding]:
     """Where sandboxes are processes."""
-    if not config.sandbox_pool:
+    names = {"SLIPWAY_SANDBOX_POOL": config.sandbox_pool, "SLIPWAY_SANDBOX_POOLS": config.sandbox_pools}
+    without_effect = " and ".join(name for name, value in names.items() if value)
+    if not without_effect:
         return []
-    cause = f"SLIPWAY_SANDBOX_POOL={config.sandbox_pool} has no effect: only containers are kept ready."
-    return [warned("warm pool", cause, "Unset SLIPWAY_SANDBOX_POOL, or use Docker sandboxes.")]
+    cause = f"{without_effect}: no effect, since only containers are kept ready."
+    return [warned("warm pool", cause, f"Unset {without_effect}, or use Docker sandboxes.")]
 
 
 def _check_total(there: int, total: int | None, each: int) -> Finding:
@@ -58,7 +61,8 @@ def _check_pool(size: int, shared: int, config: Config) -> Finding:
             "warm pool",
             f"{size} containers that are kept ready hold up to {_gib(held)}; beside one sandbox there is "
             f"room for {fits}.",
-            f"SLIPWAY_SANDBOX_POOL={fits}, or a smaller SLIPWAY_SANDBOX_MEMORY_BYTES.",
+            f"At most {fits} in SLIPWAY_SANDBOX_POOL and SLIPWAY_SANDBOX_POOLS together, or a smaller "
+            "SLIPWAY_SANDBOX_MEMORY_BYTES.",
         )
     return well("warm pool", f"{size} containers are kept ready; they hold up to {_gib(held)}.")
 

@@ -7,8 +7,9 @@ on, say for whom. So whoever is killed in its midst leaves a sandbox that the ne
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -43,28 +44,43 @@ class Maker(Protocol):
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
-    async def digest(self) -> str | None:
-        """Of all that a container is made of now; None when the image is not there."""
+    async def digest(self, base: str | None) -> str | None:
+        """Of all that a container on this base is made of now; None when the image is not there."""
 
-    def make(self, client: "DockerClient", name: str, labels: Mapping[str, str]) -> "Container":
+    def make(
+        self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
+    ) -> "Container":
         """A container of this name with a volume of this name, not started. Blocks."""
 
     def unmake(self, client: "DockerClient", name: str) -> None:
         """Removes both, and the volume's disk. Blocks."""
 
 
-class WarmPool:
-    """`size` containers, or fewer while the image is missing or memory is short."""
+@dataclass(frozen=True)
+class _Ready:
+    """`made`: the digest of what it is made of, on `base`."""
 
-    def __init__(self, size: int, members: Members, maker: Maker, timeout_seconds: float) -> None:
-        self._size = size
+    member: Member
+    base: str | None
+    made: str
+
+
+class WarmPool:
+    """`sizes`: so many containers on each base image (None: the server's own), or fewer while the image is
+    missing or memory is short.
+    """
+
+    def __init__(
+        self, sizes: Mapping[str | None, int], members: Members, maker: Maker, timeout_seconds: float
+    ) -> None:
+        self._sizes = sizes
         self._members = members
         self._maker = maker
         self._timeout_seconds = timeout_seconds
-        self._ready: deque[tuple[Member, str]] = deque()
+        self._ready: list[_Ready] = []
         self._is_reconciled = False
         self._turn = asyncio.Lock()
-        self._not_before = 0.0
+        self._not_before: dict[str | None, float] = {}
         # A halted member would keep its end of a connection, and not answer.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         self._http = httpx.AsyncClient(trust_env=False, limits=limits)
@@ -78,16 +94,19 @@ class WarmPool:
         if self._turn.locked() or not self.lacks_one:
             return
         async with self._turn:
-            made = await self._maker.digest() if self._size else None
+            made = {base: digest for base in self._sizes if (digest := await self._maker.digest(base))}
             if not self._is_reconciled:
                 await self._reconcile(client, made)
                 self._is_reconciled = True
-            if made is not None and self.lacks_one:
+            if base_and_made := next(((base, made[base]) for base in self._short() if base in made), None):
                 # To its end: `close` must find all that was begun.
-                await finish(self._add(client, made))
+                await finish(self._add(client, *base_and_made))
 
-    async def take(self, client: "DockerClient", sandbox_id: UUID, name: str) -> "Container | None":
-        """A halted container, renamed to `name` and this sandbox's from now on; None when there is none.
+    async def take(
+        self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
+    ) -> "Container | None":
+        """A halted container on that base, renamed to `name` and this sandbox's from now on; None when there
+        is none.
 
         The one that an interrupted start has claimed, if it has.
         """
@@ -95,7 +114,7 @@ class WarmPool:
         if member is None:
             if not self._ready or await self._maker.call(containers.has_volume, client, name):
                 return None  # it has a workspace already
-            member = await self._claim(client, sandbox_id)
+            member = await self._claim(client, sandbox_id, base)
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
@@ -116,8 +135,7 @@ class WarmPool:
         """Removes one, for its memory. False when there is none."""
         if not self._ready:
             return False
-        member, _ = self._ready.pop()
-        await self._discard(client, member)
+        await self._discard(client, self._ready.pop().member)
         return True
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
@@ -140,37 +158,45 @@ class WarmPool:
     @property
     def lacks_one(self) -> bool:
         """Also while nobody knows what an earlier server left."""
-        is_short = len(self._ready) < self._size and time.monotonic() > self._not_before
-        return is_short or not self._is_reconciled
+        return bool(self._short()) or not self._is_reconciled
 
-    async def _add(self, client: "DockerClient", made: str) -> None:
+    def _short(self) -> list[str | None]:
+        """The bases of which there are too few, save those that came to nothing lately."""
+        there = Counter(each.base for each in self._ready)
+        return [
+            base
+            for base, size in self._sizes.items()
+            if there[base] < size and time.monotonic() > self._not_before.get(base, 0.0)
+        ]
+
+    async def _add(self, client: "DockerClient", base: str | None, made: str) -> None:
         member = await asyncio.to_thread(self._members.new)
         try:
-            await self._fill(client, member, made)
+            await self._fill(client, member, base, made)
         except StartFailure as failure:
-            self._not_before = time.monotonic() + PAUSE_AFTER_FAILURE_SECONDS
-            extra = {"cause": failure.cause, "output": failure.output}
+            self._not_before[base] = time.monotonic() + PAUSE_AFTER_FAILURE_SECONDS
+            extra = {"cause": failure.cause, "output": failure.output, "base": base}
             logger.warning("no sandbox can be started ahead of need", extra=extra)
             await self._discard(client, member)
 
-    async def _claim(self, client: "DockerClient", sandbox_id: UUID) -> Member | None:
-        made = await self._maker.digest()
-        while self._ready:
-            member, made_from = self._ready.popleft()
-            if made_from != made:
-                await self._discard(client, member)
-            elif await asyncio.to_thread(self._members.claim, member, sandbox_id):
-                return member
+    async def _claim(self, client: "DockerClient", sandbox_id: UUID, base: str | None) -> Member | None:
+        made = await self._maker.digest(base)
+        while found := next((each for each in self._ready if made == each.made or base == each.base), None):
+            self._ready.remove(found)
+            if found.made != made:
+                await self._discard(client, found.member)
+            elif await asyncio.to_thread(self._members.claim, found.member, sandbox_id):
+                return found.member
         return None
 
-    async def _fill(self, client: "DockerClient", member: Member, made: str) -> None:
+    async def _fill(self, client: "DockerClient", member: Member, base: str | None, made: str) -> None:
         labels = {LABEL: "pool", _OWNER_LABEL: self._members.owner, _MADE_LABEL: made}
-        container = await self._maker.call(self._maker.make, client, member.name, labels)
+        container = await self._maker.call(self._maker.make, client, base, member.name, labels)
         await self._maker.call(containers.start, container, INIT_KEY_FILE, member.init_key)
         address = await self._maker.call(containers.address, container)
         await self._await_dormant(container, f"http://{address}:{AGENT_PORT}")
         await self._maker.call(container.pause)
-        self._ready.append((member, made))
+        self._ready.append(_Ready(member, base, made))
 
     async def _await_dormant(self, container: "Container", url: str) -> None:
         deadline = time.monotonic() + self._timeout_seconds
@@ -209,15 +235,17 @@ class WarmPool:
         await self._maker.call(self._maker.unmake, client, member.name)
         await asyncio.to_thread(self._members.discard, member)
 
-    async def _reconcile(self, client: "DockerClient", made: str | None) -> None:
+    async def _reconcile(self, client: "DockerClient", made: Mapping[str | None, str]) -> None:
         if not await asyncio.to_thread(lambda: self._members.are_any):
             return
         free = await asyncio.to_thread(self._members.free)
         claimed = await asyncio.to_thread(self._members.claimed)
         left = await self._maker.call(_members_in, client, self._members.owner)
         for member in free:
-            if left.get(member.name) == ("paused", made) and len(self._ready) < self._size:
-                self._ready.append((member, str(made)))
+            state, made_of = left.get(member.name, ("", ""))
+            base_of = {made[base]: base for base in self._short() if base in made}
+            if state == "paused" and made_of in base_of:
+                self._ready.append(_Ready(member, base_of[made_of], made_of))
             else:
                 await self._discard(client, member)
         # One that the engine made only after whoever asked for it had been killed.

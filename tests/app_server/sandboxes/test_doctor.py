@@ -226,6 +226,7 @@ def test_whether_a_workspace_can_fill_the_disk(
         ({"MemoryLimit": False}, {}, "memory limit", "warning", "all of the machine's"),
         ({"CgroupDriver": "none"}, {}, "memory limit", "warning", "all of the machine's"),
         ({}, {"sandbox_pool": 3}, "warm pool", "ok", "3 containers"),
+        ({}, {"sandbox_pool": 1, "sandbox_pools": {"python": 3}}, "warm pool", "ok", "4 containers"),
         ({"MemTotal": 3 * GIBIBYTE}, {"sandbox_pool": 20}, "warm pool", "warning", "room for 8"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ from docker.models.containers import Container
 from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.inventory import open_inventory
 from app_server.sandboxes.recipe import current_images, recipe_of
+from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
@@ -232,29 +233,64 @@ async def test_an_image_that_cannot_wait_for_its_user_is_started_the_long_way(
         engine.images.remove(str(older.id), force=True)
 
 
-async def test_a_sandbox_on_another_base_takes_none_from_the_pool(
-    pooled_house: House, engine: DockerClient
-) -> None:
-    house, base = pooled_house, f"slipway-base:{uuid4().hex[:12]}"
-    image = engine.images.get(await asyncio.to_thread(sandbox_image))
-    recipe = recipe_of(house.config.sandbox_flavour, base)
-    image.tag(recipe.image)
-    try:
-        async with house.open_sandboxes() as sandboxes:
-            await fill(house, engine, sandboxes, 1)
-            sandbox_id = uuid4()
-            async with house.database.session() as session:
-                await sandboxes.create(session, sandbox_id=sandbox_id, user_id=house.user_id, base_image=base)
-            running = await sandboxes.bring_up(sandbox_id, house.reports.append)
-            row = await house.row(sandbox_id)
+@pytest.fixture
+def other_base(docker_house: House, engine: DockerClient) -> Iterator[str]:
+    """One that a user has chosen: the image on it is there, as if it had been built."""
+    base = f"slipway-base:{uuid4().hex[:12]}"
+    image = recipe_of(docker_house.config.sandbox_flavour, base).image
+    engine.images.get(sandbox_image()).tag(image)
+    yield base
+    engine.images.remove(image)
 
-            assert await running.client.is_healthy()
-            assert row is not None
-            assert row.spec_id == recipe.image
-            assert [each.status for each in members(house, engine)] == ["paused"]
-            assert engine.containers.get(name_of(sandbox_id)).attrs["Config"]["Image"] == recipe.image
-            # What it started from stays, whatever else is cleared away.
-            assert recipe.image in current_images(house.config, {base})
-            await sandboxes.delete(sandbox_id)
-    finally:
-        engine.images.remove(recipe.image)
+
+async def bring_up_on(house: House, sandboxes: Sandboxes, base: str) -> RunningSandbox:
+    sandbox_id = uuid4()
+    async with house.database.session() as session:
+        await sandboxes.create(session, sandbox_id=sandbox_id, user_id=house.user_id, base_image=base)
+    return await sandboxes.bring_up(sandbox_id, house.reports.append)
+
+
+async def test_a_sandbox_on_another_base_takes_none_from_the_pool(
+    pooled_house: House, engine: DockerClient, other_base: str
+) -> None:
+    house, image = pooled_house, recipe_of(pooled_house.config.sandbox_flavour, other_base).image
+    async with house.open_sandboxes() as sandboxes:
+        await fill(house, engine, sandboxes, 1)
+        running = await bring_up_on(house, sandboxes, other_base)
+        row = await house.row(running.id)
+
+        assert await running.client.is_healthy()
+        assert row is not None
+        assert row.spec_id == image
+        assert [each.status for each in members(house, engine)] == ["paused"]
+        assert engine.containers.get(name_of(running.id)).attrs["Config"]["Image"] == image
+        # What it started from stays, whatever else is cleared away.
+        assert image in current_images(house.config, {other_base})
+        await sandboxes.delete(running.id)
+
+
+async def test_each_base_has_a_pool_of_its_own(
+    pooled_house: House, engine: DockerClient, other_base: str
+) -> None:
+    house = pooled_house
+    with_pool(house, 1, sandbox_pools={other_base: 2, "never-built:1": 3})
+    async with house.open_sandboxes(close=False) as sandboxes:
+        await fill(house, engine, sandboxes, 3)
+        pool = {member.id: member.attrs["Config"]["Image"] for member in members(house, engine)}
+    # One that wants fewer takes over as many, and removes the rest.
+    with_pool(house, 1, sandbox_pools={other_base: 1})
+    async with house.open_sandboxes() as sandboxes:
+        await fill(house, engine, sandboxes, 2)
+        left = {member.id for member in members(house, engine) if member.status == "paused"}
+        assert left < set(pool)
+        own = await house.start(sandboxes)
+        other = await bring_up_on(house, sandboxes, other_base)
+        machines = [engine.containers.get(name_of(each.id)) for each in (own, other)]
+
+        assert [pool.get(machine.id) for machine in machines] == [
+            recipe_of(house.config.sandbox_flavour, base).image
+            for base in (house.config.sandbox_base_image, other_base)
+        ]
+        assert await shell(other, "echo works") == "works\n"
+        for each in (own, other):
+            await sandboxes.delete(each.id)
