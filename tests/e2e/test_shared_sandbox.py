@@ -49,7 +49,8 @@ def test_conversations_share_a_sandbox_keep_apart_and_outlive_a_killed_app_serve
         someone.sign_in(server)
         page = someone.page
         page.goto(f"{server.url}/settings/sandboxes")
-        page.get_by_role("radio", name="Share the newest sandbox").check()
+        page.get_by_role("radio", name="Share the newest sandbox").click()
+        expect(page.get_by_role("radio", name="Share the newest sandbox")).to_be_checked()
         someone.photograph("sandbox-grouping")
 
         first = begin(client, "one")
@@ -81,6 +82,16 @@ def test_conversations_share_a_sandbox_keep_apart_and_outlive_a_killed_app_serve
         expect(page.get_by_text("Through the gate.").first).to_be_visible()
         expect(page.get_by_text("Shared with 1")).to_be_visible()
         someone.photograph("shared-sandbox")
+
+        page.get_by_role("button", name="The sandbox is shared with 1 other conversation").click()
+        page.get_by_role("link", name="New conversation here").click()
+        expect(page.get_by_text("The new conversation gets a directory of its own there.")).to_be_visible()
+        someone.photograph("begin-beside")
+        scripted_llm.script(say("The third one."))
+        page.get_by_label("Task").fill("Come along.")
+        page.get_by_role("button", name="Start").click()
+        expect(page.get_by_text("The third one.").first).to_be_visible()
+        expect(page.get_by_text("Shared with 2")).to_be_visible()
 
         client.delete(f"/app-conversations/{second}").raise_for_status()
         wait_until(
