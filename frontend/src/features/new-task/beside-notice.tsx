@@ -8,16 +8,11 @@ export function BesideNotice({ conversation }: { conversation: AppConversation }
   const { t } = useTranslation()
   const title = conversation.title || t('conversations.untitled')
   return (
-    <Notice
-      tone="neutral"
-      title={t('home.beside', { title })}
-      action={
-        <Link to="/" className="shrink-0 text-accent hover:underline">
-          {t('home.beside_leave')}
-        </Link>
-      }
-    >
-      {t('home.beside_meaning')}
+    <Notice tone="neutral" title={t('home.beside', { title })}>
+      <p>{t('home.beside_meaning')}</p>
+      <Link to="/" className="mt-1 inline-block text-accent hover:underline">
+        {t('home.beside_leave')}
+      </Link>
     </Notice>
   )
 }
