@@ -83,12 +83,15 @@ def _changed(script: Offer) -> str:
 async def _follow(
     client: AgentClient, command: str, directory: str, timeout_seconds: int, report: Report
 ) -> Finished:
-    command_id = await client.start_command(command, cwd=directory, timeout_seconds=timeout_seconds)
+    # A server that was killed could not stop what it had begun: two must not run at once.
+    command_id = await client.find_running(command, cwd=directory)
+    if command_id is None:
+        command_id = await client.start_command(command, cwd=directory, timeout_seconds=timeout_seconds)
     try:
         async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):
             return await _ended(client, command_id, report)
     except BaseException:
-        # Whoever goes on with this starts it anew: two must not run at once.
+        # Whoever goes on with this starts it anew.
         with suppress(AppError):
             await client.stop_command(command_id)
         raise

@@ -5,7 +5,6 @@ The worker (start_worker.py) runs them; what a step needs to remember, it saves 
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -314,7 +313,7 @@ def _address(request: StartRequest) -> Address | None:
 async def _bring_in(start: Start, address: Address, client: AgentClient, directory: str) -> None:
     refuse_foreign_path(address, start.role)
     await asyncio.to_thread(check_exists, address)
-    scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-clone-"))
+    scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
     async with start.database.read() as session:
         credentials = await credentials_for(session, start.cipher, start.user_id, address)
     try:
@@ -331,6 +330,13 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
         await repository.check_out(client, packed, address, directory)
     finally:
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+
+def _emptied(directory: Path) -> Path:
+    """A server that was killed has left there what it had fetched by then."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True, mode=0o700)
+    return directory
 
 
 async def _open_remotes(start: Start, client: AgentClient) -> None:

@@ -49,9 +49,14 @@ SNAPSHOT_TIMEOUT_SECONDS = 300.0
 # VS Code on a busy machine.
 PLUGIN_TIMEOUT_SECONDS = 120.0
 MAX_PATCH_BYTES = 50 * 1024**2
+_BASH_EVENTS = "/api/bash/bash_events/search"
 
 HandOver = Literal["taken", "refused", "absent"]
 """What became of a session key: refused by a server that knows none of ours, or nobody of ours was there."""
+
+
+class _BashCommands(BaseModel):
+    items: list[BashCommand]
 
 
 class _BashOutputs(BaseModel):
@@ -308,10 +313,23 @@ class AgentClient(AgentCalls):
         reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
         return UUID(parse(BashCommand, reply).id)
 
+    async def find_running(self, command: str, *, cwd: str) -> UUID | None:
+        """The same command, if it was started there before and has not ended."""
+        newest_first = {"sort_order": "TIMESTAMP_DESC"}
+        params = {"kind__eq": "BashCommand", **newest_first}
+        reply = await self._call("GET", _BASH_EVENTS, params=params)
+        begun = parse(_BashCommands, reply).items
+        same = next((each for each in begun if (each.command, each.cwd) == (command, cwd)), None)
+        if same is None:
+            return None
+        params = {"kind__eq": "BashOutput", "command_id__eq": same.id, "limit": "1", **newest_first}
+        last = parse(_BashOutputs, await self._call("GET", _BASH_EVENTS, params=params)).items
+        return None if last and last[0].exit_code is not None else UUID(same.id)
+
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
         """The next pieces of its output; the last one of all has an `exit_code`."""
         params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
-        reply = await self._call("GET", "/api/bash/bash_events/search", params=params)
+        reply = await self._call("GET", _BASH_EVENTS, params=params)
         return parse(_BashOutputs, reply).items
 
     async def stop_command(self, command_id: UUID) -> None:

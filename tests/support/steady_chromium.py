@@ -16,7 +16,7 @@ from typing import NoReturn
 
 CHROMIUM = "/usr/bin/chromium"
 STEADY_BIN = Path(__file__).parent / "bin"
-"""To stand first in PATH. It names this file `chromium`."""
+"""To stand first in PATH. What is `chromium` there runs this file."""
 STEADY_CHROMIUM = STEADY_BIN / "chromium"
 
 # The constants of libseccomp's <seccomp.h>.

@@ -48,6 +48,20 @@ async def test_a_local_repository_is_brought_up(home: Home, repository: Path) ->
     )
 
 
+async def test_what_a_killed_server_had_fetched_is_fetched_anew_and_nothing_of_it_stays(
+    home: Home, repository: Path
+) -> None:
+    conversation_id = uuid4()
+    clones = home.config.home / "clones"
+    left = clones / conversation_id.hex / "pack"
+    left.mkdir(parents=True)
+    (left / "half").write_text("half")
+
+    await home.ready(selected_repository=str(repository), conversation_id=conversation_id.hex)
+
+    assert list(clones.iterdir()) == []
+
+
 async def test_without_a_repository_an_empty_one_is_begun(home: Home) -> None:
     task = await home.ready()
 
