@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.sandbox_image import FLAVOUR
 from tests.support.scripted_llm import ScriptedLLM
@@ -15,6 +16,14 @@ pytest_plugins = ["tests.support.requirements"]
 os.environ["SLIPWAY_SANDBOX_FLAVOUR"] = FLAVOUR
 # Before the Chromium of the machine, also for the agents' browsers.
 os.environ["PATH"] = f"{STEADY_BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
+# HYPOTHESIS_PROFILE=thorough looks for what the usual number of examples misses. How long they take says only
+# what else the machine does.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", _UNTIMED, max_examples=10_000)
+settings.register_profile("usual", _UNTIMED, max_examples=300)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
 @pytest.fixture

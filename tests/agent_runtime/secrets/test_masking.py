@@ -5,13 +5,12 @@ Set HYPOTHESIS_PROFILE=thorough for 10,000 examples of each.
 
 import base64
 import json
-import os
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_runtime.conversation.masked import masked
@@ -24,11 +23,6 @@ from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, 
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.secrets.masking import MASK, Masker, StreamMask
 
-settings.register_profile("thorough", max_examples=10_000, deadline=None)
-settings.register_profile(
-    "usual", max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 # Ten thousand events of each kind take minutes.
 pytestmark = pytest.mark.timeout(3600)
 
