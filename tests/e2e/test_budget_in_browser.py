@@ -105,7 +105,8 @@ def test_a_call_that_a_killed_server_had_reserved_stands_in_nobodys_way(
         client.post("/settings/profiles/priced", json={"llm": llm}).raise_for_status()
         # A call reserves far more than that, so that a second one is let through only once the first is over.
         client.put("/settings/spending-limit", json={"limit": 1}).raise_for_status()
-        conversation_id = start_conversation(client, "Go.")
+        # With a title, or else the call for one would be reserved at the same time.
+        conversation_id = start_conversation(client, "Go.", title="Held up")
         scripted_llm.wait_for_request(1)
         server.kill()
         server.start()
