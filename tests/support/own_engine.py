@@ -101,14 +101,11 @@ class OwnEngine:
         assert saved.returncode == 0
 
     def start(self) -> None:
-        with self.log.open("ab") as log:
-            self._engine = subprocess.Popen(
-                [*self.inside, *self._command()],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        wait_until(self._answers, lambda: f"the engine to answer:\n{self.log.read_text()[-4000:]}")
+        """Begun anew when it gives up, as by a service manager: on a busy disk its containerd may take longer
+        than it waits for that.
+        """
+        self._begin()
+        wait_until(self._is_up, lambda: f"the engine to answer:\n{self.log.read_text()[-4000:]}")
 
     def stop(self) -> None:
         """The engine alone, as `systemctl stop docker` does. Its containers live on if they are to."""
@@ -191,9 +188,21 @@ class OwnEngine:
             "--log-level=warn",
         ]
 
-    def _answers(self) -> bool:
+    def _begin(self) -> None:
+        with self.log.open("ab") as log:
+            self._engine = subprocess.Popen(
+                [*self.inside, *self._command()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _is_up(self) -> bool:
         assert self._engine is not None
-        assert self._engine.poll() is None, self.log.read_text()
+        if self._engine.poll() is not None:
+            for path in self._folder.glob("*.pid"):
+                path.unlink()
+            self._begin()
         # By hand: the SDK and HTTP libraries leave their end open where nobody answers.
         with socket.socket(socket.AF_UNIX) as asking:
             asking.settimeout(PATIENCE_SECONDS)

@@ -243,7 +243,10 @@ async def test_a_base_of_a_users_choice_is_built_within_limits_and_ours_on_top(e
     first, lower, upper = engine.builds()
     recipe = recipe_of(Config().sandbox_flavour, base.name)
 
-    assert f"--tag {base.name} --file=Dockerfile --force-rm --build-arg=TOOL=axe --target=last --network=none" in first
+    assert (
+        f"--tag {base.name} --file=Dockerfile --force-rm --build-arg=TOOL=axe --target=last --network=none"
+        in first
+    )
     assert f"BASE_IMAGE={base.name}" in lower
     assert f"--tag {image} " in upper
     assert image == recipe.image
