@@ -101,7 +101,7 @@ class Config(BaseSettings):
     a watch stands in where no such disk can be had."""
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)
-    """How many containers are kept ready for new conversations. Each is halted, and holds 58 MB."""
+    """How many containers are kept ready for new conversations. Each is halted, and holds 47 MB."""
 
     sandbox_pools: dict[
         Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)], Annotated[int, Field(ge=0, le=20)]
@@ -238,6 +238,11 @@ class Config(BaseSettings):
     def database_file(self) -> Path | None:
         """Our own SQLite file; None when `database_url` names another database."""
         return None if self.database_url else self.home / "slipway.sqlite3"
+
+    @property
+    def is_database_shared(self) -> bool:
+        """Whether other servers may be on it."""
+        return self.database_file is None
 
     @property
     def resolved_database_url(self) -> str:

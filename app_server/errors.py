@@ -73,6 +73,7 @@ StartCode = Literal[
     "archive_too_large",
     "archive_missing",
     "archive_damaged",
+    "log_not_restored",
     "sandbox_start_failed",
     "sandbox_start_timeout",
     "sandbox_out_of_memory",

@@ -44,6 +44,7 @@ from app_server.conversations import (
     task_routes,
 )
 from app_server.conversations import router as conversations
+from app_server.conversations.catch_up import catch_up_all
 from app_server.conversations.egress import announce_refusal, repositories_of
 from app_server.conversations.git_work import git_work_of
 from app_server.conversations.residents import folder_of, llm_caller_of, occupants_of
@@ -199,6 +200,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         sandboxes.listen(
             on_change=start_worker.announce_sandbox,
             on_return=start_worker.bring_back,
+            on_restored=partial(catch_up_all, database),
             position=partial(position_of, database),
         )
         mcp_sign_ins = SignIns()

@@ -16,6 +16,8 @@ from app_server.headless.server_process import server_of
 from benchmarks.script import Script, ScriptedModel
 
 POLL_SECONDS = 0.05
+POOL_PATIENCE_SECONDS = 120
+POOL_STAYS_EMPTY = f"No member of the pool was ready in {POOL_PATIENCE_SECONDS} s: ask `slipway doctor` why."
 
 
 def seconds_to_first_tool(
@@ -24,8 +26,8 @@ def seconds_to_first_tool(
     """One value per run; the first run, which fills the page cache, is left out."""
     taken = []
     with ScriptedModel() as model, _serving(home, kind, pool) as client:
-        for _ in range(runs + 1):
-            if pool:
+        for number in range(runs + 1):
+            if pool and number:  # the first run sees to the image, without which no pool fills
                 _wait_for_pool(home, pool)
             taken.append(_measure(client, model.script(steps=1)))
     return taken[1:]
@@ -55,7 +57,10 @@ def _measure(client: Client, script: Script) -> float:
 
 
 def _wait_for_pool(home: Path, size: int) -> None:
+    deadline = time.monotonic() + POOL_PATIENCE_SECONDS
     while len(halted_members(home)) < size:
+        if time.monotonic() > deadline:
+            raise SystemExit(POOL_STAYS_EMPTY)
         time.sleep(POLL_SECONDS)
 
 

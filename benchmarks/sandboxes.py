@@ -27,7 +27,12 @@ from app_server.headless.server_process import free_ports
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from benchmarks.figures import quantile
-from benchmarks.first_tool import halted_members, seconds_to_first_tool
+from benchmarks.first_tool import (
+    POOL_PATIENCE_SECONDS,
+    POOL_STAYS_EMPTY,
+    halted_members,
+    seconds_to_first_tool,
+)
 
 Kind = Literal["docker", "process"]
 
@@ -75,27 +80,40 @@ async def _measure(home: Path, kind: Kind, runs: int) -> dict[str, list[float]]:
 
 async def _measure_pool(home: Path, runs: int) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = defaultdict(list)
+    held: list[float] = []
     async with _service(home, "docker", pool=1) as (sandboxes, database, user_id):
         for number in range(runs + 1):
-            while not (members := await asyncio.to_thread(halted_members, home)):
-                await sandboxes.check()
-                await asyncio.sleep(POLL_SECONDS)
-            if not number:
-                print(f"docker: a halted member of the pool: {_megabytes(members[0]):.0f} MB")
+            if number:  # the first one sees to the image, without which no pool fills
+                held.append(await asyncio.to_thread(_megabytes, await _halted_member(home, sandboxes)))
             sandbox_id = uuid4()
             async with database.session() as session:
                 await sandboxes.create(session, sandbox_id=sandbox_id, user_id=user_id)
-            seconds = await _seconds(sandboxes.bring_up(sandbox_id, _ignore))
+            seconds = await _seconds(sandboxes.bring_up(sandbox_id, _ignore if number else print))
             await sandboxes.delete(sandbox_id)
             if number:
                 taken["request → healthy, from the pool"].append(seconds)
+    middle, most = quantile(held, 0.5), max(held)
+    print(f"docker: a halted member of the pool: p50 {middle:.1f} MB, at most {most:.1f} MB ({runs} runs)")
     return taken
 
 
+async def _halted_member(home: Path, sandboxes: Sandboxes) -> str:
+    try:
+        async with asyncio.timeout(POOL_PATIENCE_SECONDS):
+            while not (members := await asyncio.to_thread(halted_members, home)):
+                await sandboxes.check()
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError as error:
+        raise SystemExit(POOL_STAYS_EMPTY) from error
+    return members[0]
+
+
 def _megabytes(container_id: str) -> float:
-    """What the engine counts of it."""
+    """What `docker stats` shows of it: less the files in memory that nobody uses just now."""
     with closing(docker.from_env(version="auto")) as engine:
-        return float(engine.containers.get(container_id).stats(stream=False)["memory_stats"]["usage"] / 1e6)
+        memory = engine.containers.get(container_id).stats(stream=False, one_shot=True)["memory_stats"]
+    unused = memory["stats"].get("total_inactive_file", memory["stats"].get("inactive_file", 0))
+    return float((memory["usage"] - unused) / 1e6)
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """A dialogue of a user with an agent. Its log is the truth; all else follows from it."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -61,6 +62,8 @@ from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.wire import ConversationInfo, StartConversationRequest
+from agent_runtime.workspace.environment import BELONGS_TO, OF_CONVERSATION
+from agent_runtime.workspace.processes import end_marked
 
 _ENDED_BY_MESSAGE = {
     ExecutionStatus.FINISHED,
@@ -407,9 +410,11 @@ class Conversation(Working):
         self._history.publish(frames.END)
 
     async def delete(self) -> None:
-        """Closes it and removes its directory. The workspace stays."""
+        """Closes it, ends what its agent has left running, and removes its directory. The workspace stays."""
         self.is_deleted = True
         await self.close()
+        own = {OF_CONVERSATION: str(self.id), BELONGS_TO: os.environ.get(BELONGS_TO)}
+        await asyncio.to_thread(end_marked, own)
         await asyncio.to_thread(shutil.rmtree, self.directory)
 
     # Watching it

@@ -42,6 +42,21 @@ class AlreadyRunningError(_Refusal):
     _fix = "Pause or interrupt it first."
 
 
+class LogGapError(_Refusal):
+    """Events were given to a log that does not reach as far as where they begin."""
+
+    _code = "log_gap"
+    _detail = "The log does not reach that far."
+    _fix = "Begin with what follows its last event."
+
+
+class LogDiffersError(_Refusal):
+    """Events were given to a log that has others on their positions."""
+
+    _code = "log_differs"
+    _detail = "The log has another event on one of these positions."
+
+
 class NothingToConfirmError(_Refusal):
     """An answer was given, and no action waits for one."""
 

@@ -119,6 +119,17 @@ class LogReader:
         row = self._db.execute("SELECT * FROM events WHERE id = ?", [event_id]).fetchone()
         return Record(*row) if row else None
 
+    def at(self, seq: int) -> Record | None:
+        row = self._db.execute("SELECT * FROM events WHERE seq = ?", [seq]).fetchone()
+        return Record(*row) if row else None
+
+    def last_said(self) -> Record | None:
+        """The last thing that the model has said."""
+        row = self._db.execute(
+            "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        return Record(*row) if row else None
+
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:

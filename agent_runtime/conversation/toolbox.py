@@ -38,7 +38,7 @@ class Toolbox:
     ) -> None:
         """ToolNotFoundError; pydantic.ValidationError for MCP servers or client tools that are none."""
         self._context = ToolContext(
-            spec.working_dir, state_dir, secrets, delegation, sub_agents_of(spec.request)
+            spec.working_dir, state_dir, secrets, delegation, sub_agents_of(spec.request), spec.id
         )
         self._own = _make_tools(spec, agent, self._context)
         self._filter = agent.filter_tools_regex

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-
-import httpx
+from typing import TYPE_CHECKING
 
 from agent_runtime.llm import litellm_transport, openai_http, prompted_tools
 from agent_runtime.llm.cancellable import cancellable
@@ -16,6 +15,9 @@ from agent_runtime.llm.messages import PassedOver, PieceKind, Prompt, Reply, Ret
 from agent_runtime.llm.retry import wait_seconds
 from agent_runtime.llm.router import choose, in_order
 from agent_runtime.metering import prices
+
+if TYPE_CHECKING:
+    import httpx
 
 CredentialFor = Callable[[str], str | None]
 """The bearer token for a base URL, if its calls are authorised by something else than the model's own key."""
@@ -96,7 +98,9 @@ class LLMClient:
             openai_http.request(self._connections(), llm, prompt, bearer=brokered or own, on_piece=on_piece)
         )
 
-    def _connections(self) -> httpx.AsyncClient:
+    def _connections(self) -> "httpx.AsyncClient":
+        import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
+
         if self._http is None:
             self._http = httpx.AsyncClient(limits=httpx.Limits(max_connections=100, keepalive_expiry=30))
         return self._http

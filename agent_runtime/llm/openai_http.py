@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import orjson
 
 from agent_runtime.llm import chat_completions, responses
@@ -23,6 +22,9 @@ from agent_runtime.llm.foreign import decode, whole
 from agent_runtime.llm.messages import Prompt, Reply
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS
+
+if TYPE_CHECKING:
+    import httpx
 
 CONNECT_TIMEOUT_SECONDS = 15
 MAX_ERROR_BYTES = 64 * 1024
@@ -48,9 +50,11 @@ def dialect_of(llm: LLM) -> Dialect:
 
 
 async def request(
-    http: httpx.AsyncClient, llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
+    http: "httpx.AsyncClient", llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
     """One attempt. Pieces are told as they come when `llm.stream`; raises only LLMError."""
+    import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
+
     dialect = dialect_of(llm)
     try:
         async with http.stream(
@@ -86,12 +90,14 @@ def _headers(llm: LLM, bearer: str | None) -> dict[str, str]:
     return {**headers, "Authorization": f"Bearer {bearer}"} if bearer else headers
 
 
-def _timeout(llm: LLM) -> httpx.Timeout:
+def _timeout(llm: LLM) -> "httpx.Timeout":
+    import httpx  # as above
+
     read = llm.stream_idle_timeout if llm.stream else llm.timeout
     return httpx.Timeout(read, connect=CONNECT_TIMEOUT_SECONDS)
 
 
-async def _refusal(response: httpx.Response, bearer: str | None) -> LLMError:
+async def _refusal(response: "httpx.Response", bearer: str | None) -> LLMError:
     received = b""
     async for chunk in response.aiter_bytes():
         received += chunk
@@ -127,7 +133,7 @@ def _reported(decoded: dict[str, Any]) -> LLMError:
     return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
 
 
-def _seconds(headers: httpx.Headers) -> float | None:
+def _seconds(headers: "httpx.Headers") -> float | None:
     """What the vendor asks to wait, in any of the three ways it may say so."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
@@ -148,7 +154,7 @@ def _seconds_until(date: str) -> float | None:
     return max((then - datetime.now(UTC)).total_seconds(), 0)
 
 
-async def _read_stream(dialect: Dialect, response: httpx.Response, on_piece: OnPiece) -> Reply:
+async def _read_stream(dialect: Dialect, response: "httpx.Response", on_piece: OnPiece) -> Reply:
     reply = dialect.Stream(on_piece)
     async for data in _server_sent_data(response):
         if data == "[DONE]":
@@ -163,7 +169,7 @@ async def _read_stream(dialect: Dialect, response: httpx.Response, on_piece: OnP
     return reply.build()
 
 
-async def _server_sent_data(response: httpx.Response) -> AsyncIterator[str]:
+async def _server_sent_data(response: "httpx.Response") -> AsyncIterator[str]:
     async for line in response.aiter_lines():
         if line.startswith("data:"):
             yield line.removeprefix("data:").strip()

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
-import httpx
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
 
 from agent_runtime.events.base import JsonObject
@@ -109,6 +108,8 @@ async def value_of(name: str, source: Source, credential_for: CredentialFor) -> 
 
 
 async def _look_up(name: str, source: LookupSecret, credential_for: CredentialFor) -> str:
+    import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
+
     headers = {key: value.get_secret_value() for key, value in source.headers.items()}
     if not headers and (key := credential_for(source.url)) is not None:
         headers = {HEADER: key}

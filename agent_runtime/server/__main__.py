@@ -1,27 +1,40 @@
 """`python -m agent_runtime.server`: the agent server as a process."""
 
 import argparse
-import gc
 import importlib
 import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from agent_runtime.server.loading import leave_out_unused, loading
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 SHUTDOWN_SECONDS = 5
+EXIT_NOT_STARTED = 3
+FACTORY = "agent_runtime.server.application:application_of_environment"
 
 
 def main() -> None:
     arguments = _arguments()
-    # Nothing that is imported is ever garbage: looking for some meanwhile takes a tenth of the start.
-    gc.disable()
     leave_out_unused()
+    with loading():
+        app, default_host = _prepare(arguments)
+    if isinstance(app, str):
+        _serve_anew(app, arguments, default_host)
+    else:
+        _serve(app, arguments, default_host)
+
+
+def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
+    """The application, or its name where it is to be loaded again and again; and where it listens."""
     from agent_runtime.secrets.masking import MaskingFormatter
+    from agent_runtime.server.application import application_for
     from agent_runtime.server.config import ConfigError, read_config
     from agent_runtime.server.handover import (
         HandOverError,
@@ -29,7 +42,6 @@ def main() -> None:
         hide_from_own_user,
         take_session_key,
     )
-    from agent_runtime.server.main import create_app
     from agent_runtime.server.variables import TAKEN_OUT
 
     logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
@@ -48,39 +60,38 @@ def main() -> None:
         erase_from_first_environment(TAKEN_OUT)
     _import_modules(arguments.extra_python_path, arguments.import_modules)
     is_open = not config.session_keys and not config.deferred_init
-    app = "agent_runtime.server.main:app_of_environment" if arguments.reload else create_app(config)
-    _serve(app, arguments, default_host="127.0.0.1" if is_open else "0.0.0.0")
+    app = FACTORY if arguments.reload else application_for(config)
+    return app, "127.0.0.1" if is_open else "0.0.0.0"
 
 
-def leave_out_unused() -> None:
-    """What others import if it is there, we never use, and every server would hold.
+def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> None:
+    with loading():
+        from uvicorn import Config, Server
 
-    A module that is None cannot be imported: both importers take that for a machine without it.
-    """
-    # The command line that comes with httpx brings a terminal library of 4 MB, wherever it is installed.
-    sys.modules["httpx._main"] = None  # type: ignore[assignment]
-    # FastAPI asks of each model whether it is one of pydantic's first version: 2 MB.
-    sys.modules["pydantic.v1"] = None  # type: ignore[assignment]
+    server = Server(Config(app, **_options(arguments, default_host)))
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(EXIT_NOT_STARTED)
 
 
-def _serve(app: "FastAPI | str", arguments: argparse.Namespace, *, default_host: str) -> None:
+def _serve_anew(factory: str, arguments: argparse.Namespace, default_host: str) -> None:
     import uvicorn
 
-    gc.freeze()
-    gc.enable()
-    uvicorn.run(
-        app,
-        factory=arguments.reload,
-        reload=arguments.reload,
-        host=arguments.host or default_host,
-        port=arguments.port,
-        access_log=False,
-        log_config=None,
+    uvicorn.run(factory, factory=True, reload=True, **_options(arguments, default_host))
+
+
+def _options(arguments: argparse.Namespace, default_host: str) -> dict[str, Any]:
+    return {
+        "host": arguments.host or default_host,
+        "port": arguments.port,
+        "access_log": False,
+        "log_config": None,
         # Each reader would cost its own work and its own 300 kB of memory, for a way that is short.
-        ws_per_message_deflate=False,
+        "ws_per_message_deflate": False,
         # A request that waits for a long command must not hold back the end: its client asks again.
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-    )
+        "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
+    }
 
 
 def _import_modules(paths: list[str], modules: list[str]) -> None:

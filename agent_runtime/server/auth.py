@@ -7,7 +7,6 @@ import orjson
 from fastapi import Header, Request, WebSocket, WebSocketDisconnect
 
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.services import not_ready
 from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER
 
@@ -19,10 +18,7 @@ FIRST_FRAME_TIMEOUT_SECONDS = 10
 async def require_key(
     request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """A dependency: 401 without an accepted key, 503 while the server does not know whose keys count."""
-    services = request.app.state.services
-    if services.state != "ready":
-        raise not_ready(services.state)
+    """A dependency: 401 without an accepted key."""
     keys: SessionKeys = request.app.state.session_keys
     match keys.judge(key):
         case "expired":
@@ -54,11 +50,8 @@ async def require_bearer(
 async def accept_socket(socket: WebSocket) -> bool:
     """Accepts a socket and learns its key from the query, a header or the first frame.
 
-    False when it was closed: the key is wrong or does not come, or the server is not ready.
+    False when it was closed: the key is wrong or does not come.
     """
-    if socket.app.state.services.state != "ready":
-        await socket.close(CLOSE_RESTARTING, "not_initialized")
-        return False
     keys: SessionKeys = socket.app.state.session_keys
     await socket.accept()
     given = socket.query_params.get("session_api_key") or socket.headers.get(API_KEY_HEADER)

@@ -1,10 +1,14 @@
 """What the server says of itself at /openapi.json: with every operation, the problems that it may answer."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 
+from agent_runtime.server.config import Config
 from agent_runtime.wire.problem import PROBLEM_MEDIA_TYPE, Problem
+
+TITLE = "Slipway agent server"
 
 _CONTENT = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _KEYED = {
@@ -43,6 +47,11 @@ class DescribedApp(FastAPI):
             _put_problem_in_place_of_fastapis(document["components"]["schemas"])
         assert self.openapi_schema is not None
         return self.openapi_schema
+
+
+def root_path(config: Config) -> str:
+    """Below which path of its public address the server lies."""
+    return urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
 
 
 def _complete(method: str, path: str, operation: dict[str, Any]) -> None:

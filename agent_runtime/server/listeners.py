@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.wire import ListeningPort
-from agent_runtime.workspace.environment import BELONGS_TO
+from agent_runtime.workspace.environment import BELONGS_TO, conversation_of
+from agent_runtime.workspace.processes import pids, variables_of
 
 _PROC = Path("/proc")
 _LISTEN = "0A"
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _MAX_NAME_CHARACTERS = 100
+_KERNEL = "ipykernel_launcher"
+_FIRST_FREE_PORT = 32_768
+"""From here on Linux gives them to whoever asks for any."""
 _LOOPBACKS = ("127.0.0.1", "::1")
 
 
@@ -54,8 +58,17 @@ def find_ports() -> list[ListeningPort]:
         if one.inode in owners and _hosts(one.port, listeners, owners):
             found[one.port] = min(owners[one.inode], found.get(one.port, owners[one.inode]))
     return [
-        ListeningPort(port=port, process_name=_name_of(pid), pid=pid) for port, pid in sorted(found.items())
+        ListeningPort(
+            port=port, process_name=_name_of(pid), pid=pid, conversation_id=conversation_of(variables_of(pid))
+        )
+        for port, pid in sorted(found.items())
+        if not _is_of_kernel(port, pid)
     ]
+
+
+def _is_of_kernel(port: int, pid: int) -> bool:
+    """Whether it is a channel of a Jupyter kernel itself, not a page that a cell serves."""
+    return port >= _FIRST_FREE_PORT and _name_of(pid).endswith(_KERNEL)
 
 
 def hosts_of(port: int) -> list[str]:
@@ -103,12 +116,13 @@ def _owners(inodes: Collection[int]) -> dict[int, int]:
 
 
 def _own_processes() -> set[int]:
-    parents = {pid: _parent_of(pid) for pid in _pids()}
+    parents = {pid: _parent_of(pid) for pid in pids()}
     me, mark = os.getpid(), os.environ.get(BELONGS_TO)
     return {
         pid
         for pid in parents
-        if pid != me and (_descends(pid, me, parents) or (mark is not None and _mark_of(pid) == mark))
+        if pid != me
+        and (_descends(pid, me, parents) or (mark is not None and variables_of(pid).get(BELONGS_TO) == mark))
     }
 
 
@@ -122,24 +136,11 @@ def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
     return False
 
 
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 (a tenth of the time)
-    except FileNotFoundError:  # no /proc here: nothing is known of anybody
-        return []
-
-
 def _parent_of(pid: int) -> int:
     stat = "".join(_lines(_PROC / str(pid) / "stat"))
     # The name in parentheses may hold spaces and parentheses itself.
     fields = stat.rpartition(")")[2].split()
     return int(fields[1]) if len(fields) > 1 else 0
-
-
-def _mark_of(pid: int) -> str | None:
-    prefix = f"{BELONGS_TO}="
-    entries = _read(_PROC / str(pid) / "environ").split("\0")
-    return next((entry.removeprefix(prefix) for entry in entries if entry.startswith(prefix)), None)
 
 
 def _sockets_of(pid: int) -> Iterator[int]:

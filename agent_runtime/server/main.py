@@ -3,14 +3,14 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
 from agent_runtime.server.auth import require_bearer, require_key
-from agent_runtime.server.config import Config, from_environment
-from agent_runtime.server.description import DescribedApp
+from agent_runtime.server.config import Config
+from agent_runtime.server.description import TITLE, DescribedApp, root_path
 from agent_runtime.server.errors import install_error_handlers
+from agent_runtime.server.initialization import Initialization
 from agent_runtime.server.listeners import mark_as_ours
 from agent_runtime.server.origins import Cors, OpenServerGuard
 from agent_runtime.server.port_relay import PortConnections, PortRelay
@@ -20,6 +20,7 @@ from agent_runtime.server.routers import (
     bash_socket,
     browse,
     browser,
+    catch_up,
     chat_completions,
     checkpoints,
     confirmation,
@@ -68,6 +69,7 @@ _KEYED = (
     file,
     browse,
     browser,
+    catch_up,
     git,
     mcp,
     tools,
@@ -84,11 +86,13 @@ _KEYED = (
 )
 
 
-def create_app(config: Config) -> FastAPI:
-    """The agent server. Everything below /api needs a session key, if there is one."""
-    root_path = urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
-    app = DescribedApp(title="Slipway agent server", lifespan=_lifespan, root_path=root_path)
-    app.state.init_key = config.init_key
+def create_app(config: Config, initialization: Initialization | None = None) -> FastAPI:
+    """The agent server. Everything below /api needs a session key, if there is one.
+
+    initialization: how it was told for whom it works; None: it knew from the beginning.
+    """
+    app = DescribedApp(title=TITLE, lifespan=_lifespan, root_path=root_path(config))
+    app.state.initialization = initialization
     app.state.services = Services(app, config)
     install_error_handlers(app)
     app.add_middleware(OpenServerGuard, state=app.state)
@@ -107,17 +111,12 @@ def create_app(config: Config) -> FastAPI:
     return app
 
 
-def app_of_environment() -> FastAPI:
-    return create_app(from_environment())
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.started_at = time.monotonic()
     mark_as_ours(app.state.config.conversations_path)
     services: Services = app.state.services
-    if not app.state.config.deferred_init:
-        await services.start(app.state.config)
+    await services.start()
     app.state.port_connections = PortConnections()
     try:
         yield

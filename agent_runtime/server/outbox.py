@@ -8,6 +8,7 @@ there, and are dropped while it is not.
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 
 import httpx
 import orjson
@@ -65,6 +66,12 @@ class Outbox:
         self._batch_events = BATCH_EVENTS
         # Why the receiver will not have the next event, if it has said so.
         self._refusal: str | None = None
+        self._then: Callable[[], None] | None = None
+
+    def when_current(self, then: Callable[[], None]) -> None:
+        """Has `then` called once the receiver has said that it knows no more than the log; else never."""
+        self._then = then
+        self._wakeup.set()
 
     async def deliver_forever(self) -> None:
         """Returns only when the receiver no longer knows the conversation."""
@@ -87,8 +94,26 @@ class Outbox:
             self._pieces.append((self._log.last_seq, frame))
         self._wakeup.set()
 
+    async def _ask(self, then: Callable[[], None]) -> None:
+        try:
+            known = await self._post(b'{"frames":[]}')
+        except _UnavailableError as error:
+            self._note_away(error)
+            await self._pause()
+            return
+        except _UnknownConversationError:
+            self._then = None
+            then()
+            raise
+        self._is_away, self._pause_seconds, self._then = False, FIRST_PAUSE_SECONDS, None
+        if known <= self._log.last_seq:
+            then()
+        else:
+            extra = {"url": self._url, "known": known, "last_seq": self._log.last_seq}
+            logger.warning("the log is behind what the receiver knows, and does not go on", extra=extra)
+
     async def _something_to_tell(self) -> None:
-        if self._sent_seq < self._log.last_seq or self._pieces:
+        if self._sent_seq < self._log.last_seq or self._pieces or self._then is not None:
             return
         self._wakeup.clear()
         await self._wakeup.wait()
@@ -107,6 +132,9 @@ class Outbox:
             await self._pause()
 
     async def _deliver(self) -> None:
+        if self._then is not None:
+            await self._ask(self._then)
+            return
         batch = self._next_batch()
         if not batch:
             return

@@ -18,7 +18,6 @@ from agent_runtime.relay.sockets import refuse_socket, relay_socket
 from agent_runtime.relay.target import Header, Target, Unanswered, end_to_end, first, without
 from agent_runtime.server.errors import ServerProblem, problem_response
 from agent_runtime.server.listeners import hosts_of
-from agent_runtime.server.services import not_ready
 from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import NOT_ANSWERED_HEADER, RELAY_KEY_HEADER
 
@@ -63,8 +62,6 @@ class PortRelay:
             await _refuse(problem, scope, receive, send)
 
     def _authenticate(self, scope: Scope) -> None:
-        if self._state.services.state != "ready":
-            raise not_ready(self._state.services.state)
         keys: SessionKeys = self._state.session_keys
         given = first(scope["headers"], _KEY)
         is_accepted = keys.judge((given or b"").decode("latin-1")) == "accepted"

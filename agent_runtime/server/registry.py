@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO
 from uuid import UUID, uuid4
@@ -15,7 +16,9 @@ from uuid import UUID, uuid4
 from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
+from agent_runtime.conversation.catch_up import append_missing
 from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.frames import Frame
 from agent_runtime.conversation.log import LOG_NAME, LogInUseError, LogMissingError, LogReader, reading
@@ -34,7 +37,7 @@ from agent_runtime.server.idle import IdleWatch
 from agent_runtime.server.report import Reporter
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.registry import ToolNotFoundError
-from agent_runtime.wire import ForkRequest, StartConversationRequest
+from agent_runtime.wire import CatchUpRequest, ForkRequest, StartConversationRequest
 
 logger = logging.getLogger(__name__)
 
@@ -162,6 +165,32 @@ class Registry:
         conversation = self.get(wishes.conversation_id)
         conversation.settle("by the export of this conversation")
         return conversation
+
+    async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> Conversation:
+        """Adds events to its log that others know already. It is opened anew, and is what they amount to.
+
+        404; 409 while anything goes on in it; LogGapError, LogDiffersError; 422 for what is no event.
+        """
+        conversation = self.get(conversation_id)
+        if conversation.is_busy:
+            raise AlreadyRunningError
+        await self._reporter.forget(conversation_id)
+        await conversation.rest()
+        if self._live.get(conversation_id) is not conversation:
+            raise _not_found(conversation_id)  # it was deleted meanwhile
+        if conversation.is_busy:
+            self._follow(conversation)
+            raise AlreadyRunningError
+        try:
+            append_missing(conversation.log, missing)
+        except ValidationError as error:
+            raise invalid(error, "events") from error
+        finally:
+            # Not its agent: what it has become may stand in the new events.
+            self._secrets[conversation_id] = conversation.secrets
+            self._forget(conversation_id)
+            conversation.release()
+        return self.get(conversation_id)
 
     def get(self, conversation_id: UUID) -> Conversation:
         """The live conversation; 404 when there is none, 409 when another process has it."""
@@ -305,7 +334,15 @@ class Registry:
         if self._is_task(conversation):
             # Its parent is told that it was interrupted, and decides whether it goes on.
             conversation.settle("by a restart")
+        elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
+            # A log out of a backup is behind what is known of it, and must not go on from there.
+            self._reporter.when_current(conversation.id, partial(self._go_on, conversation))
         else:
+            conversation.start()
+
+    def _go_on(self, conversation: Conversation) -> None:
+        is_cut_off = conversation.state.status is ExecutionStatus.RUNNING and not conversation.is_running
+        if is_cut_off and self._live.get(conversation.id) is conversation:
             conversation.start()
 
     def _is_task(self, conversation: Conversation) -> bool:

@@ -1,6 +1,7 @@
 """Reports to the app server: one outbox for each conversation that is live."""
 
 import asyncio
+from collections.abc import Callable
 from uuid import UUID
 
 import httpx
@@ -21,23 +22,29 @@ class Reporter:
         self._url = url
         self._keys = keys
         self._http: httpx.AsyncClient | None = None
+        self._outboxes: dict[UUID, Outbox] = {}
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
 
     @property
     def is_on(self) -> bool:
         return self._url is not None
 
+    def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
+        """Has `then` called once the receiver has said that it knows no more of it than its log."""
+        self._outboxes[conversation_id].when_current(then)
+
     def follow(self, conversation: Conversation) -> None:
         """Reports the conversation from its last confirmed position on."""
         if self._url is None:
             return
         url = f"{self._url}/events/{conversation.id.hex}"
-        outbox = Outbox(conversation, url, self._connections())
+        outbox = self._outboxes[conversation.id] = Outbox(conversation, url, self._connections())
         self._tasks[conversation.id] = asyncio.create_task(
             outbox.deliver_forever(), name=f"report {conversation.id}"
         )
 
     async def forget(self, conversation_id: UUID) -> None:
+        self._outboxes.pop(conversation_id, None)
         task = self._tasks.pop(conversation_id, None)
         if task is not None:
             task.cancel()

@@ -1,7 +1,6 @@
-"""The long-lived objects behind the routes, and when there are any: at once, or from POST /api/init on."""
+"""The long-lived objects behind the routes."""
 
 import asyncio
-from typing import Literal
 
 from fastapi import FastAPI
 
@@ -11,7 +10,6 @@ from agent_runtime.plugins.store import PluginStore
 from agent_runtime.server.bash_service import BashService
 from agent_runtime.server.children import Children
 from agent_runtime.server.config import Config
-from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.git_remotes import RemotesFile
 from agent_runtime.server.mcp_probes import SignIns
 from agent_runtime.server.outlet import Outlet
@@ -25,8 +23,6 @@ from agent_runtime.server.vault import Vault
 from agent_runtime.workspace.environment import set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
 
-InitState = Literal["dormant", "initializing", "ready"]
-
 
 class Services:
     """Owns them. Routes find them in `app.state`: `config`, `session_keys`, `registry` …"""
@@ -37,16 +33,19 @@ class Services:
         self._reporter: Reporter | None = None
         self._relay: Relay | None = None
         self._outlet: Outlet | None = None
-        self.state: InitState = "dormant"
-        self.error: str | None = None
-        self._configure(config)
+        self._config = config
+        app.state.config = config
+        app.state.session_keys = SessionKeys(config)
+        app.state.file_roots = [
+            config.workspace_path,
+            config.conversations_path,
+            config.conversation_worktree_root,
+        ]
 
-    async def start(self, config: Config) -> None:
-        """Begins to serve `config`. If it fails, it may be tried again with another one."""
-        self.state, self.error = "initializing", None
-        before = self._app.state.config
+    async def start(self) -> None:
+        """Begins them. If it fails, nothing of it is left."""
+        config = self._config
         try:
-            self._configure(config)
             await asyncio.to_thread(config.workspace_path.mkdir, parents=True, exist_ok=True)
             await asyncio.to_thread(remove_leftovers)
             if config.egress_proxy_url and config.session_keys:
@@ -58,12 +57,9 @@ class Services:
                     await asyncio.to_thread(trust, directory, config.egress_authority)
             await self._open_outlet(config)
             self._begin(config)
-        except Exception as error:
-            self.state, self.error = "dormant", str(error)
-            self._configure(before)
+        except Exception:
             await self.close()
             raise
-        self.state = "ready"
 
     async def close(self) -> None:
         if self._reporter is not None:
@@ -81,15 +77,6 @@ class Services:
         if self._client is not None:
             await self._client.close()
         self._client = self._reporter = self._relay = self._outlet = None
-
-    def _configure(self, config: Config) -> None:
-        self._app.state.config = config
-        self._app.state.session_keys = SessionKeys(config)
-        self._app.state.file_roots = [
-            config.workspace_path,
-            config.conversations_path,
-            config.conversation_worktree_root,
-        ]
 
     async def _open_outlet(self, config: Config) -> None:
         self._app.state.git_remotes = None
@@ -121,12 +108,3 @@ class Services:
         self._app.state.approved_offers = ApprovedOffers(config.persistence_dir / "approved")
         self._app.state.mcp_sign_ins = SignIns(config.workspace_path)
         registry.start()
-
-
-def not_ready(state: InitState) -> ServerProblem:
-    return ServerProblem(
-        503,
-        "not_initialized",
-        f"This server is {state}: it has not been told yet for whom it works.",
-        "Send POST /api/init with its X-Init-API-Key.",
-    )

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
+from uuid import UUID
 
 import orjson
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -20,6 +21,7 @@ from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.effects import NO_EFFECTS, UNDECLARED, Acts, Effect
+from agent_runtime.workspace.environment import OF_CONVERSATION, command_environment
 
 SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
@@ -137,7 +139,7 @@ CHANGES_FILES = ToolAnnotations(openWorldHint=False)
 class ToolContext:
     """Where a conversation's tools work, and where they keep what must survive a restart.
 
-    agent_definitions: of sub-agents, as the client has sent them.
+    agent_definitions: of sub-agents, as the client has sent them. conversation_id: None in none.
     """
 
     working_dir: Path
@@ -145,6 +147,12 @@ class ToolContext:
     secrets: Secrets = field(default_factory=Secrets)
     delegation: Delegation = ALONE
     agent_definitions: Sequence[JsonObject] = ()
+    conversation_id: UUID | None = None
+
+    def command_environment(self) -> dict[str, str]:
+        """For programs that the agent starts: they can be known as its own for as long as they live."""
+        own = {} if self.conversation_id is None else {OF_CONVERSATION: str(self.conversation_id)}
+        return command_environment(own)
 
 
 ActionT = TypeVar("ActionT", bound=Action)

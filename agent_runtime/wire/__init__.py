@@ -91,6 +91,12 @@ from agent_runtime.wire.ports import (
     PortsResponse,
     relay_path,
 )
+from agent_runtime.wire.recovery import (
+    MAX_MISSING_EVENTS,
+    CatchUpRequest,
+    LogPosition,
+    Restored,
+)
 from agent_runtime.wire.runtime_plugins import (
     RuntimePluginInfo,
     RuntimePluginList,
@@ -121,6 +127,7 @@ __all__ = [
     "API_KEY_HEADER",
     "INIT_KEY_HEADER",
     "MAX_MESSAGE_BYTES",
+    "MAX_MISSING_EVENTS",
     "NOT_ANSWERED_HEADER",
     "RELAY_KEY_HEADER",
     "AskAgentRequest",
@@ -131,6 +138,7 @@ __all__ = [
     "BashOutput",
     "BrowserGlimpse",
     "BrowserPage",
+    "CatchUpRequest",
     "CheckpointChange",
     "CheckpointDiff",
     "CheckpointInfo",
@@ -156,6 +164,7 @@ __all__ = [
     "ListeningPort",
     "LoadPluginRequest",
     "LocalWorkspace",
+    "LogPosition",
     "McpChangeAnswer",
     "McpErrorKind",
     "McpOAuthCallback",
@@ -181,6 +190,7 @@ __all__ = [
     "PluginsResponse",
     "PortsResponse",
     "ReplaceSessionKeyRequest",
+    "Restored",
     "RewindRequest",
     "RewindResult",
     "RuntimePluginInfo",

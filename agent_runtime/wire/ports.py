@@ -1,5 +1,7 @@
 """The ports of a sandbox, and the way to them."""
 
+from uuid import UUID
+
 from pydantic import BaseModel
 
 from agent_runtime.wire.basics import API_KEY_HEADER
@@ -12,11 +14,14 @@ NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
 
 
 class ListeningPort(BaseModel):
-    """process_name: of the program, and of the script it runs."""
+    """process_name: of the program, and of the script it runs. conversation_id: whose agent has started it;
+    None if a person has, or it cannot be told.
+    """
 
     port: int
     process_name: str
     pid: int
+    conversation_id: UUID | None = None
 
 
 class PortsResponse(BaseModel):

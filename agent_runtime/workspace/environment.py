@@ -6,6 +6,7 @@ The server's own environment may hold keys; a variable that nobody thought of mu
 import os
 import shutil
 from collections.abc import Mapping
+from uuid import UUID
 
 _WHO_AND_WHERE = ("HOME", "HOSTNAME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
 _PROXIED = ("http_proxy", "https_proxy")
@@ -17,6 +18,9 @@ _GIT = ("GIT_CONFIG_SYSTEM",)
 _SCREEN = ("DISPLAY", "XAUTHORITY", "PLAYWRIGHT_BROWSERS_PATH")
 BELONGS_TO = "SLIPWAY_BELONGS_TO"
 """Names the agent server that a process comes from, also one that has outlived all between the two."""
+OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
+"""Names the conversation that a process works for, wherever it has put itself: a session of its own, the
+background."""
 
 _NAMES = frozenset(
     (
@@ -71,6 +75,14 @@ def set_trusted(variables: Mapping[str, str]) -> None:
     """Which certificates commands believe, in place of what stood there before."""
     _trusted.clear()
     _trusted.update(variables)
+
+
+def conversation_of(variables: Mapping[str, str]) -> UUID | None:
+    """Whose agent has started a process with these variables. Whoever starts one may set them at will."""
+    try:
+        return UUID(variables.get(OF_CONVERSATION, ""))
+    except ValueError:
+        return None
 
 
 def is_allowed(name: str) -> bool:

@@ -1,14 +1,20 @@
 """Running programs so that all they start can be ended, not only the one process we know."""
 
 import asyncio
+import logging
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 _PIECE_BYTES = 64 * 1024
+_ROUNDS = 40
+_ROUND_SECONDS = 0.05
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,41 @@ def signal_session(session: int, number: signal.Signals) -> None:
             continue
 
 
+def end_marked(marks: Mapping[str, str | None]) -> None:
+    """Ends every process but this one that was started with these variables; None: without that one.
+
+    Also those that have left their session and their parent. Blocks until they are gone, at most two seconds.
+    """
+    for _ in range(_ROUNDS):  # one may start another while it is looked for
+        found = [pid for pid in pids() if pid != os.getpid() and _has(pid, marks)]
+        if not found:
+            return
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(_ROUND_SECONDS)
+    logger.warning("processes cannot be ended", extra={"pids": found})
+
+
+def pids() -> list[int]:
+    """Of all processes that can be seen; none where there is no /proc."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (a tenth of the time)
+    except FileNotFoundError:
+        return []
+
+
+def variables_of(pid: int) -> Mapping[str, str]:
+    """Those it was started with; none of one that has ended or is somebody else's."""
+    try:
+        text = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return {}
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
 def exists(pid: int) -> bool:
     """Whether there is such a process, be it one that has ended and that nobody has asked after."""
     try:
@@ -104,12 +145,14 @@ def has_companions(leader: int) -> bool:
     return any(pid != leader for pid in _session_members(leader))
 
 
+def _has(pid: int, marks: Mapping[str, str | None]) -> bool:
+    variables = variables_of(pid)
+    return bool(variables) and all(variables.get(name) == value for name, value in marks.items())
+
+
 def _session_members(session: int) -> list[int]:
-    try:
-        pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    except FileNotFoundError:  # no /proc here: the shell hands a hang-up on to its jobs
-        pids = [session]
-    return [pid for pid in pids if _session_of(pid) == session]
+    # Where there is no /proc, the shell hands a hang-up on to its jobs.
+    return [pid for pid in pids() or [session] if _session_of(pid) == session]
 
 
 def _session_of(pid: int) -> int | None:

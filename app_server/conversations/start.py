@@ -14,12 +14,13 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer, OfferKind, StartGoalRequest
+from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
 from app_server.config import Config
 from app_server.consents import service as consents
 from app_server.consents.models import Decision
 from app_server.conversations import agent_request, repository, scripts
 from app_server.conversations.allowed import JOINING, Word, identity_of, word_of
+from app_server.conversations.catch_up import catch_up
 from app_server.conversations.git_work import git_work_of, remotes_of
 from app_server.conversations.memory_files import put_notes
 from app_server.conversations.models import Conversation, StartStatus
@@ -259,6 +260,7 @@ async def start_conversation(start: Start) -> Outcome:
     running = await start.sandbox()
     client, directory = await start.workplace()
     async with start.database.read() as session:
+        has_begun = (await session.get_one(Conversation, start.id)).last_seq > 0
         profile = await get_profile(session, start.user_id, start.llm_profile)
         secrets = await list_secrets(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
@@ -268,7 +270,8 @@ async def start_conversation(start: Start) -> Outcome:
     offers, word = await start.offers()
     conversation = await client.create_conversation(
         agent_request.build(
-            start.request,
+            # What was said first stands in the log, also where the sandbox has lost it.
+            start.request.model_copy(update={"initial_message": None}) if has_begun else start.request,
             conversation_id=start.id,
             sandbox_id=start.sandbox_id,
             profile=profile,
@@ -283,8 +286,10 @@ async def start_conversation(start: Start) -> Outcome:
             mcp_servers=mcp_servers,
         )
     )
+    if has_begun:
+        await catch_up(start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0))
     # A step that is repeated finds the goal as it stands.
-    if start.request.goal and "goal" not in conversation.agent_state:
+    elif start.request.goal and "goal" not in conversation.agent_state:
         goal = StartGoalRequest(
             objective=start.request.objective, max_iterations=start.request.goal.max_iterations
         )

@@ -163,6 +163,14 @@ def begin_again(task: StartTask) -> None:
         set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))
 
 
+def begin_anew(task: StartTask) -> None:
+    """Makes all be done again that needs the sandbox, which has nothing of the conversation any more."""
+    if task.status is StartStatus.READY:
+        begin_again(task)
+    for stage in STAGES[STAGES.index(StartStatus.WAITING_FOR_SANDBOX) + 1 :]:
+        set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))
+
+
 def only_waits(task: StartTask) -> bool:
     """Whether all it waits for is the sandbox of a conversation that was READY before."""
     before = stage_of(task, StartStatus.PREPARING_REPOSITORY)

@@ -1,7 +1,7 @@
 """Brings conversations up and takes deleted ones down; one per app server, any number side by side.
 
-What it works on is leased in SQL: when a server dies, another (or its successor) goes on with the step that
-was cut off.
+What it works on is leased in SQL: when a server dies, another goes on with the step that was cut off once the
+lease has run out, and its successor in the same home at once.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -38,6 +39,7 @@ MAX_OWNED = 64
 POLL_SECONDS = 2.0
 RENEW_SECONDS = 3.0
 PROGRESS_SECONDS = 0.3
+_OWNER_FILE = "start-worker"
 
 _START_CODES = frozenset(
     ("repository_not_found", "repository_not_allowed", "llm_profile_not_found", "agent_server_error")
@@ -63,6 +65,8 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
+        """Of all that share a home only the newest one may work: see listeners.home_of_our_own."""
+        await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")
 
     def wake(self) -> None:
@@ -101,6 +105,13 @@ class StartWorker:
                 return
         self.wake()
         await self.announce_sandbox(sandbox_id)
+
+    async def _take_over(self) -> None:
+        """What the last one in this home held, if it was killed: whoever was waiting need not wait longer."""
+        note = self._config.home / _OWNER_FILE
+        if before := await asyncio.to_thread(_exchange, note, self._owner):
+            async with self._database.session() as session:
+                await start_tasks.release(session, before)
 
     async def _run(self) -> None:
         while True:
@@ -288,6 +299,14 @@ class StartWorker:
             await start_tasks.change(session, task_id, self._owner, apply)
             frames = await self._viewer.frames(session, task_id)
         self._pubsub.publish(task_id, frames)
+
+
+def _exchange(path: Path, text: str) -> str | None:
+    """What the file held, if it was there; from now on it holds the text."""
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(text)
+    return before
 
 
 def _finisher(stage: StartStatus, outcome: Outcome) -> Callable[[StartTask], None]:

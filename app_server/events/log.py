@@ -91,6 +91,19 @@ async def read_frames(
     return [durable_frame(seq, body) for seq, body in await session.execute(query)]
 
 
+async def read_bodies(
+    session: AsyncSession, conversation_id: UUID, *, from_seq: int, limit: int
+) -> list[str]:
+    """At most `limit` events from a position on, as JSON texts."""
+    query = (
+        select(StoredEvent.body)
+        .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq >= from_seq)
+        .order_by(StoredEvent.seq)
+        .limit(limit)
+    )
+    return list(await session.scalars(query))
+
+
 def durable_frame(seq: int, body: str) -> Frame:
     """The frame around a stored event; the body is not encoded again."""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}}}', seq)

@@ -10,7 +10,7 @@ from app_server.database import now
 from app_server.gateway import links
 from app_server.gateway.links import Grant
 from app_server.gateway.places import OPEN_PATH, origin_of_port, own_origin, prefix_of
-from app_server.gateway.schemas import CreateLink, Link, SandboxPorts
+from app_server.gateway.schemas import CreateLink, Link, SandboxPort, SandboxPorts
 from app_server.sandboxes.own import find_own
 from app_server.users.auth import CurrentUser
 
@@ -21,7 +21,8 @@ router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 async def list_ports(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxPorts:
     """The ports on which processes of the sandbox listen at this moment."""
     await find_own(request, user, sandbox_id)
-    return SandboxPorts(ports=await request.state.sandboxes.client(sandbox_id).ports())
+    found = await request.state.sandboxes.client(sandbox_id).ports()
+    return SandboxPorts(ports=[SandboxPort(**one.model_dump()) for one in found])
 
 
 @router.post("/{sandbox_id}/links", status_code=201)

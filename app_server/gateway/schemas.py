@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from agent_runtime.wire import ListeningPort
-from app_server.database import Timestamp
+from app_server.database import Id, Timestamp
 
 PortName = Literal["VSCODE", "DESKTOP"]
 NAMED_PORTS: dict[PortName, int] = {"VSCODE": 8001, "DESKTOP": 8002}
@@ -46,7 +46,13 @@ class Link(BaseModel):
     expires_at: Timestamp
 
 
+class SandboxPort(ListeningPort):
+    """conversation_id: as its sandbox says, which may say anything."""
+
+    conversation_id: Id | None
+
+
 class SandboxPorts(BaseModel):
     """By port, ascending."""
 
-    ports: list[ListeningPort]
+    ports: list[SandboxPort]

@@ -22,11 +22,12 @@ from app_server.errors import (
     problem,
 )
 from app_server.listeners import Server, home_of_our_own, listen, stop_on_signals
-from app_server.middleware import RequestContext
+from app_server.middleware import BodyLimit, RequestContext
 from app_server.sandbox_host.access import Access, host_token
 from app_server.sandbox_host.relay import AgentRelay
 from app_server.sandbox_host.routes import open_router, router
 from app_server.sandbox_host.work import Work
+from app_server.sandboxes.remote.wire import MAX_BASE_BYTES, PREFIX
 from app_server.version import VERSION
 
 TEND_SECONDS = 5.0
@@ -78,6 +79,7 @@ def create_host_app(work: Work, token: str) -> FastAPI:
             Middleware(RequestContext),
             Middleware(Access, home=work.config.home, token=token),
             Middleware(AgentRelay, backend=work.backend),
+            Middleware(BodyLimit, max_bytes=MAX_BASE_BYTES, streamed=(f"{PREFIX}/sandboxes/",)),
             Middleware(_WithWork, work=work),
         ],
     )

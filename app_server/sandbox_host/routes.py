@@ -2,26 +2,34 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request, Response, WebSocket
+from fastapi import APIRouter, Depends, File, Form, Query, Request, Response, UploadFile, WebSocket
 from fastapi.responses import StreamingResponse
+from pydantic import Json
 
 from app_server.errors import StartFailure
 from app_server.sandbox_host.access import OPEN_PATH, TOKEN_SCHEME
+from app_server.sandbox_host.bases import base_by_name, base_of
 from app_server.sandbox_host.streams import SinkOfReply, SourceOfRequest
 from app_server.sandbox_host.work import Work
 from app_server.sandboxes.backend import Report, workspace_missing
+from app_server.sandboxes.image_store import prune_images, stored_images
 from app_server.sandboxes.remote.wire import (
     NDJSON,
     PREFIX,
     PROTOCOL,
     TAR,
+    BaseInfo,
+    BaseRequest,
+    HostedImage,
     HostedMachine,
     HostedSandbox,
     HostFailure,
     HostInfo,
+    ImageName,
     LastWordsInfo,
     StartRequest,
     Step,
@@ -36,6 +44,8 @@ router = APIRouter(prefix=PREFIX, tags=["sandboxes"], dependencies=[Depends(TOKE
 _STEPS: dict[int | str, dict[str, Any]] = {
     200: {"description": "One `Step` per line", "content": {NDJSON: {"schema": {"type": "string"}}}}
 }
+SILENCE_SECONDS = 15.0
+_Bases = Annotated[list[ImageName] | None, Query()]
 _FILES = {"type": "string", "format": "binary"}
 
 
@@ -81,6 +91,48 @@ async def prepare_image(request: Request) -> StreamingResponse:
     return _follow(work, prepare)
 
 
+@router.get("/images")
+async def list_images(request: Request, base: _Bases = None) -> list[HostedImage]:
+    """Of this version and of earlier ones. base: what users have chosen; current as long as they have it."""
+    found = await request.state.work.images(stored_images, base or ())
+    return [HostedImage(**asdict(each)) for each in found]
+
+
+@router.post("/images/prune")
+async def prune_unneeded_images(request: Request, base: _Bases = None) -> list[HostedImage]:
+    """Removes those that were built here, are not current and are needed by no container and no sandbox."""
+    removed = await request.state.work.images(prune_images, base or ())
+    return [HostedImage(**asdict(each)) for each in removed]
+
+
+@router.get("/bases")
+async def get_base(request: Request, name: Annotated[ImageName, Query()]) -> BaseInfo:
+    """Whether sandboxes can start on this base at once."""
+    work: Work = request.state.work
+    return BaseInfo(image=await work.image(name))
+
+
+@router.put("/bases", response_class=_Steps, responses=_STEPS)
+async def prepare_base(
+    request: Request,
+    base: Annotated[Json[BaseRequest], Form()],
+    context: Annotated[UploadFile | None, File()] = None,
+) -> StreamingResponse:
+    """Sees that sandboxes can start on a base that a user has chosen: both are built if need be.
+
+    context: the gzipped tar of what the base is built from. Whoever asks for the same meanwhile joins in.
+    """
+    work: Work = request.state.work
+    packed = await context.read() if context else None
+    wanted = await asyncio.to_thread(base_of, base, packed, work.config)
+
+    async def prepare(report: Report) -> Step:
+        await work.backend.prepare(report, wanted)
+        return Step(done=True)
+
+    return _follow(work, prepare, sign_of_life=Step())
+
+
 @router.get("/sandboxes")
 async def list_sandboxes(request: Request) -> list[HostedSandbox]:
     """All of this host's: what it was ever given, and not told to delete."""
@@ -99,10 +151,10 @@ async def start_sandbox(request: Request, sandbox_id: UUID, body: StartRequest) 
     async def start(report: Report) -> Step:
         if body.authority:
             await asyncio.to_thread(work.believe, body.authority)
-        await work.backend.prepare(report)
+        await work.backend.prepare(report, base_by_name(body.base, work.config) if body.base else None)
         async with work.locks[sandbox_id]:
-            work.hosted.add(sandbox_id)
-            machine = await work.backend.start(sandbox_id, body.session_key, report)
+            work.hosted.add(sandbox_id, body.base)
+            machine = await work.backend.start(sandbox_id, body.session_key, report, body.base)
         return Step(
             machine=HostedMachine(
                 image=machine.spec_id, working_root=machine.working_root, inner_url=machine.inner_url
@@ -172,7 +224,7 @@ async def export_workspace(
     work: Work = request.state.work
     if sandbox_id not in work.hosted:
         raise workspace_missing()
-    await work.backend.prepare(lambda _line: None)
+    await work.ready_to_carry()
     sink = SinkOfReply()
     parts = [each for each in PARTS if part is None or each in part]
 
@@ -199,7 +251,7 @@ async def export_workspace(
 async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
     """A new workspace with what a clean tar holds, in place of the machine and the workspace it had."""
     work: Work = request.state.work
-    await work.backend.prepare(lambda _line: None)
+    await work.ready_to_carry()
     async with work.locks[sandbox_id]:
         work.hosted.add(sandbox_id)
         await work.backend.restore(sandbox_id, SourceOfRequest(request.stream()))
@@ -216,8 +268,13 @@ async def fetch_connection(socket: WebSocket, name: str) -> None:
     await socket.state.work.outlet.fetch(socket, name)
 
 
-def _follow(work: Work, carry_out: Callable[[Report], Awaitable[Step]]) -> StreamingResponse:
-    """Tells how it goes on, line by line. It goes to its end, also when nobody listens any more."""
+def _follow(
+    work: Work, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
+) -> StreamingResponse:
+    """Tells how it goes on, line by line. It goes to its end, also when nobody listens any more.
+
+    sign_of_life: said whenever there has been nothing to say for a while.
+    """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 
     async def run() -> None:
@@ -240,9 +297,18 @@ def _follow(work: Work, carry_out: Callable[[Report], Awaitable[Step]]) -> Strea
 
     async def lines() -> AsyncIterator[str]:
         while True:
-            step = await steps.get()
+            step = await _next(steps, sign_of_life)
             yield step.model_dump_json(exclude_defaults=True) + "\n"
-            if step.report is None:
+            if step.is_last:
                 return
 
     return _Steps(lines())
+
+
+async def _next(steps: asyncio.Queue[Step], sign_of_life: Step | None) -> Step:
+    if sign_of_life is None:
+        return await steps.get()
+    try:
+        return await asyncio.wait_for(steps.get(), SILENCE_SECONDS)
+    except TimeoutError:
+        return sign_of_life

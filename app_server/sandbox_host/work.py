@@ -3,16 +3,18 @@
 import asyncio
 import logging
 from collections import defaultdict
+from collections.abc import Collection
 from uuid import UUID
 
 from app_server.background import Background
 from app_server.config import Config
 from app_server.errors import StartFailure
-from app_server.sandbox_host.hosted import Hosted
 from app_server.sandbox_host.outlet import Outlet
 from app_server.sandboxes.backend import MachineState
 from app_server.sandboxes.docker import DockerBackend
-from app_server.sandboxes.recipe import image_name
+from app_server.sandboxes.image_store import AskStore, StoredImage, ask_engine
+from app_server.sandboxes.recipe import current_images, image_name
+from app_server.sandboxes.remote.hosted import Hosted
 from app_server.trust import certificate_file, read_authority
 
 logger = logging.getLogger(__name__)
@@ -35,10 +37,21 @@ class Work:
             unfinished.write_text(authority)
             unfinished.replace(path)
 
-    async def image(self) -> str | None:
-        """What sandboxes start from, if it is there."""
-        name = await asyncio.to_thread(image_name, self.config)
+    async def image(self, base: str | None = None) -> str | None:
+        """What sandboxes start from, on this base if one is named; None when it is not there."""
+        name = await asyncio.to_thread(image_name, self.config, base)
         return name if await self.backend.has_image(name) else None
+
+    async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
+        """bases: what users have chosen, beside what sandboxes here are built on."""
+        chosen = {*bases, *await asyncio.to_thread(self.hosted.bases)}
+        current = await asyncio.to_thread(current_images, self.config, chosen)
+        return await asyncio.to_thread(ask_engine, ask_store, current)
+
+    async def ready_to_carry(self) -> None:
+        """Files go in and out by way of an image: any that is there will do."""
+        if not (self.backend.image and await self.backend.has_image(self.backend.image)):
+            await self.backend.prepare(lambda _line: None)
 
     async def capacity_bytes(self) -> int:
         return sum(await self.backend.capacities()) - self.backend.spare_bytes

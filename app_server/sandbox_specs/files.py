@@ -16,11 +16,11 @@ from app_server.errors import AppError, BadRequest, StartFailure
 from app_server.git.address import Address
 from app_server.git.process import Credentials
 from app_server.git.source import check_out
+from app_server.sandboxes.context_files import MAX_TAR_BYTES
 from app_server.sandboxes.devcontainer import PLACES, Devcontainer, read_devcontainer
 from app_server.sandboxes.own_base import BaseSource, pack_base, resolved_source
 
 CLONE_SECONDS = 120.0
-MAX_TAR_BYTES = 64 * 1024**2
 MAX_SHOWN_CHARACTERS = 65_536
 
 

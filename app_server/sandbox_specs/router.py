@@ -189,12 +189,13 @@ async def _settings(request: Request, session: AsyncSession, user: User) -> Sand
 
 async def _infos(request: Request, session: AsyncSession, user: User) -> list[SandboxSpecInfo]:
     config: Config = request.state.config
-    uses_images = request.state.sandboxes.describe().backend == "docker"
-    own = await service.list_specs(session, user.id) if uses_images else []
+    backend = request.state.sandboxes.describe().backend
+    own = await service.list_specs(session, user.id) if backend != "process" else []
     default = SandboxSpecInfo(
         id=DEFAULT,
         name=DEFAULT,
-        base=(config.sandbox_image or config.sandbox_base_image) if uses_images else None,
+        # Each host has its own.
+        base=(config.sandbox_image or config.sandbox_base_image) if backend == "docker" else None,
         working_dir=_working_dir(request),
         created_at=now(),
     )
@@ -215,4 +216,4 @@ def _info(request: Request, spec: SandboxSpec) -> SandboxSpecInfo:
 
 
 def _working_dir(request: Request) -> str:
-    return "/workspace/project" if request.state.sandboxes.describe().backend == "docker" else "project"
+    return "project" if request.state.sandboxes.describe().backend == "process" else "/workspace/project"

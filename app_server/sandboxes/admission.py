@@ -45,6 +45,7 @@ class Admission:
         self._line = Line()
         self._admitted: Counter[UUID] = Counter()
         self._turn = asyncio.Lock()
+        self._spare_of_others = 0
 
     @asynccontextmanager
     async def place(
@@ -138,6 +139,7 @@ class Admission:
         With several hosts it is the first's for whom there is room where it would start.
         """
         while line := self._line.in_order():
+            self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
             if self._config.sandbox_memory_bytes > max(capacities):
                 self._refuse(line[0], max(capacities))
                 continue
@@ -167,12 +169,13 @@ class Admission:
 
         All there are, as long as there would be room beside all of them: then the engine need not be asked.
         """
-        backend, admitted = self._machines.backend, standing.sandbox_ids
+        backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)
-        if self._fits(len(known | admitted), min(capacities)):
-            return known | admitted
+        if self._fits(len(known), min(capacities)):
+            return known
         dead = await backend.find_dead(known)
-        return (known - dead) | (known & await backend.find_frozen()) | admitted
+        # A server that was killed may have left a place of one that is deleted by now.
+        return known & ((known - dead) | await backend.find_frozen() | standing.sandbox_ids)
 
     def _has_space(self, room: Room) -> bool:
         return room.capacity_bytes is None or self._fits(len(room.beside), room.capacity_bytes)
@@ -180,7 +183,8 @@ class Admission:
     def _fits(self, count: int, total: int) -> bool:
         """Whether there is room for one more."""
         sandboxes = (count + 1) * self._config.sandbox_memory_bytes
-        return sandboxes + self._machines.backend.spare_bytes <= total
+        spare = self._machines.backend.spare_bytes + self._spare_of_others
+        return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
         """Ends what is missed least: what is nobody's, asleep or idle. Files stay. False: nothing is."""
@@ -201,7 +205,9 @@ class Admission:
         idle = len(await self._sleep.idle_for(0)) if line else 0
         for position, waiting in enumerate(line, start=1):
             outlook = _outlook(position, idle, self._line.seconds_per_turn())
-            waiting.tell(f"Number {position} in line: all memory for sandboxes is in use. {outlook}")
+            waiting.tell(
+                f"Number {position} of {len(line)} in line: all memory for sandboxes is in use. {outlook}"
+            )
 
     async def _replenish(self) -> None:
         capacities = await self._machines.backend.capacities()
@@ -209,6 +215,7 @@ class Admission:
             await self._machines.backend.replenish()
 
     async def _has_spare_room(self, capacities: Sequence[int]) -> bool:
+        self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
         held = await self._held(capacities, await self._places.read())
         return self._fits(len(held), sum(capacities))
 

@@ -14,6 +14,7 @@ from agent_runtime.wire import (
     API_KEY_HEADER,
     BashCommand,
     BashOutput,
+    CatchUpRequest,
     CheckpointDiff,
     CheckpointList,
     ConfirmationResponseRequest,
@@ -21,6 +22,7 @@ from agent_runtime.wire import (
     ExecuteBashRequest,
     GitRemotes,
     ListeningPort,
+    LogPosition,
     McpChangeAnswer,
     Offer,
     OffersResponse,
@@ -180,6 +182,16 @@ class AgentClient(AgentCalls):
     async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
         """Idempotent by the message's id."""
         await self._call("POST", f"/api/conversations/{conversation_id}/events", json=to_json(message))
+
+    async def log_position(self, conversation_id: UUID) -> int:
+        """How far its log has come there. Raises NotFound."""
+        reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
+        return parse(LogPosition, reply).last_seq
+
+    async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
+        """Idempotent. Raises Conflict `log_gap`, `log_differs`, `already_running`."""
+        route = f"/api/conversations/{conversation_id}/log/catch_up"
+        await self._call("POST", route, json=missing.model_dump(mode="json"))
 
     async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
         """A page of its log, oldest first. page_id: what the page before gave as the next one."""

@@ -65,13 +65,12 @@ class Archives:
         async with self._database.session() as session:
             session.add(archive)
 
-    async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> None:
+    async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
         """The workspace as the archive holds it. The sandbox's own archive is removed then.
 
-        Raises StartFailure; the archive is still what counts then.
+        Raises StartFailure; the archive is still what counts then, as after a backup until `take_up`.
         """
         archive = await self.find(archive_id)
-        is_own = archive.kind == ArchiveKind.ARCHIVE
         size = f"{archive.size_bytes / 1024**2:.1f} MB"
         report(f"Bringing the files back from {_described(archive)} ({size})")
         try:
@@ -79,6 +78,13 @@ class Archives:
                 await _to_its_end(backend.restore(sandbox_id, reader), reader)
         except OSError as error:
             raise cannot_move(str(error)) from error
+        if archive.kind != ArchiveKind.BACKUP:
+            await self.take_up(sandbox_id, archive)
+        return archive
+
+    async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
+        """From now on the workspace counts that was laid out from the archive."""
+        is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
             sandbox.archive_id, sandbox.has_leftovers = None, False

@@ -118,7 +118,7 @@ class Archiving:
     async def _ready(self, sandbox_id: UUID) -> None:
         sandbox = await self._machines.require(sandbox_id)
         await self._machines.await_engine()
-        await self._machines.backend.prepare(log_report(sandbox_id), self._rows.base_of(sandbox))
+        await self._machines.backend.prepare(log_report(sandbox_id), self._rows.base_of(sandbox), sandbox_id)
 
     async def _clear_later(self, sandbox_id: UUID) -> None:
         async with self._machines.locks[sandbox_id]:

@@ -101,10 +101,13 @@ class Backend(Protocol):
     def inner_addresses(self) -> list[str]:
         """Addresses of this host on which the inner listener must answer."""
 
-    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:
+    async def prepare(
+        self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
+    ) -> None:
         """Whatever starts wait for, like the image; one on this base, if a user has chosen it.
 
-        Cheap when it is there.
+        sandbox_id: for whom, where that is known: it has to be there where that sandbox starts. Cheap when it
+        is there.
         """
 
     async def start(
@@ -178,6 +181,9 @@ class Backend(Protocol):
     def spare_bytes(self) -> int:
         """The memory of machines that are kept ready for new sandboxes. They are nobody's yet."""
 
+    async def spare_bytes_of_others(self) -> int:
+        """The memory of those that other app servers on our database keep ready beside ours."""
+
     @property
     def lacks_spare(self) -> bool:
         """Whether `replenish` has something to do."""
@@ -192,7 +198,7 @@ class Backend(Protocol):
         """Readies one more of these, if one is lacking. Takes seconds then; cheap else."""
 
     async def yield_spare(self) -> bool:
-        """Removes one of them, for its memory. False when there is none."""
+        """Removes one of them, for its memory, at last one of the others'. False when there is none."""
 
     async def close(self) -> None:
         """Ends what cannot outlive the app server."""
@@ -215,6 +221,9 @@ class OneMachine:
 
     async def capacities(self) -> Sequence[int] | None:
         return None
+
+    async def spare_bytes_of_others(self) -> int:
+        return 0
 
     async def room_for(self, _sandbox_id: UUID, held: Collection[UUID], /) -> Room:
         capacities = await self.capacities()

@@ -1,7 +1,8 @@
 """Copies of workspaces on other hosts, for when their host is lost: taken while nothing works there.
 
-A backup counts only from the moment on at which somebody has the conversation go on without its host. It can
-go on only where the log stands as it does in the backup: else its files alone are of use, as a snapshot.
+A backup counts only from the moment on at which somebody has the conversation go on without its host. Where
+the log went on after it, that needs their word: what happened since is not in the files. The log itself is
+ours, and is brought back whole.
 """
 
 import logging
@@ -51,11 +52,11 @@ class Backups:
                 extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause, "fix": failure.fix}
                 logger.warning("no backup could be made", extra=extra)
 
-    async def go_on_elsewhere(self, sandbox_id: UUID) -> None:
+    async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
         """What counts is the last backup from now on, wherever there is room for it.
 
         Raises NotFound, and Conflict: `sandbox_host_lost` when there is none, `backup_outdated` when the log
-        went on after it. Its files are a snapshot then.
+        went on after it, unless from_backup. Its files are a snapshot then.
         """
         machines = self._machines
         async with machines.locks[sandbox_id]:
@@ -63,14 +64,16 @@ class Backups:
             if sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED}:
                 return
             if sandbox.archive_id is None:
-                backup = await self._require_current(sandbox)
-                await self._rows.begin_from(sandbox_id, backup.id)
+                archive_id = (await self._require_backup(sandbox, from_backup=from_backup)).id
             else:
-                await self._rows.begin_from(sandbox_id, sandbox.archive_id)
+                archive_id = sandbox.archive_id
+            # Before it is said to begin anew: what its lost host still has to tell is no part of it any more.
+            await machines.keys.revoke(sandbox_id)
+            await self._rows.begin_from(sandbox_id, archive_id)
             machines.running.pop(sandbox_id, None)
             await machines.backend.abandon(sandbox_id)
 
-    async def _require_current(self, sandbox: Sandbox) -> Archive:
+    async def _require_backup(self, sandbox: Sandbox, *, from_backup: bool) -> Archive:
         backup = await self._archives.backup_of(sandbox.id)
         lost = (sandbox.error or {}).get("cause", "Its host is lost.")
         if backup is None:
@@ -80,15 +83,20 @@ class Backups:
                 fix="Bring the host back: the conversation goes on by itself then. For the next time: "
                 "SLIPWAY_SANDBOX_BACKUP_MINUTES.",
             )
-        if backup.position == await self._position(sandbox.id):
+        later = await self._position(sandbox.id) - (backup.position or 0)
+        if later == 0 or from_backup:
             return backup
         made = f"{backup.created_at:%Y-%m-%d %H:%M} UTC"
         await self._keep_files(sandbox, backup, f"Backup of {made}")
         raise Conflict(
-            f"{lost} The conversation went on after its last backup, of {made}.",
+            f"{lost} The conversation went on after its last backup, of {made}: what {later} later "
+            f"event{'s' * (later != 1)} did to files is lost with the host.",
             code="backup_outdated",
-            fix="Bring the host back: the conversation goes on by itself then. Or start a new conversation "
-            f"from its snapshot “Backup of {made}”, which has the files as they were.",
+            fix="Bring the host back: the conversation goes on by itself then, with all its files. Or let it "
+            "go on from the backup (`from_backup`): all that was said stays, the files are as they were. "
+            f"Or start a new conversation from its snapshot “Backup of {made}”.",
+            backup_at=backup.created_at.isoformat(),
+            later_events=later,
         )
 
     async def _keep_files(self, sandbox: Sandbox, backup: Archive, name: str) -> None:

@@ -37,6 +37,15 @@ class BuildLimits:
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
+    def within(self, other: "BuildLimits") -> "BuildLimits":
+        """What both allow."""
+        sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
+        return BuildLimits(
+            min(self.timeout_seconds, other.timeout_seconds),
+            min(sizes, default=None),
+            self.network or other.network,
+        )
+
 
 @dataclass(frozen=True)
 class BaseImage:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -14,6 +13,7 @@ from app_server.errors import AppError, ConfigurationError, StartFailure
 if TYPE_CHECKING:
     from app_server.sandboxes.findings import Finding
     from app_server.sandboxes.own_base import BaseSource
+    from app_server.sandboxes.shelves import Shelf
 
 images = typer.Typer(help="The images that Docker sandboxes start from.", no_args_is_help=True)
 sandboxes = typer.Typer(help="The sandboxes of this home.", no_args_is_help=True)
@@ -66,23 +66,28 @@ def build_image(
 
 @images.command("list")
 def list_images(home: Home = None) -> None:
-    """Show the sandbox images on this machine and what they are still good for."""
-    from app_server.sandboxes.image_store import stored_images
-
-    for image in _of_engine(home, stored_images):
-        use = "current" if image.is_current else "in use" if image.is_used else "left over"
-        typer.echo(f"{image.name}  {image.created_at[:19]}  {_megabytes(image.bytes):>8}  {use}")
+    """Show the sandbox images here, or on the sandbox hosts, and what they are still good for."""
+    has_silent = False
+    for shelf in _shelves(home, prune=False):
+        for image in shelf.images:
+            use = "current" if image.is_current else "in use" if image.is_used else "left over"
+            line = f"{image.name}  {image.created_at[:19]}  {_megabytes(image.bytes):>8}  {use}"
+            typer.echo(f"{line}{shelf.where}")
+        has_silent |= _tell(shelf)
+    raise typer.Exit(1 if has_silent else 0)
 
 
 @images.command("prune")
 def prune_images(home: Home = None) -> None:
     """Remove images that were built here, are not current and are needed by no container and no user."""
-    from app_server.sandboxes.image_store import prune_images as prune
-
-    removed = _of_engine(home, prune)
-    for image in removed:
-        typer.echo(f"Removed {image.name}")
-    typer.echo(f"Removed {len(removed)} that nothing needs any more.")
+    has_silent, count = False, 0
+    for shelf in _shelves(home, prune=True):
+        for image in shelf.images:
+            typer.echo(f"Removed {image.name}{shelf.where}")
+        count += len(shelf.images)
+        has_silent |= _tell(shelf)
+    typer.echo(f"Removed {count} that nothing needs any more.")
+    raise typer.Exit(1 if has_silent else 0)
 
 
 @sandboxes.command("ls")
@@ -219,18 +224,18 @@ def _base_of(
     return resolved_source(dockerfile, context) if dockerfile else None
 
 
-def _of_engine(home: Path | None, ask_store: Callable[..., Result]) -> Result:
-    from app_server.sandboxes.engine import ask, connect
-    from app_server.sandboxes.inventory import chosen_bases
-    from app_server.sandboxes.recipe import current_images
+def _shelves(home: Path | None, *, prune: bool) -> "list[Shelf]":
+    from app_server.sandboxes.shelves import shelves
 
-    config = configuration(home=home)
-    chosen = _answered(chosen_bases(config))
-    try:
-        with closing(connect()) as client:
-            return ask(ask_store, client, current_images(config, chosen))
-    except StartFailure as failure:
-        leave(f"{failure.cause}\nFix: {failure.fix}")
+    return _answered(shelves(configuration(home=home), prune=prune))
+
+
+def _tell(shelf: "Shelf") -> bool:
+    """Whether it could not be asked."""
+    if shelf.failure is None:
+        return False
+    typer.secho(f"{shelf.failure.cause}\nFix: {shelf.failure.fix}", fg=typer.colors.RED, err=True)
+    return True
 
 
 def _of_home(home: Path | None, work: Callable[..., Coroutine[Any, Any, Result]]) -> Result:

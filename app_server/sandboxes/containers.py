@@ -86,6 +86,12 @@ def names(client: "DockerClient", status: str) -> set[str]:
     return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
 
 
+def volumes_in_use(client: "DockerClient") -> set[str]:
+    """By containers that run or are halted, of whomever."""
+    found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
+    return {mount["Name"] for container in found for mount in container.attrs["Mounts"] if "Name" in mount}
+
+
 def measure(client: "DockerClient", name: str) -> int | None:
     """How many bytes its workspace takes up; None when that cannot be told, or not in time."""
     container = find(client, name)
@@ -169,6 +175,11 @@ def delete(client: "DockerClient", name: str, volume: str) -> None:
         client.volumes.get(volume).remove()
     except NotFound:
         return
+
+
+def remove_labelled(client: "DockerClient", label: str, value: str) -> None:
+    for container in client.containers.list(all=True, filters={"label": f"{label}={value}"}, sparse=True):
+        remove(container)
 
 
 def remove(container: "Container") -> None:

@@ -5,14 +5,17 @@ import os
 import stat
 import tarfile
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
+MAX_TAR_BYTES = 64 * 1024**2
+"""Of a context that is kept, or sent to a host."""
 # Where a Dockerfile goes that lies outside of its context.
 OUTSIDE = ".dockerfile.slipway"
+_CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,46 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> Packed:
     return Packed(digest.hexdigest(), name, count, size)
 
 
+def read_packed(source: IO[bytes], dockerfile: str) -> Packed:
+    """What somebody else has packed, hashed anew; `source` is left at its start. Blocking.
+
+    Raises ValueError for a tar that `pack` does not write: one that leads out of itself, or that holds
+    something else than files, folders and links.
+    """
+    digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
+    try:
+        with tarfile.open(fileobj=source, mode="r:") as tar:
+            for member in tar:
+                if member.name == "." and member.isdir():
+                    continue
+                _require_inside(member)
+                digest.update(_head(member))
+                if not member.isreg():
+                    continue
+                file = tar.extractfile(member)
+                assert file, "it is a file"
+                while chunk := file.read(_CHUNK_BYTES):
+                    digest.update(chunk)
+                if member.name == dockerfile:
+                    has_dockerfile = True
+                else:
+                    count, size = count + 1, size + member.size
+    except (tarfile.TarError, EOFError) as error:
+        raise ValueError(f"It is no tar: {error}") from error
+    if not has_dockerfile:
+        raise ValueError("The Dockerfile is not among the files.")
+    source.seek(0)
+    return Packed(digest.hexdigest(), dockerfile, count, size)
+
+
+def _require_inside(member: tarfile.TarInfo) -> None:
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts or "\0" in member.name:
+        raise ValueError(f"{member.name!r} leads out of the files.")
+    if not (member.isreg() or member.isdir() or member.issym()):
+        raise ValueError(f"{member.name!r} is no file, no folder and no link.")
+
+
 def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
     # The engine's own library knows the rules; 0.3 s that only who builds has to pay.
     from docker.utils.build import exclude_paths
@@ -63,15 +106,19 @@ def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | 
     member = _member(path, name)
     if member is None:
         return None
-    # Times and owners are left out: a fresh clone of the same files is the same base.
-    head = f"{name}\0{member.mode:o}\0{member.linkname}\0{member.size}\0"
-    digest.update(member.type + os.fsencode(head))
+    digest.update(_head(member))
     if not member.isreg():
         tar.addfile(member)
         return None
     with path.open("rb") as file:
         tar.addfile(member, _Hashed(file, digest))
     return member.size
+
+
+def _head(member: tarfile.TarInfo) -> bytes:
+    """Times and owners are left out: a fresh clone of the same files is the same base."""
+    head = f"{member.name}\0{member.mode:o}\0{member.linkname}\0{member.size}\0"
+    return member.type + os.fsencode(head)
 
 
 def _member(path: Path, name: str) -> tarfile.TarInfo | None:

@@ -33,8 +33,10 @@ from app_server.sandboxes.engine import ask, connect, unavailable
 from app_server.sandboxes.firewall import NotFiltered, admit_only, advice, withdraw
 from app_server.sandboxes.hardening import hardened, require_runtime
 from app_server.sandboxes.images import ensure_image
-from app_server.sandboxes.members import POOL_FOLDER, Members
+from app_server.sandboxes.members import POOL_FOLDER, Members, installation_of, owner_of_helpers
 from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
+from app_server.sandboxes.preflight import LOOK_LABEL
+from app_server.sandboxes.reach import LABEL as PROBE_LABEL
 from app_server.sandboxes.reach import is_host_reachable
 from app_server.sandboxes.recipe import image_name
 from app_server.sandboxes.volumes import Volumes
@@ -73,7 +75,8 @@ class DockerBackend(OneMachine):
         self._in_use: set[UUID] = set()
         self._volumes = Volumes(config)
         members = Members(config.home / POOL_FOLDER)
-        self._pool = WarmPool(config.pools, members, self, config.sandbox_start_timeout_seconds)
+        seconds = config.sandbox_start_timeout_seconds
+        self._pool = WarmPool(config.pools, members, self, seconds, installation_of(config))
 
     @property
     def kind(self) -> SandboxKind:
@@ -88,11 +91,18 @@ class DockerBackend(OneMachine):
     async def secure(self) -> None:
         if self._gateway is None:
             return
+        await self.call(self._clear_up, self._engine())
         try:
             await asyncio.to_thread(admit_only, BRIDGE, self._gateway, self._config.inner_port)
             self._is_admitted = True
         except NotFiltered as error:
             self._not_filtered = str(error)
+
+    def _clear_up(self, client: "DockerClient") -> None:
+        """What the last server in this home left, if it was killed."""
+        self._volumes.detach_unused(client)
+        for label in (LOOK_LABEL, PROBE_LABEL):
+            containers.remove_labelled(client, label, owner_of_helpers(self._config))
 
     async def examine(self) -> None:
         """Tries out from a container whether this host is closed to it."""
@@ -102,7 +112,8 @@ class DockerBackend(OneMachine):
         self._is_examined = True
         await self.call(self._volumes.try_out, client, image)
         options = {**hardened(self._config), "network": NETWORK}
-        if await self.call(is_host_reachable, client, image, options, str(self._gateway)):
+        owner = owner_of_helpers(self._config)
+        if await self.call(is_host_reachable, client, image, options, str(self._gateway), owner):
             self._gap = self._describe_gap()
             logger.warning("sandboxes reach services of this host", extra={"cause": self._gap})
 
@@ -121,7 +132,12 @@ class DockerBackend(OneMachine):
         """What was prepared last: known once something was."""
         return self._image
 
-    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:
+    async def prepare(
+        self,
+        report: Report,
+        base: BaseImage | None = None,
+        sandbox_id: UUID | None = None,  # noqa: ARG002 (there is but one engine)
+    ) -> None:
         client = self._engine()
 
         async def has_image(name: str) -> bool:
@@ -247,8 +263,13 @@ class DockerBackend(OneMachine):
     async def replenish(self) -> None:
         await self._pool.replenish(self._engine())
 
+    async def spare_bytes_of_others(self) -> int:
+        return await self._pool.held_by_others(self._engine()) if self._config.is_database_shared else 0
+
     async def yield_spare(self) -> bool:
-        return await self._pool.yield_one(self._engine())
+        if await self._pool.yield_one(self._engine()):
+            return True
+        return self._config.is_database_shared and await self._pool.yield_of_others(self._engine())
 
     async def close(self) -> None:
         """Containers go on without us, unless they are to end with the server; our connections end."""
@@ -346,7 +367,8 @@ class DockerBackend(OneMachine):
         volume = self._volume(sandbox_id)
         assert self._image, "prepare() comes first"
         self._volumes.ready(client, volume, self._image)
-        carry_in(client, self._image, volume, WORKSPACE, source)
+        with self._volumes.filling(volume):
+            carry_in(client, self._image, volume, WORKSPACE, source)
 
     def _detach(self, sandbox_id: UUID) -> None:
         self._volumes.detach(self._volume(sandbox_id))

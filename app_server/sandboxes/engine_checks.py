@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.child import LOOPBACK
-from app_server.sandboxes.disks import why_impossible
 from app_server.sandboxes.findings import (
     GIBIBYTE,
     Finding,
@@ -24,6 +23,7 @@ from app_server.sandboxes.fitting import judge_image
 from app_server.sandboxes.hardening import hardened, require_runtime
 from app_server.sandboxes.home_checks import check_ports
 from app_server.sandboxes.image_store import stored_images
+from app_server.sandboxes.loops import why_impossible
 from app_server.sandboxes.memory_checks import check_memory
 from app_server.sandboxes.network import BRIDGE, NETWORK, ensure_network
 from app_server.sandboxes.reach import is_host_reachable

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import tempfile
 from collections import deque
@@ -25,9 +26,11 @@ async def run_command(
     """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.
+    mortal = await asyncio.to_thread(_ending_with_us)
     given = await asyncio.to_thread(_file_with, stdin) if isinstance(stdin, bytes) else nullcontext(stdin)
     with given as source:
         process = await asyncio.create_subprocess_exec(
+            *mortal,
             *command,
             env={**os.environ, **(environment or {})},
             stdin=source,
@@ -51,6 +54,12 @@ async def run_command(
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+def _ending_with_us() -> list[str]:
+    """What a command is to be begun with, so that it does not go on for a server that is killed."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _file_with(content: bytes) -> IO[bytes]:

@@ -9,8 +9,7 @@ from app_server.errors import StartFailure
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.findings import GIBIBYTE, Finding, failed, fails_starts, warned, well
 from app_server.sandboxes.remote.host import Host
-from app_server.sandboxes.remote.identity import installation_id, read_token
-from app_server.sandboxes.remote.tls import trust_of_hosts
+from app_server.sandboxes.remote.opened import open_host
 from app_server.sandboxes.remote.wire import HostInfo
 from app_server.users.tokens import new_token
 from app_server.version import VERSION
@@ -21,24 +20,12 @@ POLL_SECONDS = 0.1
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
     """Whether it answers and takes the token, what it is, and whether a sandbox comes up there."""
-    name, trust = f"host {told.name}", trust_of_hosts(config)
-    assert trust, "there are hosts"
+    name = f"host {told.name}"
     try:
-        host = Host(
-            told,
-            read_token(told),
-            await asyncio.to_thread(installation_id, config.home),
-            trust,
-            config.sandbox_host_patience_seconds,
-        )
+        async with open_host(told, config) as host:
+            return await _ask(name, host)
     except StartFailure as failure:
         return [fails_starts(name, failure)]
-    try:
-        return await _ask(name, host)
-    except StartFailure as failure:
-        return [fails_starts(name, failure)]
-    finally:
-        await host.close()
 
 
 async def _ask(name: str, host: Host) -> list[Finding]:

@@ -1,10 +1,12 @@
 """Our images in the engine: which there are, which are still of use, and how the others go."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from app_server.sandboxes.engine import ask, connect
 from app_server.sandboxes.recipe import BASE_REPOSITORY, REPOSITORY
 
 if TYPE_CHECKING:
@@ -27,6 +29,15 @@ class StoredImage:
     @property
     def is_left_over(self) -> bool:
         return not (self.is_current or self.is_used)
+
+
+AskStore = Callable[["DockerClient", Collection[str]], list[StoredImage]]
+
+
+def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImage]:
+    """One of the below, of this machine's engine. Blocking. Raises StartFailure."""
+    with closing(connect()) as client:
+        return ask(ask_store, client, current)
 
 
 def stored_images(

@@ -19,8 +19,13 @@ from app_server.sandboxes.base_image import BaseImage
 from app_server.sandboxes.builder import docker_build, docker_command
 from app_server.sandboxes.builds import Builds
 from app_server.sandboxes.engine_command import run_command
+from app_server.sandboxes.members import owner_of_helpers
 from app_server.sandboxes.own_base import build_base
-from app_server.sandboxes.preflight import require_fitting_base, require_room, require_size
+from app_server.sandboxes.preflight import (
+    require_fitting_base,
+    require_room,
+    require_size,
+)
 from app_server.sandboxes.recipe import (
     AGENT_SERVER,
     DEPENDENCIES,
@@ -68,13 +73,15 @@ async def ensure_image(
 
     async def build(say: Report) -> None:
         if not await has_image(recipe.image):
-            await _build(recipe, base, has_image, say)
+            await _build(recipe, base, has_image, say, owner_of_helpers(config))
 
     await (builds or _builds).run(recipe.image, build, report, is_own=base is not None)
     return recipe.image
 
 
-async def _build(recipe: Recipe, own: BaseImage | None, has_image: HasImage, report: Report) -> None:
+async def _build(
+    recipe: Recipe, own: BaseImage | None, has_image: HasImage, report: Report, owner: str
+) -> None:
     docker = docker_command()
     began = time.monotonic()
     if not await has_image(recipe.dependencies):
@@ -83,7 +90,7 @@ async def _build(recipe: Recipe, own: BaseImage | None, has_image: HasImage, rep
             await (
                 _get_own_base(docker, own, recipe, report) if own else _get_base(docker, recipe.base, report)
             )
-        await require_fitting_base(docker, recipe.base, recipe.flavour)
+        await require_fitting_base(docker, recipe.base, recipe.flavour, owner)
         report(
             f"Building what the {recipe.flavour} sandbox image needs (once per version of that; "
             f"{_COSTS[recipe.flavour]}): {recipe.dependencies}"

@@ -17,6 +17,7 @@ from app_server.sandboxes.backend import Backend, LastWords
 from app_server.sandboxes.choice import choose_backend
 from app_server.sandboxes.members import POOL_FOLDER, Members
 from app_server.sandboxes.models import Sandbox, SandboxSpec, SandboxStatus
+from app_server.sandboxes.remote.hosted import Hosted
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,18 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """What users have sandboxes built on, or could. Raises Unavailable where that cannot be told."""
+    """What users have sandboxes built on, or could; in a host's home what its own sandboxes are.
+
+    Raises Unavailable where that cannot be told.
+    """
+    of_a_host = await asyncio.to_thread(Hosted(config.home).bases)
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
-        return set()
+        return of_a_host
     database = Database(config.resolved_database_url)
     query = select(Sandbox.base_image).where(Sandbox.base_image.is_not(None)).union(select(SandboxSpec.base))
     try:
         async with database.read() as session:
-            return {str(base) for base in await session.scalars(query)}
+            return of_a_host | {str(base) for base in await session.scalars(query)}
     except SQLAlchemyError as error:
         raise Unavailable(
             f"Which images users have chosen cannot be read: {error}",

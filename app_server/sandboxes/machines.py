@@ -14,13 +14,13 @@ import httpx
 
 from app_server.background import Background, finish
 from app_server.config import Config
-from app_server.errors import NotFound, StartFailure
+from app_server.errors import AppError, NotFound, StartFailure
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.archives import Archives
 from app_server.sandboxes.backend import Backend, Report
 from app_server.sandboxes.bounded import BoundedTransport
 from app_server.sandboxes.choice import choose_backend
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 from app_server.sandboxes.process import ProcessBackend
 from app_server.sandboxes.remote.tls import trust_of_hosts
 from app_server.sandboxes.rows import Rows, kind_of
@@ -33,6 +33,7 @@ HEALTH_POLL_SECONDS = 0.05
 
 OnChange = Callable[[UUID], Awaitable[None]]
 OnAddress = Callable[[list[str]], Awaitable[None]]
+OnRestored = Callable[[RunningSandbox, Archive], Awaitable[None]]
 
 
 class Machines:
@@ -66,6 +67,7 @@ class Machines:
         """Halted for a moment by one of us: they are not dead."""
         self.on_change: OnChange | None = None
         self.on_address: OnAddress | None = None
+        self.on_restored: OnRestored | None = None
 
     async def open(self) -> None:
         """Chooses the backend. An engine that is asked for by name but absent fails each start, not this."""
@@ -94,7 +96,8 @@ class Machines:
         """Its machine, once the agent server answers. Raises StartFailure; NotFound when it has no row."""
         await self.await_engine()
         # Outside of the lock: an image may take minutes, and a delete need not wait for it.
-        await self.backend.prepare(report, self._rows.base_of(await self.require(sandbox_id)))
+        base = self._rows.base_of(await self.require(sandbox_id))
+        await self.backend.prepare(report, base, sandbox_id)
         self.background.start(self._examine(), name="examine the walls")
         async with self.locks[sandbox_id]:
             return await self._start(sandbox_id, report)
@@ -159,17 +162,16 @@ class Machines:
                 f"The workspace of this conversation lies in a sandbox of another kind ({sandbox.spec_id}).",
                 fix="Start Slipway with the SLIPWAY_SANDBOX that it was started with.",
             )
-        if sandbox.archive_id:
-            await self._archives.lay_out(sandbox_id, sandbox.archive_id, self.backend, report)
+        backup = await self._lay_out(sandbox, report)
         if (running := self.running.get(sandbox_id)) and await running.client.is_healthy():
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
             return running
-        running = await self._start_machine(sandbox, report)
+        running = await self._start_machine(sandbox, report, backup)
         if running is None:
             # Its key was replaced by a server with a database that is newer than ours, as after a restore.
             logger.warning("an agent server takes none of its keys", extra={"sandbox_id": sandbox_id.hex})
             await finish(self.backend.stop(sandbox_id))
-            running = await self._start_machine(sandbox, report)
+            running = await self._start_machine(sandbox, report, backup)
         if running is None:
             raise StartFailure(
                 "sandbox_start_failed",
@@ -180,7 +182,31 @@ class Machines:
         self.running[sandbox_id] = running
         return running
 
-    async def _start_machine(self, sandbox: Sandbox, report: Report) -> RunningSandbox | None:
+    async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
+        """The backup that its workspace was laid out from, if it was one: its logs are as old."""
+        if sandbox.archive_id is None:
+            return None
+        archive = await self._archives.lay_out(sandbox.id, sandbox.archive_id, self.backend, report)
+        return archive if archive.kind == ArchiveKind.BACKUP else None
+
+    async def _catch_up(self, running: RunningSandbox, backup: Archive, report: Report) -> None:
+        """Before anybody else finds it. A start that is cut off in here begins from the backup again."""
+        report("Bringing what was said since then back into its logs")
+        try:
+            if self.on_restored:
+                await self.on_restored(running, backup)
+        except AppError as error:
+            await finish(self.backend.stop(running.id))
+            raise StartFailure(
+                "log_not_restored",
+                f"The conversation cannot be brought to where it was: {error.detail}",
+                fix="Resume it to try again: it begins from the backup once more.",
+            ) from error
+        await self._archives.take_up(running.id, backup)
+
+    async def _start_machine(
+        self, sandbox: Sandbox, report: Report, backup: Archive | None
+    ) -> RunningSandbox | None:
         """None when its agent server refuses all keys that it may have."""
         sandbox_id = sandbox.id
         offer = await self.keys.offer(sandbox_id)
@@ -197,6 +223,8 @@ class Machines:
         running = RunningSandbox(sandbox_id, machine.working_root, machine.inner_url, client)
         if not await self._is_taken(running, offer, report):
             return None
+        if backup is not None:
+            await self._catch_up(running, backup, report)
         await self._rows.save(sandbox_id, SandboxStatus.RUNNING, machine=machine)
         return running
 

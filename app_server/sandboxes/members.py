@@ -4,12 +4,18 @@
 one can do. There it stays for as long as the sandbox does: its volume keeps the name it was made with.
 """
 
+import hashlib
 import json
 import os
+import platform
 import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from uuid import UUID
+
+from sqlalchemy import make_url
+
+from app_server.config import Config
 
 PREFIX = "slipway-pool-"
 POOL_FOLDER = "pool"
@@ -87,6 +93,17 @@ class Members:
 
     def _path(self, sandbox_id: UUID) -> Path:
         return self._used / f"{sandbox_id.hex}.json"
+
+
+def owner_of_helpers(config: Config) -> str:
+    """For the labels of containers that live for seconds: those of a home are its one server's."""
+    return f"{platform.node()}:{config.home}"
+
+
+def installation_of(config: Config) -> str:
+    """The same for all servers on one database, on whatever engine, and for nobody else."""
+    url = make_url(config.resolved_database_url).render_as_string(hide_password=True)
+    return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
 def _as_text(member: Member) -> str:

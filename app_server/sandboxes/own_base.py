@@ -82,9 +82,15 @@ async def ensure_own_base(source: BaseSource, flavour: SandboxFlavour, report: R
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
     """Writes the tar. Blocking. Raises BadRequest `build_context_unreadable`."""
-    packed = _pack(source, tar)
-    name = f"{BASE_REPOSITORY}:{_digest(source, packed)}"
-    return BuildFiles(name, packed.dockerfile, source.arguments, source.target, packed.files, packed.bytes)
+    return name_base(_pack(source, tar), source.arguments, source.target)
+
+
+def name_base(packed: Packed, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
+    """By all that it is built from."""
+    parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+    name = f"{BASE_REPOSITORY}:{digest}"
+    return BuildFiles(name, packed.dockerfile, arguments, target, packed.files, packed.bytes)
 
 
 async def build_base(
@@ -135,8 +141,3 @@ def _pack(source: BaseSource, tar: IO[bytes]) -> Packed:
             fix="Leave out in .dockerignore what cannot be read or is not needed; the rest has to fit into "
             f"{tempfile.gettempdir()}.",
         ) from error
-
-
-def _digest(source: BaseSource, packed: Packed) -> str:
-    parts = [packed.digest, packed.dockerfile, sorted(source.arguments.items()), source.target]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from app_server.background import finish
 from app_server.config import SandboxFlavour
 from app_server.errors import StartCode, StartFailure
 from app_server.sandboxes.engine_command import run_command
@@ -21,6 +22,7 @@ NEEDED_BYTES: dict[SandboxFlavour, int] = {"slim": 2 * GIBIBYTE, "full": 3 * GIB
 _FIRST_RELEASES = {"debian": (12,), "ubuntu": (24, 4)}
 _NO_SUCH_PROGRAM = {126, 127}
 _TIMED_OUT = 124
+LOOK_LABEL = "slipway.look"
 ROOM_SECONDS = 2.0
 KEPT_BYTES = GIBIBYTE
 # Only what every shell has by itself: nothing else may be there. Each line is NAME=VALUE.
@@ -93,18 +95,31 @@ async def is_present(docker: str, image: str) -> bool:
     return status == 0
 
 
-async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour) -> None:
-    """Raises StartFailure `sandbox_base_…`, which names the first thing that the image lacks."""
+async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
+    """Raises StartFailure `sandbox_base_…`, which names the first thing that the image lacks.
+
+    `owner`: who may remove what is left of this if we are killed meanwhile.
+    """
     await _require_architecture(docker, base)
     # Whatever it is, it gets nothing; and it does not outlive its time.
     name = f"slipway-look-{uuid4().hex}"
-    options = [f"--name={name}", "--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
+    options = [
+        f"--name={name}",
+        f"--label={LOOK_LABEL}={owner}",
+        "--network=none",
+        "--cap-drop=ALL",
+        "--security-opt=no-new-privileges",
+    ]
     options += ["--read-only", "--pids-limit=64", "--memory=256m", "--user=0", "--entrypoint=/bin/sh"]
-    status, output = await run_command(
-        [docker, "run", "--rm", *options, base, "-c", _LOOK], lambda _line: None, ASK_TIMEOUT_SECONDS
-    )
-    if status == _TIMED_OUT:
-        await run_command([docker, "rm", "--force", name], lambda _line: None, ASK_TIMEOUT_SECONDS)
+    status = _TIMED_OUT
+    try:
+        status, output = await run_command(
+            [docker, "run", "--rm", *options, base, "-c", _LOOK], lambda _line: None, ASK_TIMEOUT_SECONDS
+        )
+    finally:
+        if status == _TIMED_OUT:
+            remove = [docker, "rm", "--force", name]
+            await finish(run_command(remove, lambda _line: None, ASK_TIMEOUT_SECONDS))
     if status in _NO_SUCH_PROGRAM:
         raise _unfit("sandbox_base_no_shell", f"{base} has no shell, so nothing can be installed into it.")
     if status != 0:

@@ -114,7 +114,9 @@ class ProcessBackend(OneMachine):
     def inner_addresses(self) -> list[str]:
         return [LOOPBACK]
 
-    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:
+    async def prepare(
+        self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
+    ) -> None:
         """Nothing is shared between them."""
 
     async def start(

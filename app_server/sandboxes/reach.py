@@ -28,8 +28,11 @@ with ThreadPoolExecutor() as threads:
 """
 
 
-def is_host_reachable(client: "DockerClient", image: str, options: dict[str, Any], gateway: str) -> bool:
-    """Blocking, about a second. `options`: how sandboxes are run, their network included.
+def is_host_reachable(
+    client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
+) -> bool:
+    """Blocking, about a second. `options`: how sandboxes are run, their network included. `owner`: who may
+    remove what is left of this if we are killed meanwhile.
 
     Raises what the engine raises, and OSError when no port can be opened.
     """
@@ -37,7 +40,7 @@ def is_host_reachable(client: "DockerClient", image: str, options: dict[str, Any
     with _open_port() as port:
         command = ["-c", _TRY_ALL, str(port), *_own_addresses(gateway)]
         container = client.containers.create(
-            image, command, entrypoint=["python3"], labels=[LABEL], **options
+            image, command, entrypoint=["python3"], labels={LABEL: owner}, **options
         )
         try:
             container.start()

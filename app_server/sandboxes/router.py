@@ -13,6 +13,7 @@ from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.sandboxes.models import Sandbox
 from app_server.sandboxes.own import find_own
 from app_server.sandboxes.schemas import (
+    ResumeSandbox,
     SandboxArchived,
     SandboxInfo,
     SandboxPage,
@@ -55,11 +56,23 @@ async def get_sandboxes(
     return [found.get(sandbox_id) for sandbox_id in ids]
 
 
-@router.post("/{sandbox_id}/resume")
-async def resume_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxResumed:
-    """Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once."""
+@router.post(
+    "/{sandbox_id}/resume",
+    responses={
+        409: {"description": "Its host is lost, and there is no backup, or one that the log went on after"}
+    },
+)
+async def resume_sandbox(
+    user: CurrentUser, sandbox_id: UUID, request: Request, wanted: ResumeSandbox | None = None
+) -> SandboxResumed:
+    """Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once.
+
+    One whose host is lost goes on elsewhere from its backup. Where that is older than the log (409
+    `backup_outdated` with `backup_at` and `later_events`), only with `from_backup`.
+    """
     await find_own(request, user, sandbox_id)
-    await request.state.sandboxes.resume(sandbox_id)
+    wanted = wanted or ResumeSandbox()
+    await request.state.sandboxes.resume(sandbox_id, from_backup=wanted.from_backup)
     return SandboxResumed()
 
 

@@ -36,6 +36,14 @@ class RuntimePluginStarted(RuntimePluginInfo):
     path: str
 
 
+class ResumeSandbox(BaseModel):
+    """from_backup: also if its host is lost and the conversation went on after the backup. The log stays as
+    it is, the files are those of the backup.
+    """
+
+    from_backup: bool = False
+
+
 class SandboxResumed(BaseModel):
     success: bool = True
 

@@ -17,7 +17,7 @@ from app_server.sandboxes.archives import Archives
 from app_server.sandboxes.archiving import Archiving
 from app_server.sandboxes.backend import Report, SandboxKind, WorkspaceLimit
 from app_server.sandboxes.backups import Backups, Position
-from app_server.sandboxes.machines import Machines, OnAddress, OnChange, log_report
+from app_server.sandboxes.machines import Machines, OnAddress, OnChange, OnRestored, log_report
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.monitor import Monitor
 from app_server.sandboxes.places import Places
@@ -57,11 +57,15 @@ class Sandboxes:
         on_change: OnChange | None = None,
         on_address: OnAddress | None = None,
         on_return: OnChange | None = None,
+        on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
         """`on_change(sandbox_id)` is awaited when one stopped, came back, or was given up.
 
         `position(sandbox_id)`: how far the log of what it holds has come.
+
+        `on_restored(running, backup)` is awaited when one was laid out from a backup, before anybody else
+        finds it: its logs are as old as that.
 
         `on_return(sandbox_id)` is awaited when one in an archive is to be brought back.
 
@@ -71,6 +75,7 @@ class Sandboxes:
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
         self._on_return = on_return or self._on_return
+        self._machines.on_restored = on_restored or self._machines.on_restored
         self.backups.position = position or self.backups.position
 
     async def open(self) -> None:
@@ -237,14 +242,14 @@ class Sandboxes:
             raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
         await self._machines.changed(sandbox_id)
 
-    async def resume(self, sandbox_id: UUID) -> None:
+    async def resume(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
         """Lets a sandbox run again that sleeps, lies in an archive or was given up, in the background.
 
-        One whose host is lost goes on elsewhere from its last backup. Raises NotFound when there is none,
-        Conflict as Backups.go_on_elsewhere.
+        One whose host is lost goes on elsewhere from its last backup; from_backup: also where that is older
+        than the log. Raises NotFound when there is none, Conflict as Backups.go_on_elsewhere.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
-            await self.backups.go_on_elsewhere(sandbox_id)
+            await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)
         async with self._database.session() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None:

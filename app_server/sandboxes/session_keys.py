@@ -56,6 +56,19 @@ class SessionKeys:
             sandbox.pending_session_key_expires_at = now() + self._period
         return Offer(key, known=(key, present))
 
+    async def revoke(self, sandbox_id: UUID) -> None:
+        """Whatever has a key of it is refused from now on; the next machine gets another. Raises NotFound."""
+        key = new_token()
+        async with self._database.session() as session:
+            sandbox = await self._get(session, sandbox_id)
+            sandbox.session_key_hash = token_hash(key)
+            sandbox.encrypted_session_key = self._cipher.encrypt(key)
+            sandbox.session_key_expires_at = None
+            sandbox.pending_session_key_hash = sandbox.encrypted_pending_session_key = None
+            sandbox.pending_session_key_expires_at = None
+            sandbox.previous_session_key_hash = sandbox.previous_session_key_expires_at = None
+        self.forget(sandbox_id)
+
     async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
         """Gives the agent server the key; if it takes it, the old one ends. Raises NotFound."""
         self._due[sandbox_id] = time.monotonic() + RETRY_SECONDS

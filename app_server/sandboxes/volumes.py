@@ -6,6 +6,9 @@ Where they cannot, and nobody has asked for a limit by name, watch.py measures w
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -13,9 +16,10 @@ from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes import containers
 from app_server.sandboxes.backend import WorkspaceLimit
-from app_server.sandboxes.disks import Disks, why_impossible
-from app_server.sandboxes.docker_workspace import can_carry
+from app_server.sandboxes.disks import Disks, is_held
+from app_server.sandboxes.docker_workspace import can_carry, remove_carrier
 from app_server.sandboxes.hardening import AGENT_UID
+from app_server.sandboxes.loops import why_impossible
 from app_server.sandboxes.workspace_tar import CONVERSATIONS, PROJECT
 
 if TYPE_CHECKING:
@@ -74,9 +78,32 @@ class Volumes:
     def is_on_disk(self, name: str) -> bool:
         return self._disks.holds(name)
 
+    @contextmanager
+    def filling(self, name: str) -> Iterator[None]:
+        """Raises StartFailure `sandbox_workspace_full` where what is put in does not fit on the disk."""
+        from docker.errors import APIError  # as below
+
+        try:
+            yield
+        except APIError as error:
+            # A file that its own host has no room for fails in other words.
+            if not self.is_on_disk(name) or "no space left on device" not in str(error).lower():
+                raise
+            size = f"{self._disks.size_bytes(name) / 1024**2:.0f} MiB"
+            raise StartFailure(
+                "sandbox_workspace_full",
+                f"The files do not fit on the disk of a sandbox, which is of {size} now.",
+                fix="Have SLIPWAY_SANDBOX_DISK_BYTES raised, then retry. Nothing is lost until then.",
+            ) from error
+
     def detach(self, name: str) -> None:
         """Once the engine has let go of it."""
         self._disks.detach(name)
+
+    def detach_unused(self, client: "DockerClient") -> None:
+        """Of servers that were killed, and of an engine that was: before anything of ours is started."""
+        if why_impossible() is None and self._folder.exists():
+            self._disks.detach_all(but=containers.volumes_in_use(client))
 
     def remove_disk(self, name: str) -> None:
         """After the volume."""
@@ -103,8 +130,9 @@ class Volumes:
         name = f"{TRIAL_PREFIX}{uuid4().hex}"
         try:
             self._disks.make(name, _TRIAL_BYTES, owner=AGENT_UID, directories=[])
-            client.volumes.create(name, driver="local", driver_opts=dict(self._disks.attach(name)))
-            can_carry(client, image, name, containers.WORKSPACE)
+            with self._disks.held(name):
+                client.volumes.create(name, driver="local", driver_opts=dict(self._disks.attach(name)))
+                can_carry(client, image, name, containers.WORKSPACE)
         except StartFailure as failure:
             return failure.cause
         except APIError as error:
@@ -115,13 +143,21 @@ class Volumes:
 
     def _remove_strays(self, client: "DockerClient") -> None:
         """Of a server that was killed while it tried."""
-        for path in self._folder.glob(f"{TRIAL_PREFIX}*.ext4"):
-            if time.time() - path.stat().st_mtime > _STRAY_SECONDS:
-                self._remove_trial(client, path.stem)
+        for path in self._folder.glob(f"{TRIAL_PREFIX}*"):
+            if path.suffix != ".device" and _is_stray(path):
+                self._remove_trial(client, path.name.partition(".")[0])
 
     def _remove_trial(self, client: "DockerClient", name: str) -> None:
         try:
+            remove_carrier(client, name)
             containers.delete(client, name, name)
         finally:
             # An engine that is away has let go of it.
             self._disks.remove(name)
+
+
+def _is_stray(path: Path) -> bool:
+    """Held until its maker is done with it, or is killed. One that is not whole cannot be held."""
+    if path.is_dir():
+        return time.time() - path.stat().st_mtime > _STRAY_SECONDS
+    return not is_held(path)

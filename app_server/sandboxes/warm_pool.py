@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MEMBER_BYTES = 64 * 1024**2
+MEMBER_BYTES = 54 * 1024**2
 """What a halted member holds at most."""
 POLL_SECONDS = 0.05
 CALL_SECONDS = 5.0
 PAUSE_AFTER_FAILURE_SECONDS = 60.0
 _OWNER_LABEL = "slipway.pool"
 _MADE_LABEL = "slipway.pool.made"
+_INSTALLATION_LABEL = "slipway.pool.of"
 
 Result = TypeVar("Result")
 
@@ -67,13 +68,19 @@ class _Ready:
 
 class WarmPool:
     """`sizes`: so many containers on each base image (None: the server's own), or fewer while the image is
-    missing or memory is short.
+    missing or memory is short. `installation`: of all servers that share the memory.
     """
 
     def __init__(
-        self, sizes: Mapping[str | None, int], members: Members, maker: Maker, timeout_seconds: float
+        self,
+        sizes: Mapping[str | None, int],
+        members: Members,
+        maker: Maker,
+        timeout_seconds: float,
+        installation: str,
     ) -> None:
         self._sizes = sizes
+        self._installation = installation
         self._members = members
         self._maker = maker
         self._timeout_seconds = timeout_seconds
@@ -138,6 +145,22 @@ class WarmPool:
         await self._discard(client, self._ready.pop().member)
         return True
 
+    async def held_by_others(self, client: "DockerClient") -> int:
+        """How much memory those hold that other servers of this installation keep ready on this engine."""
+        return len(await self._of_others(client)) * MEMBER_BYTES
+
+    async def yield_of_others(self, client: "DockerClient") -> bool:
+        """Removes one of theirs: who was to become it starts from nothing. False when there is none."""
+        for name in await self._of_others(client):
+            await self._maker.call(containers.delete, client, name, name)
+            return True
+        return False
+
+    async def _of_others(self, client: "DockerClient") -> list[str]:
+        label = f"{_INSTALLATION_LABEL}={self._installation}"
+        owner = await asyncio.to_thread(lambda: self._members.owner)
+        return await self._maker.call(_pooled, client, label, owner)
+
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
         """After the sandbox was removed: the rest of a claim that came to nothing goes, too. Blocks."""
         if member := self._members.of(sandbox_id):
@@ -190,7 +213,12 @@ class WarmPool:
         return None
 
     async def _fill(self, client: "DockerClient", member: Member, base: str | None, made: str) -> None:
-        labels = {LABEL: "pool", _OWNER_LABEL: self._members.owner, _MADE_LABEL: made}
+        labels = {
+            LABEL: "pool",
+            _OWNER_LABEL: self._members.owner,
+            _MADE_LABEL: made,
+            _INSTALLATION_LABEL: self._installation,
+        }
         container = await self._maker.call(self._maker.make, client, base, member.name, labels)
         await self._maker.call(containers.start, container, INIT_KEY_FILE, member.init_key)
         address = await self._maker.call(containers.address, container)
@@ -262,6 +290,14 @@ def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]
         for name, container in names.items()
         if name.startswith(PREFIX)
     }
+
+
+def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
+    """The unclaimed members with this label that hold memory and are not of this owner."""
+    found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
+    theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]
+    names = [str(each.attrs["Names"][0]).removeprefix("/") for each in theirs]
+    return sorted(name for name in names if name.startswith(PREFIX))
 
 
 def _rename(client: "DockerClient", name: str, to: str) -> "Container | None":

@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[AppServerProcess]:
 
 def place(page: Page, number: int) -> None:
     # It may stand in the folded output, too.
-    told = page.get_by_text(f"Number {number} in line").filter(visible=True)
+    told = page.get_by_text(f"Number {number} of").filter(visible=True)
     expect(told.first).to_be_visible()
 
 

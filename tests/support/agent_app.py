@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from agent_runtime.server.application import application_for
 from agent_runtime.server.config import Config
-from agent_runtime.server.main import create_app
 from tests.support.agent_server import KEY
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -24,7 +24,7 @@ async def agent_app(path: Path, **settings: Any) -> AsyncIterator[httpx.AsyncCli
         "session_keys": (KEY,),
         **settings,
     }
-    app = create_app(Config.model_validate(given))
+    app = application_for(Config.model_validate(given))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(

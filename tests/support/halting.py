@@ -39,9 +39,9 @@ _IDS = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 
 @dataclass(frozen=True)
 class Call:
-    """The nth of its kind that succeeds in one start. `stage`: what the start task was at."""
+    """The nth of its kind that succeeds at one stage of a start."""
 
-    stage: str = field(compare=False)
+    stage: str
     request: str
     nth: int
 
@@ -92,13 +92,15 @@ Place = tuple[socket.AddressFamily, Any]
 
 
 class Wires:
-    """made: the containers and volumes that the engine was seen to make for conversations."""
+    """made: the containers and volumes that the engine was seen to make for conversations. halts: the last
+    one of each.
+    """
 
     def __init__(self, directory: Path, git_port: int, stage_of: Callable[[str], str]) -> None:
         self.calls: defaultdict[str, list[Call]] = defaultdict(list)
         self.made: set[str] = set()
         self._stage_of = stage_of
-        self._halts: dict[str, Halt] = {}
+        self.halts: dict[str, Halt] = {}
         self._owners: dict[str, str] = {}
         self._agents: dict[str, _AgentWire] = {}
         self._lock = threading.Lock()
@@ -116,12 +118,12 @@ class Wires:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for halt in self._halts.values():
+        for halt in self.halts.values():
             self.end(halt, abandoned=True)
         self._open.close()
 
     def halt(self, conversation: str, moment: Moment) -> Halt:
-        halt = self._halts[conversation] = Halt(moment)
+        halt = self.halts[conversation] = Halt(moment)
         return halt
 
     def end(self, halt: Halt, *, abandoned: bool) -> None:
@@ -131,8 +133,9 @@ class Wires:
 
     def pass_on(self, conversation: str, name: str, make: Callable[[], bytes]) -> bytes:
         """The answer to a call. One that fails is not counted: it will be made again."""
-        nth = sum(call.request == name for call in self.calls[conversation]) + 1
-        call = Call(self._stage_of(conversation), name, nth)
+        stage = self._stage_of(conversation)
+        nth = sum((call.stage, call.request) == (stage, name) for call in self.calls[conversation]) + 1
+        call = Call(stage, name, nth)
         self._reach(conversation, Moment("before", call))
         answer = make()
         if re.match(rb"HTTP/1.\d [23]", answer):
@@ -160,7 +163,7 @@ class Wires:
         return wire.address
 
     def _reach(self, conversation: str, moment: Moment) -> None:
-        halt = self._halts.get(conversation)
+        halt = self.halts.get(conversation)
         if halt is None or halt.moment != moment or halt.ended.is_set():
             return
         halt.reached.set()
@@ -230,7 +233,7 @@ class _EngineWire(_Wire):
     target = (socket.AF_UNIX, REAL)
 
     def __init__(self, wires: Wires, path: Path) -> None:
-        super().__init__(wires, _UnixServer(str(path), self.handle))
+        super().__init__(wires, UnixServer(str(path), self.handle))
 
     def is_seen(self, request: Request) -> bool:
         return super().is_seen(request) or _is_inspection(request)
@@ -322,7 +325,7 @@ class _TcpServer(socketserver.ThreadingTCPServer):
         super().__init__(address, _Handler)
 
 
-class _UnixServer(socketserver.ThreadingUnixStreamServer):
+class UnixServer(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
     request_queue_size = 64
 

@@ -14,12 +14,11 @@ from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.log import EventLog, Record
+from agent_runtime.conversation.seen import Seen
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.trajectory.atif_events import Trajectory, events_of
 from agent_runtime.conversation.trajectory.zipped import EVENT, META, copy_kept, is_zip
-from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event, encode
-from agent_runtime.events.message import MessageEvent
 from agent_runtime.events.union import parse_event
 from agent_runtime.wire import StartConversationRequest
 
@@ -147,17 +146,13 @@ def _stamped(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _records(events: Iterable[Event]) -> Iterator[Record]:
-    """On positions without gaps. A reply is taken to have seen all that stands before it."""
+    """On positions without gaps."""
     known: set[str] = set()
-    reply_id, seen = None, 0
+    seen = Seen()
     for seq, event in enumerate(events, start=1):
         if event.id in known:
             raise NotATrajectoryError(f"There are two events {event.id}.")
         known.add(event.id)
-        seen_seq = None
-        if isinstance(event, ActionEvent | MessageEvent) and event.source == "agent":
-            if event.llm_response_id is None or event.llm_response_id != reply_id:
-                reply_id, seen = event.llm_response_id, seq - 1
-            seen_seq = seen
         kind = str(getattr(event, "kind", ""))
+        seen_seq = seen.by(event, seq)
         yield Record(seq, event.id, kind, event.source, event.timestamp, seen_seq, encode(event))

@@ -1,13 +1,12 @@
 """What an agent waits for from others than its model: answers of the client, and to changes of MCP tools."""
 
-from fastapi import APIRouter
-
 from agent_runtime.conversation.client_answers import answer_client_call
 from agent_runtime.conversation.mcp_answers import answer_mcp_change
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import ClientToolAnswer, McpChangeAnswer, Success
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 
 
 @router.post(

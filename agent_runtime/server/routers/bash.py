@@ -4,14 +4,15 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi import Body, Depends, Query, Request
 
 from agent_runtime.server.bash_events import BashEventPage, Filter, SortOrder
 from agent_runtime.server.bash_service import BashService
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 
-router = APIRouter(prefix="/api/bash", tags=["Bash"])
+router = Router(prefix="/api/bash", tags=["Bash"])
 
 
 def get_bash_service(request: Request) -> BashService:

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Literal
 
 import orjson
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
 from agent_runtime.relay.duplex import until_either_ends
@@ -14,9 +14,10 @@ from agent_runtime.server.auth import accept_socket, is_auth_frame
 from agent_runtime.server.bash_events import to_json
 from agent_runtime.server.bash_service import BashService
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import BashCommand, BashError, BashOutput, ExecuteBashRequest
 
-router = APIRouter(prefix="/sockets")
+router = Router(prefix="/sockets")
 
 CLOSE_SLOW_CONSUMER = 1013
 MAX_WAITING_EVENTS = 2_000

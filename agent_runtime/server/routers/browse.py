@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.roots import AllowedPath, get_file_roots, os_errors_as_problems
+from agent_runtime.server.routers.router import Router
 
-router = APIRouter(prefix="/api/file", tags=["Files"])
+router = Router(prefix="/api/file", tags=["Files"])
 
 
 class SubdirectoryEntry(BaseModel):

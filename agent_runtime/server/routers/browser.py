@@ -1,12 +1,11 @@
 """The agent's browser, for people to look at."""
 
-from fastapi import APIRouter
-
 from agent_runtime.conversation.glimpse import glimpse
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations, KnownId
 from agent_runtime.wire import BrowserGlimpse
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}/browser", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}/browser", tags=["conversations"])
 
 
 @router.get("")

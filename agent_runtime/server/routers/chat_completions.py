@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 import orjson
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import Header, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
@@ -16,9 +16,10 @@ from agent_runtime.events.message import Message
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.exposure import Saved
 from agent_runtime.server.facade import Answer, Asked, begin, text_of
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations
 
-router = APIRouter(prefix="/v1", tags=["OpenAI"])
+router = Router(prefix="/v1", tags=["OpenAI"])
 
 CONVERSATION_HEADER = "X-OpenHands-ServerConversation-ID"
 ConversationId = Annotated[UUID | None, Header(alias=CONVERSATION_HEADER)]

@@ -1,12 +1,11 @@
 """Checkpoints of the workspace: list them, compare, go back to one."""
 
-from fastapi import APIRouter
-
 from agent_runtime.conversation.rewind import rewind as go_back
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}/checkpoints", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}/checkpoints", tags=["conversations"])
 
 
 @router.get("")

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fastapi import APIRouter
-
 from agent_runtime.conversation.consent import set_analyzer, set_policy
 from agent_runtime.delegation.answers import approve, go_on_above, reject
 from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import AllChildren, Found
 from agent_runtime.wire import (
     ConfirmationResponseRequest,
@@ -17,7 +16,7 @@ from agent_runtime.wire import (
     Success,
 )
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 
 
 @router.post(

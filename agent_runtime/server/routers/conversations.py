@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response, status
+from fastapi import Query, Response, status
 
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.extend import take_plugin_keys
@@ -13,6 +13,7 @@ from agent_runtime.server.catalog import SortOrder
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.offers import Approved
 from agent_runtime.server.routers.plugins import Plugins
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.runtime_plugins import AllRuntimePlugins
 from agent_runtime.server.routers.state import AllChildren, Conversations, Found
 from agent_runtime.wire import (
@@ -25,7 +26,7 @@ from agent_runtime.wire import (
     Success,
 )
 
-router = APIRouter(prefix="/api/conversations", tags=["conversations"])
+router = Router(prefix="/api/conversations", tags=["conversations"])
 
 MAX_PAGE = 100
 

@@ -5,16 +5,17 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Body, Depends, Query, Response
+from fastapi import Body, Depends, Query, Response
 
 from agent_runtime.conversation.log import Filter, LogReader
 from agent_runtime.events.union import parse_event
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversations import check_size, deliver
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found, FoundLog
 from agent_runtime.wire import SendMessageRequest, Success
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}/events", tags=["events"])
+router = Router(prefix="/api/conversations/{conversation_id}/events", tags=["events"])
 
 MAX_PAGE = 100
 

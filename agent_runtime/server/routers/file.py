@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
-from fastapi import APIRouter, Query, UploadFile
+from fastapi import Query, UploadFile
 from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel
 from starlette.background import BackgroundTask
@@ -14,10 +14,11 @@ from agent_runtime.server.archive import DEFAULT_EXCLUDES, write_archive
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.roots import AllowedPath, WritablePath, os_errors_as_problems
 from agent_runtime.server.routers.git import git_errors_as_problems
+from agent_runtime.server.routers.router import Router
 from agent_runtime.workspace import git
 from agent_runtime.workspace.local import is_directory, replacing
 
-router = APIRouter(prefix="/api/file", tags=["Files"])
+router = Router(prefix="/api/file", tags=["Files"])
 
 
 class FileUploadResult(BaseModel):

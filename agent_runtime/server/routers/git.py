@@ -8,16 +8,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, StringConstraints
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.git_remotes import RemotesFile
 from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import GitRemotes, Success
 from agent_runtime.workspace import git
 
-router = APIRouter(prefix="/api/git", tags=["Git"])
+router = Router(prefix="/api/git", tags=["Git"])
 
 
 _STATUS = {"not_a_repository": 404, "unknown_ref": 404, "not_found": 404}

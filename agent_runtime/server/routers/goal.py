@@ -1,12 +1,11 @@
 """Goals: set one, let it rest, take it up again."""
 
-from fastapi import APIRouter
-
 from agent_runtime.conversation.pursue import pursue, rest, resume
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import StartGoalRequest, Success
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}/goal", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conversations"])
 
 
 @router.post("", responses={409: {"description": "A run is going on, or waits for an answer"}})

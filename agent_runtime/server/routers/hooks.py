@@ -3,13 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 
 from agent_runtime.hooks.discover import HooksFileError, discover
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import HooksRequest, HooksResponse
 
-router = APIRouter(prefix="/api/hooks", tags=["hooks"])
+router = Router(prefix="/api/hooks", tags=["hooks"])
 
 
 @router.post("", responses={422: {"description": "A file with hooks cannot be understood"}})

@@ -5,13 +5,15 @@ import platform
 import time
 from importlib import metadata
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
+from agent_runtime.server.initialization import Initialization
+from agent_runtime.server.routers.router import Router
 from agent_runtime.tools.registry import usable_tool_names
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_catalog_v1", "run_queue_v1")
 
@@ -57,7 +59,8 @@ async def alive() -> dict[str, str]:
 
 @router.get("/ready", responses={503: {"description": "It has not been told yet for whom it works"}})
 async def ready(request: Request) -> JSONResponse:
-    is_ready = request.app.state.services.state == "ready"
+    initialization: Initialization | None = request.app.state.initialization
+    is_ready = initialization is None or initialization.state == "ready"
     return JSONResponse(
         {"status": "ready" if is_ready else "initializing"}, status_code=200 if is_ready else 503
     )

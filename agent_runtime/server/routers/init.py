@@ -4,15 +4,16 @@ import hmac
 import os
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import Header, Request
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agent_runtime.server.config import Config, ConfigError, validated
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.services import InitState, Services
+from agent_runtime.server.initialization import Initialization, InitState
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import INIT_KEY_HEADER
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 _SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields.items())
 
@@ -42,15 +43,10 @@ class InitStatus(BaseModel):
     error: str | None = None
 
 
-def get_services(request: Request) -> Services:
-    services: Services = request.app.state.services
-    return services
-
-
 @router.get("/api/init", responses={404: {"description": "This server does not wait to be told"}})
 async def get_init(request: Request) -> InitStatus:
-    services = _deferred(request)
-    return InitStatus(state=services.state, error=services.error)
+    initialization = _initialization(request)
+    return InitStatus(state=initialization.state, error=initialization.error)
 
 
 @router.post(
@@ -66,17 +62,17 @@ async def init(
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
     """Tells the server for whom it works. If it fails, it may be tried again."""
-    services = _deferred(request)
-    config: Config = request.app.state.config
-    if not hmac.compare_digest((key or "").encode(), (request.app.state.init_key or "").encode()):
+    initialization = _initialization(request)
+    expected = initialization.config.init_key or ""
+    if not hmac.compare_digest((key or "").encode(), expected.encode()):
         raise ServerProblem(
             401, "not_authenticated", "The init key is wrong.", f"Send it in {INIT_KEY_HEADER}."
         )
-    if services.state != "dormant":
-        raise ServerProblem(400, "already_initialized", f"This server is {services.state}.")
-    await services.start(_config_for(wanted, config))
+    if initialization.state != "dormant":
+        raise ServerProblem(400, "already_initialized", f"This server is {initialization.state}.")
+    await initialization.begin(_config_for(wanted, initialization.config))
     os.environ.update(wanted.env or {})
-    return InitStatus(state=services.state)
+    return InitStatus(state=initialization.state)
 
 
 def _config_for(wanted: InitRequest, config: Config) -> Config:
@@ -87,7 +83,8 @@ def _config_for(wanted: InitRequest, config: Config) -> Config:
         raise ServerProblem(422, "validation_failed", str(error)) from error
 
 
-def _deferred(request: Request) -> Services:
-    if not request.app.state.config.deferred_init:
+def _initialization(request: Request) -> Initialization:
+    initialization: Initialization | None = request.app.state.initialization
+    if initialization is None:
         raise ServerProblem(404, "not_found", "This server does not wait to be told for whom it works.")
-    return get_services(request)
+    return initialization

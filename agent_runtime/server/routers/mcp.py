@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.mcp_probes import SignIns, probe
+from agent_runtime.server.routers.router import Router
 from agent_runtime.tools.mcp.oauth import CallbackError
 from agent_runtime.wire import (
     McpOAuthCallback,
@@ -15,7 +16,7 @@ from agent_runtime.wire import (
     McpTestResult,
 )
 
-router = APIRouter(prefix="/api/mcp", tags=["mcp"])
+router = Router(prefix="/api/mcp", tags=["mcp"])
 
 
 async def _sign_ins(request: Request) -> SignIns:

@@ -4,17 +4,18 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import ValidationError
 
 from agent_runtime.conversation.extend import take_up
 from agent_runtime.offers.approved import ApprovedOffers
 from agent_runtime.offers.discover import find_offers
 from agent_runtime.server.errors import ServerProblem, invalid
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import ConsentRequest, OffersRequest, OffersResponse
 
-router = APIRouter(prefix="/api", tags=["offers"])
+router = Router(prefix="/api", tags=["offers"])
 
 
 async def _approved(request: Request) -> ApprovedOffers:

@@ -4,13 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import ValidationError
 
 from agent_runtime.conversation.extend import add_plugin
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
 from agent_runtime.server.errors import ServerProblem, invalid
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import (
     FetchedPlugin,
@@ -23,7 +24,7 @@ from agent_runtime.wire import (
     Success,
 )
 
-router = APIRouter(prefix="/api", tags=["plugins"])
+router = Router(prefix="/api", tags=["plugins"])
 
 
 async def get_plugin_store(request: Request) -> PluginStore:

@@ -2,12 +2,11 @@
 
 import asyncio
 
-from fastapi import APIRouter
-
 from agent_runtime.server.listeners import find_ports
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import PortsResponse
 
-router = APIRouter(prefix="/api/ports", tags=["ports"])
+router = Router(prefix="/api/ports", tags=["ports"])
 
 
 @router.get("")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import Depends, Path, Request
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from agent_runtime.events.base import JsonObject
@@ -12,9 +12,10 @@ from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.exposure import Exposure, Saved, is_masked, unsealed
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.vault import Vault, merged
 
-router = APIRouter(
+router = Router(
     prefix="/api/profiles",
     tags=["profiles"],
     responses={409: {"description": "It exists already, or there is no key to encrypt it with"}},

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
@@ -20,9 +20,10 @@ from agent_runtime.server.routers.chat_completions import (
     asked_of,
     event,
 )
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations
 
-router = APIRouter(prefix="/v1", tags=["OpenAI"])
+router = Router(prefix="/v1", tags=["OpenAI"])
 
 
 class InputMessage(BaseModel):

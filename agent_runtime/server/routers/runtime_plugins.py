@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
 from agent_runtime.wire import RuntimePluginInfo, RuntimePluginList
 
-router = APIRouter(prefix="/api/runtime-plugins", tags=["runtime plugins"])
+router = Router(prefix="/api/runtime-plugins", tags=["runtime plugins"])
 
 
 async def _runtime_plugins(request: Request) -> RuntimePlugins:

@@ -3,14 +3,15 @@
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel
 
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.runtime_plugins import AllRuntimePlugins
 
-router = APIRouter(prefix="/api", tags=["screens"])
+router = Router(prefix="/api", tags=["screens"])
 
 
 class ScreenUrl(BaseModel):

@@ -1,11 +1,10 @@
 """The secrets of a conversation: set, or replaced while it runs. None is ever given back."""
 
-from fastapi import APIRouter
-
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import Success, UpdateSecretsRequest
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 
 
 @router.post("/secrets")

@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request
+from fastapi import Header, Request
 
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.services import not_ready
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER, ReplaceSessionKeyRequest, Success
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 
 @router.post(
@@ -29,9 +29,6 @@ async def replace_session_key(
 
     The present key may be replaced even after it has expired. May be repeated.
     """
-    services = request.app.state.services
-    if services.state != "ready":
-        raise not_ready(services.state)
     keys: SessionKeys = request.app.state.session_keys
     if keys.present is None:
         raise ServerProblem(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import Depends, Path
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field, ValidationError
 
@@ -10,11 +10,12 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.exposure import Exposure, Saved, is_masked, require_session_key, unsealed
 from agent_runtime.server.routers.profiles import activate, checked
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.settings_schema import SettingsSchema, agent_schema, conversation_schema
 from agent_runtime.server.vault import StoredSecret, Vault, merged
 from agent_runtime.tools.mcp.config import servers_of
 
-router = APIRouter(
+router = Router(
     prefix="/api/settings",
     tags=["settings"],
     responses={409: {"description": "It exists already, or there is no key to encrypt it with"}},

@@ -5,15 +5,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
 from agent_runtime.context.discover import discover
 from agent_runtime.context.skills import AgentContext, ProjectContext
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import SkillFinding, SkillInfo, SkillInputInfo, SkillsRequest, SkillsResponse
 
-router = APIRouter(prefix="/api", tags=["skills"])
+router = Router(prefix="/api", tags=["skills"])
 
 
 async def _workspace(request: Request) -> Path:

@@ -7,7 +7,7 @@ from typing import Literal
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
 from agent_runtime.conversation import frames
@@ -20,9 +20,10 @@ from agent_runtime.server.auth import CLOSE_RESTARTING, accept_socket, is_auth_f
 from agent_runtime.server.errors import ServerProblem, problem_of
 from agent_runtime.server.routers.conversations import check_size, deliver
 from agent_runtime.server.routers.events import local_timestamp
+from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import SendMessageRequest
 
-router = APIRouter(prefix="/sockets")
+router = Router(prefix="/sockets")
 
 CLOSE_NOT_FOUND = 4004
 CLOSE_SLOW_CONSUMER = 1013

@@ -1,6 +1,6 @@
 """Steering a conversation: condense, ask beside the work, copy it, go back, name it."""
 
-from fastapi import APIRouter, status
+from fastapi import status
 from pydantic import ValidationError
 
 from agent_runtime.conversation.ask import ask
@@ -8,6 +8,7 @@ from agent_runtime.conversation.switch import switch_llm as switch
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.errors import invalid
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import AllChildren, Conversations, Found
 from agent_runtime.wire import (
     AskAgentRequest,
@@ -22,7 +23,7 @@ from agent_runtime.wire import (
     UpdateConversationRequest,
 )
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 
 
 @router.patch("")

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from agent_runtime.context.sub_agents import LeftOut, SubAgent, find_sub_agents
 from agent_runtime.plugins.sub_agent_parts import checked
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 
-router = APIRouter(prefix="/api", tags=["sub-agents"])
+router = Router(prefix="/api", tags=["sub-agents"])
 
 
 class SubAgentsRequest(BaseModel):

@@ -1,15 +1,15 @@
 """A conversation goes on with a saved model."""
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 
 from agent_runtime.conversation.switch import switch_llm
 from agent_runtime.server.exposure import Saved
 from agent_runtime.server.routers.profiles import checked, profile_of
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import Success
 
-router = APIRouter(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
+router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 
 
 class SwitchProfileRequest(BaseModel):

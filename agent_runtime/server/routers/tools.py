@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
+from agent_runtime.server.routers.router import Router
 from agent_runtime.tools.registry import BUILT_IN, ToolNotFoundError, ToolSpec, create_tools, tool_names
 from agent_runtime.tools.tool import ToolContext
 from agent_runtime.wire import ToolCatalogEntry, ToolCatalogResponse
 
-router = APIRouter(prefix="/api/tools", tags=["tools"])
+router = Router(prefix="/api/tools", tags=["tools"])
 logger = logging.getLogger(__name__)
 
 DEFAULT_SET = ("terminal", "file_editor", "task_tracker", "browser_tool_set")

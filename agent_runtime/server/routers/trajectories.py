@@ -4,17 +4,18 @@ from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 import orjson
-from fastapi import APIRouter, Form, Request, UploadFile
+from fastapi import Form, Request, UploadFile
 from fastapi.responses import StreamingResponse
 
 from agent_runtime.conversation.trajectory.atif import atif_chunks
 from agent_runtime.conversation.trajectory.receive import NotATrajectoryError, Wishes
 from agent_runtime.conversation.trajectory.zipped import zip_chunks
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations
 from agent_runtime.wire import ConversationInfo
 
-router = APIRouter(prefix="/api", tags=["trajectories"])
+router = Router(prefix="/api", tags=["trajectories"])
 
 
 @router.get("/file/download-trajectory/{conversation_id}", response_class=StreamingResponse)

@@ -8,19 +8,20 @@ import hmac
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Cookie, Depends, Header, Request, Response
+from fastapi import Cookie, Depends, Header, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
 from agent_runtime.server.auth import require_key
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.roots import os_errors_as_problems
+from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found, KnownId
 from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER
 from agent_runtime.workspace.local import PathNotAllowedError, confine
 
-router = APIRouter(prefix="/api", tags=["workspace"])
+router = Router(prefix="/api", tags=["workspace"])
 
 COOKIE = "oh_workspace_session_key"
 _HEADERS = {
@@ -75,7 +76,7 @@ async def reprovision(_: KnownId) -> RuntimeInfo:
     return RuntimeInfo()
 
 
-_SITE = APIRouter(dependencies=[Depends(_require_key_or_cookie)])
+_SITE = Router(dependencies=[Depends(_require_key_or_cookie)])
 
 
 @_SITE.head("/conversations/{conversation_id}/workspace", include_in_schema=False)

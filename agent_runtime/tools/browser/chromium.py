@@ -25,6 +25,7 @@ _REST_SECONDS = 2.0
 _STDERR_LINES = 20
 _FIRST_FREE_DESCRIPTOR = 10
 _NO_SANDBOX = "--no-sandbox"
+_NOBODY = "http://127.0.0.1:9"
 _ARGUMENTS = (
     "--headless",
     "--remote-debugging-pipe",
@@ -45,7 +46,13 @@ _ARGUMENTS = (
     "--disable-sync",
     "--metrics-recording-only",
     "--no-pings",
-    "--disable-features=Translate,MediaRouter,OptimizationHints,BackForwardCache,HttpsUpgrades",
+    (
+        "--disable-features=Translate,MediaRouter,OptimizationHints,BackForwardCache,HttpsUpgrades,"
+        "NetworkTimeServiceQuerying,AutofillServerCommunication"
+    ),
+    # What cannot be switched off is asked of nobody: each call would be refused, and shown to people.
+    f"--gaia-url={_NOBODY}",
+    f"--component-updater=url-source={_NOBODY}/",
     "--password-store=basic",
     "--mute-audio",
     "--hide-scrollbars",

@@ -22,7 +22,6 @@ from agent_runtime.tools.jupyter.outputs import CellOutputs
 from agent_runtime.tools.jupyter.python import find_python
 from agent_runtime.tools.mcp.tool import MCPToolAction, MCPToolObservation
 from agent_runtime.tools.tool import ToolAnnotations, ToolContext
-from agent_runtime.workspace.environment import command_environment
 
 DEFAULT_SECONDS = 120.0
 MAX_SECONDS = 3_600.0
@@ -83,6 +82,7 @@ class JupyterTool(CarriedTool[CellArguments]):
                 f"{' and '.join(missing)} cannot be imported. Install them beside the agent server: "
                 f"{sys.executable} -m pip install 'slipway[jupyter]'."
             )
+        self._environment = context.command_environment
         self._working_dir = context.working_dir
         self._save_dir = context.state_dir / "observations"
         self._secrets = context.secrets
@@ -177,7 +177,7 @@ class JupyterTool(CarriedTool[CellArguments]):
         if self._kernel is not None and not self._kernel.is_alive:
             await self.close()
         if self._kernel is None:
-            environment = command_environment()
+            environment = self._environment()
             python = await find_python(self._working_dir, environment)
             self._kernel = await Kernel.start(python, self._working_dir, environment)
         return self._kernel

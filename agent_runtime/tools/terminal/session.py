@@ -27,7 +27,6 @@ from agent_runtime.tools.terminal.pty_shell import (
 )
 from agent_runtime.tools.tool import ToolContext
 from agent_runtime.workspace import out_of_memory
-from agent_runtime.workspace.environment import command_environment
 
 _OUT_OF_MEMORY = (
     " The sandbox ran out of memory meanwhile, and the kernel killed a process in it: use less at a time "
@@ -45,6 +44,7 @@ class Session:
         quiet_seconds: float,
         settle_seconds: float,
     ) -> None:
+        self._environment = context.command_environment
         self._start_dir = context.working_dir
         self._working_dir = context.working_dir
         self._path: str | None = None
@@ -161,7 +161,7 @@ class Session:
             await self._shell.close()
             self._shell = None
         if not self._shell:
-            self._shell = await PtyShell.start(self._next_dir(), command_environment(), self._output.feed)
+            self._shell = await PtyShell.start(self._next_dir(), self._environment(), self._output.feed)
             self._output.discard()
         return self._shell
 

@@ -79,20 +79,23 @@ class RemoteBackend:
         """Hosts are connected from here, and speak with our own loopback."""
         return ["127.0.0.1"]
 
-    async def prepare(self, report: Report, base: BaseImage | None = None) -> None:  # noqa: ARG002
-        """Each host has its own image: a start sees to it there. Raises StartFailure for one of a user's."""
-        if base is not None:
-            raise _no_own_base()
+    async def prepare(
+        self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
+    ) -> None:
+        """On the host where this sandbox lies or will: each has images of its own. Raises StartFailure."""
+        if sandbox_id is None:
+            return
+        host = await self._settle(sandbox_id)
+        await self._await_ready(host, report)
+        await (host.prepare_base(base, report) if base else host.prepare(report))
 
     async def start(
         self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
     ) -> Machine:
-        if base is not None:
-            raise _no_own_base()
         host = await self._settle(sandbox_id)
         await self._await_ready(host, report)
         authority = await asyncio.to_thread(read_authority, self._config)
-        machine = await host.start(sandbox_id, session_key, report, authority)
+        machine = await host.start(sandbox_id, session_key, report, authority, base)
         self._in_use.add(sandbox_id)
         return Machine(
             spec_id=f"{SPEC_PREFIX}{machine.image}",
@@ -144,7 +147,6 @@ class RemoteBackend:
 
     async def restore(self, sandbox_id: UUID, source: Source) -> None:
         host = await self._settle(sandbox_id)
-        await host.prepare(lambda _line: None)
         await asyncio.to_thread(host.restore, sandbox_id, source)
 
     @property
@@ -188,6 +190,9 @@ class RemoteBackend:
     @property
     def spare_bytes(self) -> int:
         """Each host counts what it keeps ready itself."""
+        return 0
+
+    async def spare_bytes_of_others(self) -> int:
         return 0
 
     @property
@@ -319,14 +324,6 @@ class RemoteBackend:
         if host.info is None:
             return 0
         return host.info.capacity_bytes // host.info.sandbox_memory_bytes * self._config.sandbox_memory_bytes
-
-
-def _no_own_base() -> StartFailure:
-    return StartFailure(
-        "sandbox_base_missing",
-        "Sandboxes on other hosts start from the image of their host; none is built there for one user.",
-        fix="Start without an image of your own, or set SLIPWAY_SANDBOX_BASE_IMAGE on the hosts.",
-    )
 
 
 async def _states_of(host: Host) -> Mapping[UUID, MachineState] | None:

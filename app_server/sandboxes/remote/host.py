@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
 from uuid import UUID
@@ -15,6 +15,9 @@ from app_server.config import SandboxHost
 from app_server.database import now
 from app_server.errors import StartCode, StartFailure
 from app_server.sandboxes.backend import LastWords, MachineState, Report
+from app_server.sandboxes.base_image import BaseImage
+from app_server.sandboxes.image_store import StoredImage
+from app_server.sandboxes.remote.bases import parts_of
 from app_server.sandboxes.remote.wire import (
     INSTALLATION_HEADER,
     PIECE_BYTES,
@@ -22,6 +25,8 @@ from app_server.sandboxes.remote.wire import (
     PROTOCOL,
     TAR,
     TOKEN_HEADER,
+    BaseInfo,
+    HostedImage,
     HostedMachine,
     HostedSandbox,
     HostFailure,
@@ -38,6 +43,7 @@ GREETING_SECONDS = 5.0
 LONG_SECONDS = 1800.0
 
 _STATES = TypeAdapter(list[HostedSandbox])
+_IMAGES = TypeAdapter(list[HostedImage])
 
 
 class Host:
@@ -100,10 +106,42 @@ class Host:
     async def prepare(self, report: Report) -> None:
         await self._follow("POST", "/image", report)
 
+    async def prepare_base(self, base: BaseImage, report: Report) -> None:
+        """Has what a user has chosen built there, if that has not been done. Raises StartFailure."""
+        reply = await self._ask("GET", "/bases", params={"name": base.name})
+        if reply.status_code == httpx.codes.NOT_FOUND:
+            version = self.info.version if self.info else "of another version"
+            raise StartFailure(
+                "sandbox_host_refused",
+                f"The sandbox host {self.name} runs Slipway {version}, "
+                "which builds no images that users have chosen.",
+                fix="Run the version of the app server there, too; or start without an image of your own.",
+            )
+        self._require_success(reply, reply.content)
+        known: BaseInfo = self._parse(TypeAdapter(BaseInfo), reply.content)
+        if known.image is None:
+            sent = parts_of(base, await base.files())
+            await self._follow("PUT", "/bases", report, files=sent)
+
+    async def images(self, bases: Collection[str], *, prune: bool) -> list[StoredImage]:
+        """Those that lie there; with `prune` those that were of no use, and are gone.
+
+        bases: what users have chosen.
+        """
+        method, route = ("POST", "/images/prune") if prune else ("GET", "/images")
+        reply = await self._call(method, route, params={"base": sorted(bases)}, timeout=LONG_SECONDS)
+        found: list[HostedImage] = self._parse(_IMAGES, reply.content)
+        return [StoredImage(**each.model_dump()) for each in found]
+
     async def start(
-        self, sandbox_id: UUID, session_key: str, report: Report, authority: str | None = None
+        self,
+        sandbox_id: UUID,
+        session_key: str,
+        report: Report,
+        authority: str | None = None,
+        base: str | None = None,
     ) -> HostedMachine:
-        body = {"session_key": session_key, "authority": authority}
+        body = {"session_key": session_key, "authority": authority, "base": base}
         last = await self._follow("PUT", f"/sandboxes/{sandbox_id}", report, json=body)
         if last.machine is None:
             raise self._nonsense()
@@ -181,13 +219,18 @@ class Host:
         )
 
     async def _call(self, method: str, route: str, **request: Any) -> httpx.Response:
+        reply = await self._ask(method, route, **request)
+        self._require_success(reply, reply.content)
+        return reply
+
+    async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
+        """Whatever it answers. Raises StartFailure where it does not."""
         try:
             reply = await self.http.request(method, route, **request)
         except httpx.HTTPError as error:
             self._note_silence()
             raise self.lost(error) from error
         self._note_answer()
-        self._require_success(reply, reply.content)
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
@@ -203,7 +246,7 @@ class Host:
                         report(step.report)
                     elif step.failure is not None:
                         raise _as_failure(step.failure)
-                    else:
+                    elif step.is_last:
                         return step
         except httpx.HTTPError as error:
             self._note_silence()

@@ -1,11 +1,13 @@
 """What an app server and a sandbox host say to each other (docs/sandbox-service.md): shapes and names."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from app_server.config import IMAGE_NAME
 from app_server.sandboxes.backend import MachineState
+from app_server.sandboxes.context_files import MAX_TAR_BYTES
 
 PREFIX: Final = "/v1"
 TOKEN_HEADER: Final = "X-Slipway-Host-Token"  # noqa: S105 (a name)
@@ -15,6 +17,10 @@ PROTOCOL: Final = 1
 NDJSON: Final = "application/x-ndjson"
 TAR: Final = "application/x-tar"
 PIECE_BYTES: Final = 64 * 1024
+MAX_BASE_BYTES: Final = MAX_TAR_BYTES + 4 * 1024**2
+"""Of a request that brings what a base image is built from."""
+
+ImageName = Annotated[str, Field(max_length=300, pattern=IMAGE_NAME)]
 
 
 class HostInfo(BaseModel):
@@ -48,10 +54,45 @@ class WorkspaceSize(BaseModel):
     bytes: int | None
 
 
+class HostedImage(BaseModel):
+    """As a StoredImage."""
+
+    name: str
+    created_at: str
+    bytes: int
+    is_current: bool
+    is_used: bool
+
+
+class BaseInfo(BaseModel):
+    """image: what sandboxes start from on this base; None when it is still to be built."""
+
+    image: str | None
+
+
+class BaseRequest(BaseModel):
+    """A base image that a user has chosen. dockerfile: where it is built, its name among the files.
+
+    timeout_seconds, max_bytes, network: what the build may take; the host holds it to its own limits as well.
+    """
+
+    name: ImageName
+    dockerfile: str | None = Field(default=None, max_length=4096)
+    arguments: dict[Annotated[str, Field(pattern=r"^[^\x00=]+$", max_length=255)], str] = {}
+    target: str | None = Field(default=None, max_length=255)
+    timeout_seconds: float = Field(gt=0)
+    max_bytes: int | None = Field(default=None, gt=0)
+    network: Literal["default", "none"]
+
+
 class StartRequest(BaseModel):
-    """authority: whose certificates the sandbox is to believe (PEM), if the app server has one."""
+    """authority: whose certificates the sandbox is to believe (PEM), if the app server has one.
+
+    base: what its image is built on, if its user has chosen that: `PUT /bases` comes first.
+    """
 
     session_key: str
+    base: ImageName | None = None
     authority: str | None = Field(default=None, max_length=20_000)
 
 
@@ -73,12 +114,19 @@ class HostFailure(BaseModel):
 
 
 class Step(BaseModel):
-    """One line of the answer to what takes a while. The last one has `done`, `machine` or `failure`."""
+    """One line of the answer to what takes a while. The last one has `done`, `machine` or `failure`.
+
+    An empty one says that it goes on.
+    """
 
     report: str | None = None
     machine: HostedMachine | None = None
     failure: HostFailure | None = None
     done: bool = False
+
+    @property
+    def is_last(self) -> bool:
+        return self.done or self.machine is not None or self.failure is not None
 
 
 class LastWordsInfo(BaseModel):

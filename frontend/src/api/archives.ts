@@ -16,10 +16,16 @@ export function useArchive({ id, sandbox_id }: AppConversation) {
   })
 }
 
+/** `from_backup`: also if that is older than the log, which stays as it is. */
+export interface ResumeSandbox {
+  from_backup: boolean
+}
+
 /** One that was stopped for good may run again. Where it stands shows whether it does. */
 export function useWakeSandbox(id: string) {
   return useMutation({
-    mutationFn: () => request<Success>(`${ROOT}/${id}/resume`, { method: 'POST' }),
+    mutationFn: (how?: ResumeSandbox) =>
+      request<Success>(`${ROOT}/${id}/resume`, { method: 'POST', body: how }),
     meta: { errorShownInline: true },
   })
 }

@@ -54,7 +54,7 @@ export function conversationQuery(id: string) {
 }
 
 /** The other conversations that work in its sandbox, newest first. */
-export function neighboursQuery({ id, sandbox_id }: AppConversation) {
+export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' | 'sandbox_id'>) {
   return queryOptions({
     queryKey: conversationKeys.inSandbox(sandbox_id ?? id),
     queryFn: ({ signal }) =>

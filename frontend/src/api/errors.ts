@@ -5,6 +5,12 @@ export interface FieldError {
   type: string
 }
 
+/** What a conversation could go on from, and how many of its events came after it. */
+export interface OutdatedBackup {
+  at: string
+  laterEvents: number
+}
+
 /** The problem document (`application/problem+json`) every failed request answers with. */
 export interface Problem {
   type?: string
@@ -17,6 +23,9 @@ export interface Problem {
   /** The last words of what did not start. */
   output?: string
   errors?: FieldError[]
+  /** When the backup was taken that is older than the log, and how many events came after it. */
+  backup_at?: string
+  later_events?: number
 }
 
 /**
@@ -31,6 +40,7 @@ export class ApiError extends Error {
   readonly requestId: string | null
   readonly output: string | null
   readonly fieldErrors: FieldError[]
+  readonly backup: OutdatedBackup | null
   /** Whether the request may be sent again without doing its work twice. */
   readonly isIdempotent: boolean
 
@@ -46,11 +56,16 @@ export class ApiError extends Error {
     this.requestId = problem.request_id ?? null
     this.output = problem.output || null
     this.fieldErrors = problem.errors ?? []
+    this.backup = backupOf(problem)
   }
 
   get isNetworkFailure(): boolean {
     return this.status === 0
   }
+}
+
+function backupOf({ backup_at, later_events }: Problem): OutdatedBackup | null {
+  return backup_at && later_events !== undefined ? { at: backup_at, laterEvents: later_events } : null
 }
 
 export function isApiError(error: unknown): error is ApiError {

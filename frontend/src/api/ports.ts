@@ -6,6 +6,8 @@ export interface ListeningPort {
   port: number
   process_name: string
   pid: number
+  /** Whose agent has started it; null if a person has, or nobody can tell. */
+  conversation_id: string | null
 }
 
 export interface SandboxPorts {

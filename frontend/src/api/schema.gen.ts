@@ -1335,6 +1335,9 @@ export interface paths {
         /**
          * Resume Sandbox
          * @description Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once.
+         *
+         *     One whose host is lost goes on elsewhere from its backup. Where that is older than the log (409
+         *     `backup_outdated` with `backup_at` and `later_events`), only with `from_backup`.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
         delete?: never;
@@ -2752,18 +2755,6 @@ export interface components {
             url: string;
         };
         /**
-         * ListeningPort
-         * @description process_name: of the program, and of the script it runs.
-         */
-        ListeningPort: {
-            /** Pid */
-            pid: number;
-            /** Port */
-            port: number;
-            /** Process Name */
-            process_name: string;
-        };
-        /**
          * McpChangeAnswer
          * @description Whether a tool of an MCP server may be called as it is offered now. fingerprint: of the change.
          */
@@ -3322,6 +3313,18 @@ export interface components {
             remember: boolean;
         };
         /**
+         * ResumeSandbox
+         * @description from_backup: also if its host is lost and the conversation went on after the backup. The log stays as
+         *     it is, the files are those of the backup.
+         */
+        ResumeSandbox: {
+            /**
+             * From Backup
+             * @default false
+             */
+            from_backup: boolean;
+        };
+        /**
          * RewindRequest
          * @description What goes back. on_edits: `refuse` if files are concerned that the user has edited, or `keep` these.
          */
@@ -3460,12 +3463,26 @@ export interface components {
             success: boolean;
         };
         /**
+         * SandboxPort
+         * @description conversation_id: as its sandbox says, which may say anything.
+         */
+        SandboxPort: {
+            /** Conversation Id */
+            conversation_id: string | null;
+            /** Pid */
+            pid: number;
+            /** Port */
+            port: number;
+            /** Process Name */
+            process_name: string;
+        };
+        /**
          * SandboxPorts
          * @description By port, ascending.
          */
         SandboxPorts: {
             /** Ports */
-            ports: components["schemas"]["ListeningPort"][];
+            ports: components["schemas"]["SandboxPort"][];
         };
         /** SandboxResumed */
         SandboxResumed: {
@@ -6856,7 +6873,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResumeSandbox"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -6866,6 +6887,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SandboxResumed"];
                 };
+            };
+            /** @description Its host is lost, and there is no backup, or one that the log went on after */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -7,6 +7,7 @@ import type * as checkpoints from './checkpoint-types'
 import type { components } from './schema.gen'
 import type * as offers from './offers'
 import type * as mcp from './mcp-servers'
+import type { ResumeSandbox } from './archives'
 import type { BrowserTab, BrowserView } from './browser'
 import type { GitPush } from './git-changes'
 import type { GitCredential } from './git-credentials'
@@ -26,6 +27,7 @@ function check<_Holds extends true>(): void {
   // What there is to check has been checked by the compiler.
 }
 
+check<SameFields<ResumeSandbox, Schemas['ResumeSandbox']>>()
 check<SameFields<SandboxGrouping, Schemas['SandboxGrouping']>>()
 check<SameFields<own.User, Schemas['UserInfo']>>()
 check<SameFields<own.WebClientConfig, Schemas['WebClientConfig']>>()
@@ -54,7 +56,7 @@ check<SameFields<checkpoints.RewindRequest, Schemas['RewindRequest']>>()
 check<SameFields<checkpoints.RewindResult, Schemas['RewindResult']>>()
 check<SameFields<BrowserTab, Schemas['BrowserTab']>>()
 check<SameFields<BrowserView, Schemas['BrowserView']>>()
-check<SameFields<ports.ListeningPort, Schemas['ListeningPort']>>()
+check<SameFields<ports.ListeningPort, Schemas['SandboxPort']>>()
 check<SameFields<ports.SandboxPorts, Schemas['SandboxPorts']>>()
 check<SameFields<ports.PortLink, Schemas['Link']>>()
 check<SameFields<own.SendMessageReply, Schemas['SendMessageReply']>>()

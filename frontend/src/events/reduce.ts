@@ -5,6 +5,7 @@
  * stream was cut into batches never shows in the result. A batch copies each list it touches once.
  */
 import { goalOf, goalStep, isOver, type GoalStep, type PursuedGoal } from './goal'
+import { restoredOf } from './restored'
 import { branch, newLeaf, rewindOf, type Placed } from './rewind'
 import { tasksOf, type HandedTask } from './tasks'
 import { sightAfter, type Sight } from './sight'
@@ -154,7 +155,8 @@ function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   if (event.source === 'agent') endStreaming(draft, event.id)
   if (endsRetry(event)) draft.retry = null
   if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
-  if (mayTouchFiles(event) || rewindOf(event) !== null) draft.filesTouchedSeq = seq
+  const isOtherFiles = rewindOf(event) !== null || restoredOf(event) !== null
+  if (mayTouchFiles(event) || isOtherFiles) draft.filesTouchedSeq = seq
   draft.sight = sightAfter(draft.sight, seq, event)
   draft.history.push({ seq, event })
   const leaf = newLeaf(event)

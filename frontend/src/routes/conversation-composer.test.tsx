@@ -78,9 +78,9 @@ describe('the composer', () => {
     await user.type(await composer(), 'wake up{Enter}')
     stream.send({
       type: 'start_task',
-      task: fakeStartTask({ id: ID, status: 'WAITING_FOR_SANDBOX', detail: 'Number 2 in line.' }),
+      task: fakeStartTask({ id: ID, status: 'WAITING_FOR_SANDBOX', detail: 'Number 2 of 3 in line.' }),
     })
-    expect(await screen.findByText('Number 2 in line.')).toBeVisible()
+    expect(await screen.findByText('Number 2 of 3 in line.')).toBeVisible()
     await user.click(await screen.findByRole('button', { name: 'Take back' }))
     await waitFor(() => expect(withdrawn).toHaveLength(1))
     expect(await composer()).toHaveValue('wake up')

@@ -87,4 +87,11 @@ describe('a host that was refused', () => {
     await user.click(within(await card()).getByRole('button', { name: 'Allow for this conversation' }))
     expect(await screen.findByText('500 hosts are as many as can be listed.')).toBeVisible()
   })
+
+  it('knows a browser, which calls itself by a name that says nothing', async () => {
+    open([{ ...refused, client: 'Mozilla' }])
+    expect(
+      await screen.findByRole('region', { name: 'A browser tried to reach example.org:443' }),
+    ).toBeVisible()
+  })
 })

@@ -2,16 +2,19 @@ import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
 import type { ListeningPort } from '@/api/ports'
+import type { AppConversation } from '@/api/types'
+import { fakeConversation } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { openConversation } from '@/test/open-conversation'
 
 const SANDBOX = 's'.repeat(32)
-const VITE: ListeningPort = { port: 5173, process_name: 'node vite', pid: 12 }
+const VITE: ListeningPort = { port: 5173, process_name: 'node vite', pid: 12, conversation_id: null }
 
-function open(ports: () => Response, linkUrl: string | null = null) {
+function open(ports: () => Response, linkUrl: string | null = null, others: AppConversation[] = []) {
   const asked: unknown[] = []
   const opened = openConversation({
     conversation: { sandbox_id: SANDBOX },
+    others,
     extra: [
       http.get(`*/sandboxes/${SANDBOX}/ports`, ports),
       http.post(`*/sandboxes/${SANDBOX}/links`, async ({ request }) => {
@@ -54,6 +57,19 @@ describe('the preview', () => {
     await user.click(screen.getByRole('button', { name: 'Load the page again' }))
     expect(await screen.findByTitle('Page of port 5173')).toBeVisible()
     expect(asked).toEqual([{ port: 5173 }, { port: 5173 }])
+  })
+
+  it('names the conversation whose server it is, if it is another one, after its own', async () => {
+    const foreign = { ...VITE, port: 3000, conversation_id: 'other' }
+    const other = fakeConversation({ id: 'other', sandbox_id: SANDBOX, title: 'Paint the crane' })
+    const { user } = open(() => listed(foreign, VITE), null, [other])
+    await openTab(user)
+    expect(await screen.findByRole('button', { name: '3000 node vite of “Paint the crane”' })).toBeVisible()
+    const ports = within(screen.getByRole('list', { name: 'Ports of the sandbox' })).getAllByRole('button')
+    expect(ports.map((button) => button.textContent)).toEqual([
+      '5173 node vite',
+      '3000 node vite of “Paint the crane”',
+    ])
   })
 
   it('keeps a page on our own name out of our origin', async () => {

@@ -3,6 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
 import { ID, openConversation } from '@/test/open-conversation'
+import { fakeConversation } from '@/test/factories'
 import { problem } from '@/test/handlers'
 
 const URL_OF_IT = 'http://p8001-x.localhost:3000/?folder=%2Fworkspace'
@@ -35,11 +36,22 @@ describe('VS Code and the desktop', () => {
     expect(asked).toEqual([{ port: 8001, path: '/?folder=%2Fworkspace' }])
     const outside = screen.getByRole('link', { name: 'Open in a new tab' })
     expect(outside).toHaveAttribute('href', URL_OF_IT)
-    expect(screen.getByText(/^Empty\? Private windows/)).toBeVisible()
+    expect(screen.getByText(/^Empty, as in private windows/)).toBeVisible()
 
     await userEvent.click(screen.getByRole('button', { name: /load anew/ }))
     expect(await screen.findByTitle('VS Code')).toBeVisible()
     expect(asked).toHaveLength(2)
+  })
+
+  it('says that the desktop is the one of all conversations in the sandbox', async () => {
+    const desktop = start(() => HttpResponse.json({ name: 'desktop', port: 8002, path: '/' }))
+    openConversation({
+      conversation: { sandbox_id: ID },
+      others: [fakeConversation({ id: 'other', sandbox_id: ID })],
+      extra: [desktop, link([])],
+    })
+    await open('Desktop')
+    expect(await screen.findByText('One desktop for all conversations here.')).toBeVisible()
   })
 
   it('say what is missing, how to get it, and what was written last', async () => {

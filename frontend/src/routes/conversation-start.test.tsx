@@ -13,7 +13,7 @@ describe('the start', () => {
       code: 'repository_clone_failed',
       stage: 'PREPARING_REPOSITORY',
       cause: 'Git could not clone the repository.',
-      fix: 'Add a token.',
+      fix: 'Add a token. `slipway doctor` says where.',
       output: 'fatal: denied',
     },
   })
@@ -40,12 +40,13 @@ describe('the start', () => {
     })
     const { user, stream } = openConversation({ task: failed, conversation: { start_status: 'ERROR' } })
     expect(await screen.findByText('Git could not clone the repository.')).toBeVisible()
-    expect(screen.getByText('Add a token.')).toBeVisible()
+    expect(screen.getByText(/Add a token\./)).toHaveTextContent('Add a token. slipway doctor says where.')
+    expect(screen.getByText('slipway doctor', { selector: 'code' })).toBeVisible()
     expect(screen.getByRole('region', { name: 'Last output' })).toHaveTextContent('fatal: denied')
     expect(screen.getAllByText('fatal: denied')).toHaveLength(1)
     server.use(http.post('*/start-tasks/:id/retry', () => HttpResponse.json(retried)))
     await user.click(screen.getByRole('button', { name: 'Try again from here' }))
-    await waitFor(() => expect(screen.queryByText('Add a token.')).not.toBeInTheDocument())
+    await waitFor(() => expect(screen.queryByText(/Add a token\./)).not.toBeInTheDocument())
     stream.send({
       type: 'start_task',
       task: { ...retried, status: 'READY', updated_at: '2026-01-02T03:06:00Z' },

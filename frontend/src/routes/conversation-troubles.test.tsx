@@ -2,7 +2,6 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import type { ErrorClassification } from '@/events/types'
 import { http, HttpResponse } from 'msw'
-import { problem } from '@/test/handlers'
 import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { agentMessage, statusChange, userMessage } from '@/test/sample-log'
 
@@ -193,33 +192,5 @@ describe('a sandbox that was stopped for good', () => {
     expect(screen.getByText('Wake it and remove what is not needed.')).toBeVisible()
     await user.click(screen.getByRole('button', { name: 'Wake the sandbox' }))
     await waitFor(() => expect(woken).toEqual([ID]))
-  })
-
-  it('says which host is lost, and goes on elsewhere on request, or why it cannot', async () => {
-    const { user } = openConversation({
-      conversation: {
-        sandbox_status: 'MISSING',
-        execution_status: null,
-        sandbox_error: {
-          code: 'sandbox_host_lost',
-          cause: 'The sandbox host a has not answered since 12:03.',
-          fix: 'Bring the host back.',
-          output: '',
-        },
-      },
-      events: [userMessage('m', 'hi')],
-      extra: [
-        http.post('*/api/v1/sandboxes/:id/resume', () =>
-          problem(409, {
-            code: 'backup_outdated',
-            detail: 'The conversation went on after its last backup.',
-          }),
-        ),
-      ],
-    })
-    expect(await screen.findByText('The sandbox is out of reach')).toBeVisible()
-    expect(screen.getByText('The sandbox host a has not answered since 12:03.')).toBeVisible()
-    await user.click(screen.getByRole('button', { name: 'Wake the sandbox' }))
-    expect(await screen.findByText(/went on after its last backup/)).toBeVisible()
   })
 })

@@ -151,7 +151,7 @@ function Panels({ conversationId }: { conversationId: string }) {
   const preview = sandboxId !== null && (
     <ErrorBoundary title={t('preview.failed')} resetKey={conversationId}>
       <Suspense fallback={<SkeletonList rows={3} label={t('preview.loading')} className="m-3" />}>
-        <Preview key={sandboxId} sandboxId={sandboxId} />
+        <Preview key={sandboxId} sandboxId={sandboxId} conversationId={conversationId} />
       </Suspense>
     </ErrorBoundary>
   )

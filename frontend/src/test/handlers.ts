@@ -1,4 +1,5 @@
 import { http, HttpResponse } from 'msw'
+import type { Problem } from '@/api/errors'
 import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/types'
 import {
   fakeConfig,
@@ -19,10 +20,7 @@ export interface World {
 }
 
 /** An RFC 9457 reply as the app server writes it. */
-export function problem(
-  status: number,
-  fields: { code: string; detail: string; fix?: string; output?: string },
-) {
+export function problem(status: number, fields: Problem & { code: string; detail: string }) {
   return HttpResponse.json(
     { type: 'about:blank', title: 'Error', status, request_id: 'req-1', ...fields },
     { status, headers: { 'Content-Type': 'application/problem+json' } },

@@ -12,6 +12,8 @@ import { streamServer } from './stream-server'
 export const ID = 'c'.repeat(32)
 export interface Given {
   conversation?: Partial<AppConversation>
+  /** Others that there are. */
+  others?: AppConversation[]
   task?: Partial<StartTask>
   profiles?: LLMProfile[]
   events?: ConversationEvent[]
@@ -25,6 +27,7 @@ export interface Given {
 /** Opens the page of one conversation; `sent` collects the bodies of what the page posts, by the end of the path. */
 export function openConversation({
   conversation,
+  others = [],
   task,
   profiles = [fakeDemoProfile()],
   events = [],
@@ -47,7 +50,7 @@ export function openConversation({
   }
   const app = renderApp({
     url: `/conversations/${ID}`,
-    conversations: [known],
+    conversations: [known, ...others],
     profiles,
     extra: [
       ...extra,

@@ -10,17 +10,25 @@ export interface ConfirmDialogProps {
   description: ReactNode
   /** The verb, not "OK". */
   confirmLabel: string
+  /** What not doing it means, where that is more than nothing. */
+  cancelLabel?: string
   isBusy?: boolean
   onConfirm: () => void
 }
 
 /** Asks before something that cannot be undone. */
-export function ConfirmDialog({ confirmLabel, isBusy, onConfirm, ...dialog }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  confirmLabel,
+  cancelLabel,
+  isBusy,
+  onConfirm,
+  ...dialog
+}: ConfirmDialogProps) {
   const { t } = useTranslation()
   return (
     <Dialog {...dialog} className="max-w-md">
       <DialogActions>
-        <Button onClick={() => dialog.onOpenChange(false)}>{t('action.cancel')}</Button>
+        <Button onClick={() => dialog.onOpenChange(false)}>{cancelLabel ?? t('action.cancel')}</Button>
         <Button variant="danger" isBusy={isBusy} onClick={onConfirm}>
           {confirmLabel}
         </Button>

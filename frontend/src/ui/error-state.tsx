@@ -2,6 +2,7 @@ import { RotateCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Button } from './button'
 import { Notice } from './notice'
+import { WithCode } from './with-code'
 
 /** What ApiError and any Error have to say; `ui` does not know `api`. */
 interface ExplainedError {
@@ -36,7 +37,11 @@ export function ErrorState({ error, title, onRetry, className }: ErrorStateProps
       }
     >
       {title && <p>{message}</p>}
-      {fix && <p className="mt-1 text-text">{fix}</p>}
+      {fix && (
+        <p className="mt-1 text-text">
+          <WithCode text={fix} />
+        </p>
+      )}
       {requestId && <p className="mt-1 font-mono text-2xs">{t('error.request_id', { id: requestId })}</p>}
     </Notice>
   )

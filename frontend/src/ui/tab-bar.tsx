@@ -16,7 +16,10 @@ export interface TabBarProps<T extends string> {
 export function TabBar<T extends string>({ label, value, onValueChange, tabs, panelBase }: TabBarProps<T>) {
   return (
     <Tabs.Root value={value} onValueChange={(next) => onValueChange(next as T)}>
-      <Tabs.List aria-label={label} className="flex h-12 items-stretch gap-1 border-b border-border px-3">
+      <Tabs.List
+        aria-label={label}
+        className="flex h-12 items-stretch gap-1 overflow-x-auto overflow-y-hidden border-b border-border px-3"
+      >
         {tabs.map((tab) => (
           <Tabs.Trigger
             key={tab.value}
@@ -24,7 +27,7 @@ export function TabBar<T extends string>({ label, value, onValueChange, tabs, pa
             id={tabId(panelBase, tab.value)}
             aria-controls={panelId(panelBase, tab.value)}
             className={clsx(
-              '-mb-px flex items-center gap-1.5 border-b-2 border-transparent px-2 text-sm font-medium text-muted',
+              '-mb-px flex shrink-0 items-center gap-1.5 border-b-2 border-transparent px-2 text-sm font-medium whitespace-nowrap text-muted',
               'hover:text-text focus-visible:-outline-offset-2 data-[state=active]:border-accent data-[state=active]:text-text',
             )}
           >

@@ -202,6 +202,7 @@ def test_a_program_that_comes_back_goes_on_in_the_tree(scripted_llm: ScriptedLLM
     with parent(place) as conversation:
         conversation.send_message("Begin.")
         conversation.run(blocking=False)
-        wait_until(lambda: len(git(work, "worktree", "list").splitlines()) == 2)
+        # Not as soon as git lists it: a tree that is still being made is no place to come back to.
+        wait_until(lambda: any("Hang." in str(one.messages[1]) for one in scripted_llm.requests))
 
     assert len(git(work, "worktree", "list").splitlines()) == 2

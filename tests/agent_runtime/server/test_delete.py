@@ -9,7 +9,7 @@ import httpx
 from tests.agent_runtime.server.conftest import start_request, status_of, wait_until
 from tests.support.agent_server import AgentServer
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.scripted_llm import ScriptedLLM, say
+from tests.support.scripted_llm import ScriptedLLM, call, say
 
 
 def test_one_that_is_being_deleted_is_gone_for_everybody(
@@ -47,3 +47,51 @@ def test_one_that_is_being_deleted_is_gone_for_everybody(
         == 404
     )
     assert not (server.path / "conversations" / conversation.replace("-", "")).exists()
+
+
+def test_all_that_its_agent_left_running_ends_and_nothing_of_another_conversation(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    def begin(name: str) -> str:
+        """Leaves a process in the background, one in a session of its own, and a kernel with a child."""
+        folder = tmp_path / name
+        folder.mkdir()
+        away = f"(cd / && setsid sh -c 'echo $$ > {folder}/away; exec sleep 600' > /dev/null 2>&1 &)"
+        jobs = f"sleep 600 & echo $! > {folder}/job; {away}; until [ -s {folder}/away ]; do :; done"
+        cell = (
+            "import os, subprocess; "
+            "child = subprocess.Popen(['sleep', '600'], start_new_session=True); "
+            f"open('{folder}/kernel', 'w').write(f'{{os.getpid()}} {{child.pid}}')"
+        )
+        scripted_llm.script(
+            call("terminal", command=jobs), call("execute_ipython_cell", code=cell), say("Left running.")
+        )
+        body = start_request(scripted_llm, folder, "Go.")
+        body["agent"]["tools"].append({"name": "execute_ipython_cell"})
+        conversation = str(server.call("POST", "/api/conversations", json=body)["id"])
+        wait_until(lambda: status_of(server, conversation) == "finished")
+        return conversation
+
+    def left(name: str) -> list[int]:
+        return [
+            int(pid) for file in sorted((tmp_path / name).glob("[ajk]*")) for pid in file.read_text().split()
+        ]
+
+    first, second = begin("first"), begin("second")
+    assert len(left("first")) == len(left("second")) == 4
+    assert all(map(runs, [*left("first"), *left("second")]))
+
+    server.call("DELETE", f"/api/conversations/{first}")
+
+    assert [pid for pid in left("first") if runs(pid)] == []
+    assert all(map(runs, left("second")))
+    server.call("DELETE", f"/api/conversations/{second}")
+    assert [pid for pid in left("second") if runs(pid)] == []
+
+
+def runs(pid: int) -> bool:
+    """Not one that has ended, be it not asked after yet."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False

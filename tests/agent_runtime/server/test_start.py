@@ -33,7 +33,7 @@ HEAVY = [
 
 _START = """
 import asyncio, os, sys
-from agent_runtime.server.__main__ import leave_out_unused
+from agent_runtime.server.loading import leave_out_unused
 leave_out_unused()
 from agent_runtime.server.config import read_config
 from agent_runtime.server.main import create_app

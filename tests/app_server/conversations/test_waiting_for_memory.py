@@ -26,7 +26,7 @@ def config(config: Config) -> Config:
 async def in_line(home: Home, task_id: str, number: int) -> dict[str, Any]:
     async def check() -> Any:
         task = await home.task(task_id)
-        return task if f"Number {number} in line" in (task["detail"] or "") else None
+        return task if f"Number {number} of" in (task["detail"] or "") else None
 
     task: dict[str, Any] = await eventually(check)
     return task
@@ -84,7 +84,7 @@ async def test_many_waiting_starts_of_one_user_do_not_keep_others_from_the_line(
         theirs = (await other.post(ROOT, json={})).json()
 
         async def is_first_in_line() -> bool:
-            return "Number 1 in line" in ((await task_of(other, theirs["id"]))["detail"] or "")
+            return "Number 1 of" in ((await task_of(other, theirs["id"]))["detail"] or "")
 
         async def is_ready() -> bool:
             return bool((await task_of(other, theirs["id"]))["status"] == "READY")

@@ -2,7 +2,9 @@
 
 import asyncio
 from pathlib import Path
+from uuid import UUID
 
+from app_server.conversations import start_tasks
 from app_server.conversations.start_worker import StartWorker
 from tests.app_server.conversations.conftest import Home, allowed, commit, eventually
 from tests.support.live_trees import files_below
@@ -39,6 +41,23 @@ async def test_a_start_that_was_cut_off_goes_on_with_the_next_server(home: Home,
 
     assert task["status"] == "READY", task["error"]
     assert len((await home.client.get("/api/v1/sandboxes/search")).json()["items"]) == 1
+
+
+async def test_what_a_killed_server_worked_on_goes_on_with_its_successor_at_once(home: Home) -> None:
+    await home.state["start_worker"].close()
+    task = await home.start()
+    killed, successor = new_worker(home), new_worker(home)
+    await killed._take_over()
+    async with home.database.session() as session:
+        assert await start_tasks.claim(session, killed._owner)
+        assert await start_tasks.claim(session, "another server") is None
+
+    await successor._take_over()
+
+    async with home.database.session() as session:
+        assert await start_tasks.claim(session, "another server") == start_tasks.Claim(
+            *[UUID(task["id"])] * 2
+        )
 
 
 async def test_two_workers_bring_up_each_conversation_once(home: Home) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import socket
 import tarfile
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app_server.sandboxes.context_files import OUTSIDE, pack
+from app_server.sandboxes.context_files import OUTSIDE, pack, read_packed
 
 
 @pytest.fixture
@@ -154,3 +155,45 @@ def test_names_that_are_long_or_no_text_are_packed(context: Path) -> None:
 def test_a_file_that_cannot_be_read_is_an_error(context: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         pack(context, context / "nowhere", io.BytesIO())
+
+
+def test_who_unpacks_it_finds_the_same_digest(context: Path) -> None:
+    (context / os.fsdecode(b"caf\xe9")).write_text("x")
+    (context / ("long" * 60)).write_text("y")
+    (context / "tool.sh").chmod(0o4755)
+    sink = io.BytesIO()
+    sent = pack(context, context / "Dockerfile", sink)
+
+    assert read_packed(sink, "Dockerfile") == sent
+    assert sink.tell() == 0
+    with pytest.raises(ValueError, match="Dockerfile"):
+        read_packed(sink, "src/Dockerfile")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("../etc/cron.d/x", tarfile.REGTYPE),
+        ("a/../../x", tarfile.REGTYPE),
+        ("/etc/x", tarfile.REGTYPE),
+        ("device", tarfile.CHRTYPE),
+        ("pipe", tarfile.FIFOTYPE),
+        ("hard", tarfile.LNKTYPE),
+    ],
+)
+def test_a_tar_that_leads_out_of_itself_or_holds_odd_things_is_none_of_ours(name: str, kind: bytes) -> None:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("Dockerfile"), io.BytesIO())
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "Dockerfile"
+        tar.addfile(member)
+    sink.seek(0)
+
+    with pytest.raises(ValueError, match=re.escape(repr(name))):
+        read_packed(sink, "Dockerfile")
+
+
+def test_what_is_no_tar_is_told_so() -> None:
+    with pytest.raises(ValueError, match="no tar"):
+        read_packed(io.BytesIO(b"x" * 4096), "Dockerfile")

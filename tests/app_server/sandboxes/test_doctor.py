@@ -227,7 +227,7 @@ def test_whether_a_workspace_can_fill_the_disk(
         ({"CgroupDriver": "none"}, {}, "memory limit", "warning", "all of the machine's"),
         ({}, {"sandbox_pool": 3}, "warm pool", "ok", "3 containers"),
         ({}, {"sandbox_pool": 1, "sandbox_pools": {"python": 3}}, "warm pool", "ok", "4 containers"),
-        ({"MemTotal": 3 * GIBIBYTE}, {"sandbox_pool": 20}, "warm pool", "warning", "room for 8"),
+        ({"MemTotal": 3 * GIBIBYTE}, {"sandbox_pool": 20}, "warm pool", "warning", "room for 9"),
     ],
 )
 def test_memory_that_is_given_away_is_there(

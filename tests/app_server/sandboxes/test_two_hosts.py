@@ -2,96 +2,33 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
-import httpx
 import pytest
 
-from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
-from tests.support.scripted_llm import ScriptedLLM, call, say
+from app_server.config import Config
+from app_server.sandboxes.containers import AGENT_PORT
+from app_server.sandboxes.network import NETWORK
+from tests.app_server.sandboxes.conftest import name_of
+from tests.support.sandbox_host import PORT
+from tests.support.scripted_llm import ScriptedLLM
 from tests.support.server import (
-    AppServerProcess,
-    add_model,
     conversation,
     events,
-    start_conversation,
     start_task,
-    wait_for_status,
     wait_until,
 )
+from tests.support.two_hosts import Site, two_hosts
 
 pytestmark = [pytest.mark.own_engine, pytest.mark.timeout(1200)]
 
 
-@dataclass
-class Site:
-    """`big` bears three sandboxes, `small` two."""
-
-    big: SandboxHostMachine
-    small: SandboxHostMachine
-    server: AppServerProcess
-    client: httpx.Client
-    llm: ScriptedLLM
-
-    def start(self, task: str, command: str) -> str:
-        """A conversation whose agent has run this command."""
-        self.llm.script(call("terminal", command=command), say("Done."))
-        found = start_conversation(self.client, task, llm_profile="scripted")
-        wait_for_status(self.client, found, "finished")
-        return found
-
-    def go_on(self, conversation_id: str, command: str) -> str:
-        """What this command says there."""
-        before = len(events(self.client, conversation_id))
-        self.llm.script(call("terminal", command=command), say("Done again."))
-        message = {"role": "user", "content": [{"type": "text", "text": "Go on."}], "run": True}
-        path = f"/app-conversations/{conversation_id}/send-message"
-        self.client.post(path, json=message).raise_for_status()
-
-        def is_over() -> bool:
-            return "Done again." in json.dumps(events(self.client, conversation_id)[before:])
-
-        wait_until(is_over, self.story)
-        return json.dumps(events(self.client, conversation_id)[before:])
-
-    def line_of(self, conversation_id: str) -> str:
-        lines = self.server.slipway("sandboxes", "ls").stdout.splitlines()
-        return next(line for line in lines if line.startswith(conversation_id.replace("-", "")))
-
-    def hosts_of(self, *conversation_ids: str) -> list[str]:
-        return [self.line_of(each).split()[-1] for each in conversation_ids]
-
-    def statuses(self, *conversation_ids: str) -> list[str]:
-        return [str(conversation(self.client, each)["sandbox_status"]) for each in conversation_ids]
-
-    def wait_for_backups(self, count: int) -> None:
-        wait_until(lambda: self.server.output().count("a backup was made") >= count, self.story)
-
-    def story(self) -> str:
-        return "\n".join(part.output()[-6000:] for part in (self.server, self.big, self.small))
-
-
 @pytest.fixture
 def site(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
-    with ExitStack() as stack:
-        big = SandboxHostMachine(tmp_path / "big", "big", memory_total_bytes=3 * SANDBOX_BYTES)
-        small = SandboxHostMachine(tmp_path / "small", "small", memory_total_bytes=2 * SANDBOX_BYTES)
-        stack.enter_context(big)
-        stack.enter_context(small)
-        with ThreadPoolExecutor() as side_by_side:
-            for loaded in [side_by_side.submit(host.load_image) for host in (big, small)]:
-                loaded.result()
-        environment = {**environment_for([big, small], tmp_path), "SLIPWAY_SANDBOX_BACKUP_MINUTES": "0.01"}
-        server = AppServerProcess(tmp_path / "home", sandbox="remote", environment=environment)
-        stack.enter_context(server)
-        client = stack.enter_context(server.client())
-        scripted_llm.aside = say("A title")
-        add_model(client, scripted_llm.base_url, scripted_llm.api_key)
-        yield Site(big, small, server, client, scripted_llm)
+    with two_hosts(tmp_path, scripted_llm) as site:
+        yield site
 
 
 def test_conversations_are_spread_by_free_memory_and_go_on_elsewhere_when_their_host_is_lost(
@@ -129,3 +66,85 @@ def test_conversations_are_spread_by_free_memory_and_go_on_elsewhere_when_their_
         states = {UUID(each["id"]): each["state"] for each in found}
         assert states[UUID(first)] == "stopped", "not two of one; what it had there is still there"
         assert host.get(f"/sandboxes/{first}/workspace").raise_for_status().content
+
+
+def test_conversations_at_work_go_on_elsewhere_with_all_that_was_said(site: Site) -> None:
+    strategy = {"sandbox_grouping_strategy": "GROUP_BY_NEWEST"}
+    site.client.put("/settings/sandbox-grouping", json=strategy).raise_for_status()
+    first = site.start("First", "echo mine > notes")
+    second = site.start("Second", "echo theirs > notes")
+    said = site.back_up(first, first, second)
+    site.keep_at_work(first, "echo newer > notes")
+    assert "theirs" in site.go_on(second, "cat notes; echo later > more")
+    third = site.start("Third", "echo young > notes")
+    assert len({str(conversation(site.client, each)["sandbox_id"]) for each in (first, second, third)}) == 1
+    seen = {each: events(site.client, each) for each in (first, second, third)}
+    lost = sum(map(len, seen.values())) - said
+    key = site.key_of(first)
+    assert site.deliver(key, first, []) == 200
+
+    site.big.lose()
+    wait_until(lambda: site.statuses(first, second, third) == ["MISSING"] * 3, site.story)
+    refused = site.client.post(f"/sandboxes/{first}/resume")
+    assert (refused.status_code, refused.json()["code"]) == (409, "backup_outdated")
+    assert refused.json()["later_events"] == lost
+    site.client.post(f"/sandboxes/{first}/resume", json={"from_backup": True}).raise_for_status()
+    late = {**seen[first][-1], "id": "too-late"}
+    frames = [{"type": "durable", "seq": len(seen[first]) + 1, "event": late}]
+    assert site.deliver(key, first, frames) == 401, "what was never told is no part of it any more"
+    wait_until(lambda: site.statuses(first, second, third) == ["RUNNING"] * 3, site.story)
+    assert site.hosts_of(first) == ["small"]
+    wait_until(lambda: "begins anew" in site.texts(third), site.story)
+    wait_until(lambda: "execution_status" in json.dumps(events(site.client, first)[-2]), site.story)
+
+    assert conversation(site.client, first)["execution_status"] == "paused"
+    assert conversation(site.client, second)["execution_status"] == "finished"
+    for each, before in seen.items():
+        assert events(site.client, each)[: len(before)] == before
+    assert "may have run" in site.texts(first)
+    assert "a backup of" in site.texts(second)
+    assert "mine" in site.go_on(first, "cat notes")
+    assert "No such file" in site.go_on(second, "cat notes more")
+    assert "No such file" in site.go_on(third, "cat notes")
+
+    told = {each: events(site.client, each) for each in seen}
+    site.big.boot_again()
+    wait_until(lambda: "is ended" in site.server.output() or _is_stopped(site, first), site.story)
+    assert site.deliver(key, first, frames) == 401
+    assert {each: events(site.client, each) for each in seen} == told
+
+
+def _is_stopped(site: Site, sandbox_id: str) -> bool:
+    with site.big.client() as host:
+        found = host.get("/sandboxes").raise_for_status().json()
+    return {UUID(each["id"]): each["state"] for each in found}.get(UUID(sandbox_id)) == "stopped"
+
+
+def test_a_sandbox_reaches_neither_the_service_of_a_host_nor_other_sandboxes(site: Site) -> None:
+    victim = site.start("Victim", "nohup python3 -m http.server 8123 --bind 0.0.0.0 >/dev/null 2>&1 &")
+    thief = site.start("Thief", "true")
+    assert site.hosts_of(victim, thief) == ["big", "big"]
+    with closing(site.big.engine.client()) as engine:
+        gateway = engine.networks.get(NETWORK).attrs["IPAM"]["Config"][0]["Gateway"]
+        networks = engine.containers.get(name_of(UUID(victim))).attrs["NetworkSettings"]["Networks"]
+    theirs = networks[NETWORK]["IPAddress"]
+    inner_port = Config(home=site.big.home).inner_port
+    hosts = [gateway, site.big.engine.address, site.small.engine.address, site.small.engine.address_of_ours]
+    forbidden = [*((each, PORT) for each in hosts), (theirs, 8123), (theirs, AGENT_PORT)]
+    probe = (
+        "import socket\n"
+        f"for host, port in {[(gateway, inner_port), *forbidden]!r}:\n"
+        "    try:\n"
+        "        socket.create_connection((host, port), timeout=3).close()\n"
+        "        print('reached', host, port)\n"
+        "    except OSError as error:\n"
+        "        print('kept out', host, port, type(error).__name__)\n"
+    )
+    assert "Directory listing" in site.go_on(victim, "curl -s http://127.0.0.1:8123/"), "it does listen"
+
+    said = site.go_on(thief, f"cat > /tmp/probe.py <<'E'\n{probe}E\npython3 /tmp/probe.py | sort | uniq")
+
+    assert f"reached {gateway} {inner_port}" in said, "all that is open to it"
+    for host, port in forbidden:
+        assert f"kept out {host} {port}" in said
+        assert f"reached {host} {port}" not in said

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,7 @@ from uuid import uuid4
 import pytest
 from docker import DockerClient
 from docker.models.containers import Container
+from pydantic import SecretStr
 
 from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.inventory import open_inventory
@@ -294,3 +296,28 @@ async def test_each_base_has_a_pool_of_its_own(
         assert await shell(other, "echo works") == "works\n"
         for each in (own, other):
             await sandboxes.delete(each.id)
+
+
+async def test_what_another_server_keeps_ready_counts_and_goes_for_whoever_needs_the_memory(
+    docker_house: House, engine: DockerClient, tmp_path: Path
+) -> None:
+    shared = SecretStr(docker_house.config.resolved_database_url)
+    memory = 2 * docker_house.config.sandbox_memory_bytes
+    docker_house.config = docker_house.config.model_copy(
+        update={"database_url": shared, "sandbox_memory_total_bytes": memory}
+    )
+    other = replace(docker_house, config=docker_house.config.model_copy(update={"home": tmp_path / "other"}))
+    with_pool(other, 1)
+    async with docker_house.open_sandboxes() as here, other.open_sandboxes() as there:
+        await fill(other, engine, there, 1)
+        first = await docker_house.start(here)
+        assert [each.status for each in members(other, engine)] == ["paused"], "there is room beside it"
+
+        await docker_house.start(here)
+        assert members(other, engine) == []
+
+        await here.delete(first.id)
+        again = await other.start(there)
+        assert await shell(again, "echo up") == "up\n"
+        # Its disk is in the home of the server that has made it.
+        await there.delete(again.id)

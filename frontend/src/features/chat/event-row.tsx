@@ -1,5 +1,6 @@
 import { CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
+import { restoredOf } from '@/events/restored'
 import { rewindOf } from '@/events/rewind'
 import { llmFallback, type LLMFallback } from '@/events/fallback'
 import { eventIs, type ConversationEvent, type EventOf } from '@/events/types'
@@ -11,6 +12,7 @@ import { Markdown } from './markdown'
 import { Marker, Remark } from './marker'
 import { Refusal } from './outcome'
 import { RawEvent } from './raw-event'
+import { RestoredRow } from './restored-row'
 import { RewindRow } from './rewind-row'
 import { contentText } from './rows'
 
@@ -31,6 +33,8 @@ export function EventRow({ event }: { event: ConversationEvent }) {
   if (event.kind === 'ServerErrorEvent') return <ServerError event={event} />
   const rewind = rewindOf(event)
   if (rewind !== null) return <RewindRow rewind={rewind} at={event.timestamp} />
+  const restored = restoredOf(event)
+  if (restored !== null) return <RestoredRow restored={restored} />
   const fallback = llmFallback(event)
   if (fallback !== null) return <FallbackRow fallback={fallback} at={event.timestamp} />
   return <OtherEventRow event={event} />

@@ -1,6 +1,7 @@
 import { memo, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { InlineCode } from '@/ui/inline-code'
 import { CodeBlock } from './code-block'
 
 const PLUGINS = [remarkGfm]
@@ -75,5 +76,5 @@ function Code({ className, text }: { className: string | undefined; text: string
   const language = /language-([\w+#-]+)/.exec(className ?? '')?.[1] ?? null
   const isBlock = language !== null || text.endsWith('\n')
   if (isBlock) return <CodeBlock text={text.replace(/\n$/, '')} language={language} />
-  return <code className="rounded-sm bg-sunken px-1 py-0.5 font-mono text-[0.875em]">{text}</code>
+  return <InlineCode>{text}</InlineCode>
 }

@@ -39,6 +39,8 @@ function Refused({ refused, hasRepository, othersCount }: RefusedProps) {
   const { conversationId } = useComposerDraft()
   const answer = useAnswerNetwork(conversationId)
   const { host, port, client, reason, is_allowable: isAllowable } = refused
+  // So all browsers call themselves, for historical reasons.
+  const program = client === 'Mozilla' ? t('refused_host.a_browser') : client
   const place = `${host}:${port}`
   const button = (kind: 'conversation' | 'repository' | 'ignore') => ({
     size: 'sm' as const,
@@ -54,7 +56,9 @@ function Refused({ refused, hasRepository, othersCount }: RefusedProps) {
       <h2 id={titleId} aria-live="polite" className="flex gap-2 px-4 pt-3 text-sm font-medium">
         <Globe aria-hidden className="mt-0.5 size-4 shrink-0 text-warning" />
         <span className="min-w-0 wrap-anywhere">
-          {client ? t('refused_host.tried_by', { client, place }) : t('refused_host.tried', { place })}
+          {program
+            ? t('refused_host.tried_by', { client: program, place })
+            : t('refused_host.tried', { place })}
         </span>
       </h2>
       <p className="px-4 pt-1 pb-3 text-xs text-muted">

@@ -3,6 +3,7 @@ import type { StartTask } from '@/api/types'
 import { llmFallback } from '@/events/fallback'
 import type { TimelineItem } from '@/events/reduce'
 import type { StreamingItem } from '@/events/streaming'
+import { restoredOf } from '@/events/restored'
 import { rewindOf } from '@/events/rewind'
 import type { OutgoingMessage } from '@/events/store'
 import { eventIs, type ConversationEvent } from '@/events/types'
@@ -27,7 +28,8 @@ const TECHNICAL_KINDS: ReadonlySet<string> = new Set([
 /** Bookkeeping that few people want to read; the timeline counts it and shows it on request. */
 export function isTechnical(event: ConversationEvent): boolean {
   if (eventIs(event, 'HookExecutionEvent')) return hookVerdict(event) === 'passed'
-  return TECHNICAL_KINDS.has(event.kind) && llmFallback(event) === null && rewindOf(event) === null
+  if (!TECHNICAL_KINDS.has(event.kind)) return false
+  return [llmFallback, rewindOf, restoredOf].every((of) => of(event) === null)
 }
 
 function isTechnicalItem(item: TimelineItem, before: TimelineItem | undefined): boolean {

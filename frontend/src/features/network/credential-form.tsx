@@ -12,6 +12,7 @@ import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
+import { RepositoryField } from '@/ui/repository-field'
 import { Select } from '@/ui/select'
 
 const HOST = /^[^\s/:@?#]+$/
@@ -112,20 +113,11 @@ export function CredentialForm({ replaced, isOwner, onDone }: CredentialFormProp
           </Field>
         )}
         {!isFixed && scope === 'repository' && (
-          <Field
+          <RepositoryField
             label={t('network.repository')}
             error={errors.repository && t('network.credentials.repository_missing')}
-          >
-            {(props) => (
-              <Input
-                {...props}
-                placeholder="owner/name"
-                spellCheck={false}
-                className="font-mono"
-                {...register('repository', { required: true })}
-              />
-            )}
-          </Field>
+            {...register('repository', { required: true })}
+          />
         )}
         <Field label={t('network.credentials.kind')}>
           {(props) => (

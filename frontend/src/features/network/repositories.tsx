@@ -10,8 +10,7 @@ import {
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { RepositoryField } from '@/ui/repository-field'
 import { NetworkForm } from './network-form'
 
 /** What holds for the tasks of one repository, in place of and beside what holds for all. */
@@ -91,18 +90,12 @@ function AddRepository() {
         )
       }}
     >
-      <Field label={t('network.repository')} className="flex-1 basis-52">
-        {(control) => (
-          <Input
-            {...control}
-            value={repository}
-            onChange={(event) => setRepository(event.target.value)}
-            placeholder="owner/name"
-            spellCheck={false}
-            className="font-mono"
-          />
-        )}
-      </Field>
+      <RepositoryField
+        label={t('network.repository')}
+        className="flex-1 basis-52"
+        value={repository}
+        onChange={(event) => setRepository(event.target.value)}
+      />
       <Button
         type="submit"
         icon={<Plus aria-hidden className="size-4" />}

@@ -5,23 +5,30 @@ import type { ListeningPort } from '@/api/ports'
 export interface PortListProps {
   ports: readonly ListeningPort[]
   chosen: number | null
+  /** Of the other conversations in the sandbox, by id. */
+  foreignTitles: ReadonlyMap<string, string>
   onOpen: (port: number) => void
 }
 
-/** A button for each port, with the program that listens there. */
-export function PortList({ ports, chosen, onOpen }: PortListProps) {
+/** A button for each port, with the program that listens there; those of other conversations come last. */
+export function PortList({ ports, chosen, foreignTitles, onOpen }: PortListProps) {
   const { t } = useTranslation()
+  const named = ports.map((one) => ({ ...one, title: foreignTitles.get(one.conversation_id ?? '') }))
+  const sorted = [
+    ...named.filter(({ title }) => title === undefined),
+    ...named.filter(({ title }) => title !== undefined),
+  ]
   return (
     <ul
       aria-label={t('preview.ports')}
       className="flex shrink-0 gap-1.5 overflow-x-auto border-b border-border bg-sunken px-3 py-1.5"
     >
-      {ports.map(({ port, process_name }) => (
+      {sorted.map(({ port, process_name, title }) => (
         <li key={port} className="shrink-0">
           <button
             type="button"
             aria-pressed={port === chosen}
-            title={process_name}
+            title={title === undefined ? process_name : `${process_name} ${t('preview.of', { title })}`}
             onClick={() => onOpen(port)}
             className={clsx(
               'flex h-8 max-w-64 items-center gap-2 rounded-md border px-2.5 text-xs transition-colors duration-100',
@@ -32,6 +39,12 @@ export function PortList({ ports, chosen, onOpen }: PortListProps) {
           >
             <span className="font-mono font-medium">{port}</span>{' '}
             <span className="truncate">{process_name}</span>
+            {title !== undefined && (
+              <>
+                {' '}
+                <span className="min-w-16 truncate text-faint">{t('preview.of', { title })}</span>
+              </>
+            )}
           </button>
         </li>
       ))}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { MonitorPlay } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import { portsQuery, useCreatePortLink } from '@/api/ports'
 import { isAwake } from '@/events/status'
@@ -12,10 +13,16 @@ import { SkeletonList } from '@/ui/skeleton'
 import { PageFrame } from './page-frame'
 import { PortList } from './port-list'
 
+export interface PreviewProps {
+  sandboxId: string
+  conversationId: string
+}
+
 /** What servers in the sandbox show: the ports they listen on, and the page of one of them. */
-export function Preview({ sandboxId }: { sandboxId: string }) {
+export function Preview({ sandboxId, conversationId }: PreviewProps) {
   const { t } = useTranslation()
   const canTell = useConversation(isAwake)
+  const titles = useTitles({ sandboxId, conversationId })
   const query = useQuery({ ...portsQuery(sandboxId), enabled: canTell })
   const link = useCreatePortLink(sandboxId)
   const [chosen, setChosen] = useState<number | null>(null)
@@ -56,7 +63,7 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
     )
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <PortList ports={ports} chosen={chosen} onOpen={handleOpen} />
+      <PortList ports={ports} chosen={chosen} foreignTitles={titles} onOpen={handleOpen} />
       {link.isError && chosen !== null && (
         <ErrorState
           className="m-3"
@@ -77,4 +84,11 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
       {chosen === null && <p className="p-4 text-sm text-muted">{t('preview.choose')}</p>}
     </div>
   )
+}
+
+/** The title of each other conversation in the sandbox, by its id. */
+function useTitles({ sandboxId, conversationId }: PreviewProps): ReadonlyMap<string, string> {
+  const { t } = useTranslation()
+  const { data = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))
+  return new Map(data.map(({ id, title }) => [id, title || t('conversations.untitled')]))
 }

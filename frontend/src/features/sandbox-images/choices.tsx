@@ -12,7 +12,7 @@ import { Card } from '@/ui/card'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { IconButton } from '@/ui/icon-button'
-import { Input } from '@/ui/input'
+import { RepositoryField } from '@/ui/repository-field'
 import { Select } from '@/ui/select'
 
 export interface ChoicesProps {
@@ -72,18 +72,12 @@ export function Choices({ specs, settings }: ChoicesProps) {
             )
           }}
         >
-          <Field label={t('images.repository')} className="flex-1 basis-44">
-            {(control) => (
-              <Input
-                {...control}
-                value={repository}
-                onChange={(event) => setRepository(event.target.value)}
-                placeholder="owner/name"
-                spellCheck={false}
-                className="font-mono"
-              />
-            )}
-          </Field>
+          <RepositoryField
+            label={t('images.repository')}
+            className="flex-1 basis-44"
+            value={repository}
+            onChange={(event) => setRepository(event.target.value)}
+          />
           <Field label={t('images.image')} className="flex-1 basis-36">
             {(control) => (
               <Select {...control} name="spec" defaultValue={first.id}>

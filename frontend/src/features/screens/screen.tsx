@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { CodeXml, ExternalLink, Monitor, RotateCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
+import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import { screenQuery, type Screen as ScreenName } from '@/api/runtime-plugins'
 import { useMediaQuery } from '@/lib/use-media-query'
@@ -27,7 +28,10 @@ export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
   const { t } = useTranslation()
   const query = useQuery(screenQuery(sandboxId, conversationId, screen))
   const hasRoom = useMediaQuery('(min-width: 640px)')
+  const { data: others = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))
   const name = t(`screens.${screen}`)
+  const hint =
+    screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.empty_hint')
   const Icon = ICONS[screen]
 
   if (query.isFetching)
@@ -55,8 +59,8 @@ export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
       <div className="flex min-h-11 shrink-0 items-center gap-1 border-b border-border bg-surface px-3">
         <Icon aria-hidden className="size-4 shrink-0 text-muted" />
         <p className="ml-1 shrink-0 text-sm">{name}</p>
-        <p className="ml-2 min-w-0 flex-1 truncate text-xs text-muted" title={t('screens.empty_hint')}>
-          {t('screens.empty_hint')}
+        <p className="ml-2 line-clamp-2 min-w-0 flex-1 text-xs text-muted" title={hint}>
+          {hint}
         </p>
         <IconButton
           size="sm"

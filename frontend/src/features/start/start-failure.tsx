@@ -5,6 +5,7 @@ import type { StartError, StartTask } from '@/api/types'
 import { Button } from '@/ui/button'
 import { Notice } from '@/ui/notice'
 import { ScrollPre } from '@/ui/scroll-pre'
+import { WithCode } from '@/ui/with-code'
 
 export interface StartFailureProps {
   taskId: string
@@ -19,7 +20,11 @@ export function StartFailure({ taskId, error, onRetried }: StartFailureProps) {
   return (
     <div className="mt-3 flex flex-col gap-3">
       <Notice tone="danger" title={error.cause}>
-        {error.fix && <p className="text-text">{error.fix}</p>}
+        {error.fix && (
+          <p className="text-text">
+            <WithCode text={error.fix} />
+          </p>
+        )}
         <p className="mt-1 font-mono text-2xs">{error.code}</p>
       </Notice>
       {error.output && (

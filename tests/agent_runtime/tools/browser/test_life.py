@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from agent_runtime.tools.browser.connection import BrowserGoneError
 from agent_runtime.tools.browser.session import BrowserSession
 from agent_runtime.tools.registry import ToolNotFoundError, ToolSpec, create_tools
 from agent_runtime.tools.tool import ToolContext
+from agent_runtime.workspace.environment import set_way_out
 from tests.agent_runtime.tools.browser.conftest import LIMIT_SECONDS, Driver
 from tests.support.web_site import WebSite
 
 pytestmark = pytest.mark.browser
+
+QUIET_SECONDS = 8.0
 
 
 def members_of(group: int) -> list[int]:
@@ -235,6 +239,31 @@ async def test_a_recording_is_a_folder_of_pictures_and_a_page_that_plays_them(
     assert pictures[0].read_bytes().startswith(b"\xff\xd8\xff")
     assert "Title: Browser recording" in await browser.open((directory / "index.html").as_uri())
     assert (await browser.call("stop_recording")).is_error
+
+
+async def test_a_browser_asks_nobody_on_its_own(browser: Driver, site: WebSite):
+    """Each such call would be refused to the agent, and shown to people as one that they may allow."""
+    site.pages["/"] = "<title>Page</title><input name='q'>"
+    called = asyncio.Event()
+    asked: list[str] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readline()).decode())
+        called.set()
+        writer.write(b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        set_way_out(f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+        try:
+            await browser.open(site.url)
+            # The first came within a second of its start.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(QUIET_SECONDS):
+                    await called.wait()
+        finally:
+            set_way_out(None)
+    assert asked == []
 
 
 def test_without_a_browser_the_tools_are_refused_with_the_reason(

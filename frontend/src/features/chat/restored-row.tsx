@@ -1,0 +1,15 @@
+import { useTranslation } from 'react-i18next'
+import type { Restored } from '@/events/restored'
+import { formatDateTime } from '@/lib/time'
+import { Notice } from '@/ui/notice'
+
+/** The machine was lost; the files are older than what stands above. */
+export function RestoredRow({ restored: { asOf, lostEvents } }: { restored: Restored }) {
+  const { t } = useTranslation()
+  const title = asOf ? t('restored.title', { time: formatDateTime(asOf) }) : t('restored.title_anew')
+  return (
+    <Notice tone="warning" title={title}>
+      <p>{asOf ? t('restored.text', { count: lostEvents }) : t('restored.text_anew')}</p>
+    </Notice>
+  )
+}

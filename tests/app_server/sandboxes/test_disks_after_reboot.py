@@ -1,0 +1,232 @@
+"""Loop devices do not outlive the host, and their numbers do not stay with their files."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from docker import DockerClient
+
+from app_server.errors import StartFailure
+from app_server.sandboxes import loops
+from app_server.sandboxes.disks import Disks
+from app_server.sandboxes.members import owner_of_helpers
+from app_server.sandboxes.reach import LABEL
+from app_server.sandboxes.running import RunningSandbox
+from tests.app_server.eventually import eventually
+from tests.app_server.sandboxes.conftest import House, name_of, shell
+from tests.support.sandbox_image import sandbox_image
+
+pytestmark = pytest.mark.docker
+
+MEBIBYTE = 1024**2
+
+
+def losetup(*arguments: str) -> str:
+    return subprocess.run(["losetup", *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def attached(folder: Path) -> dict[str, list[str]]:
+    """The devices of each file that is, or was, in a folder."""
+    told = losetup("--list", "--json", "--output", "NAME,BACK-FILE")
+    found: dict[str, list[str]] = {}
+    for each in json.loads(told)["loopdevices"] if told else []:
+        if (each["back-file"] or "").startswith(f"{folder}/"):
+            found.setdefault(Path(each["back-file"]).name, []).append(each["name"])
+    return found
+
+
+def disk_of(house: House, running: RunningSandbox) -> Path:
+    return house.config.home / "disks" / f"{name_of(running.id)}.ext4"
+
+
+async def power_is_cut(house: House, engine: DockerClient, *all_running: RunningSandbox) -> None:
+    """Nothing runs, and nothing is attached."""
+    folder = house.config.home / "disks"
+    for running in all_running:
+        await asyncio.to_thread(engine.containers.get(name_of(running.id)).kill)
+    for devices in attached(folder).values():
+        losetup("--detach", *devices)
+
+    async def is_detached() -> bool:
+        return not attached(folder)
+
+    await eventually(is_detached)
+
+
+@pytest.fixture
+def disks(tmp_path: Path) -> Iterator[Disks]:
+    """In a folder of its own, with one called `one`."""
+    disks = Disks(tmp_path / "disks")
+    disks.make("one", 16 * MEBIBYTE, owner=0, directories=["there"])
+    yield disks
+    for devices in attached(tmp_path / "disks").values():
+        losetup("--detach", *devices)
+
+
+@pytest.fixture
+def mount_point(tmp_path: Path) -> Iterator[Path]:
+    point = tmp_path / "mounted"
+    point.mkdir()
+    yield point
+    subprocess.run(["umount", "--quiet", str(point)], check=False)
+
+
+async def test_each_wakes_on_its_own_disk_when_the_numbers_of_devices_have_changed_hands(
+    docker_house: House, engine: DockerClient
+) -> None:
+    async with docker_house.open_sandboxes(close=False) as sandboxes:
+        one, other = await docker_house.start(sandboxes), await docker_house.start(sandboxes)
+        await shell(one, "echo of one > file; sync file")
+        await shell(other, "echo of the other > file; sync file")
+        [device] = attached(docker_house.config.home / "disks")[disk_of(docker_house, one).name]
+    await power_is_cut(docker_house, engine, one, other)
+    losetup(device, str(disk_of(docker_house, other)))
+
+    async with docker_house.open_sandboxes() as sandboxes:
+        again = [await sandboxes.bring_up(each.id, docker_house.reports.append) for each in (one, other)]
+
+        assert [await shell(each, "cat file") for each in again] == ["of one\n", "of the other\n"]
+        devices = attached(docker_house.config.home / "disks")
+        assert {len(devices[disk_of(docker_house, each).name]) for each in (one, other)} == {1}
+
+
+async def test_what_no_container_uses_is_detached_as_the_server_starts_and_nothing_else(
+    docker_house: House, engine: DockerClient
+) -> None:
+    folder = docker_house.config.home / "disks"
+    async with docker_house.open_sandboxes(close=False) as sandboxes:
+        awake, halted, ended = [await docker_house.start(sandboxes) for _ in range(3)]
+        await sandboxes.pause(halted.id)
+        engine.containers.get(name_of(ended.id)).kill()
+    gone = folder / "slipway-sandbox-gone.ext4"
+    gone.write_bytes(bytes(MEBIBYTE))
+    losetup("--find", str(gone))
+    gone.unlink()
+    elsewhere = docker_house.config.home / "elsewhere"
+    elsewhere.write_bytes(bytes(MEBIBYTE))
+    of_others = losetup("--find", "--show", str(elsewhere))
+
+    try:
+        async with docker_house.open_sandboxes() as sandboxes:
+
+            async def only_two_are_left() -> bool:
+                left = {disk_of(docker_house, each).name for each in (awake, halted)}
+                return attached(folder).keys() == left
+
+            await eventually(only_two_are_left)
+            assert losetup(of_others)
+            again = await sandboxes.bring_up(ended.id, docker_house.reports.append)
+            assert await again.client.is_healthy()
+    finally:
+        losetup("--detach", of_others)
+
+
+async def test_what_a_killed_server_was_trying_out_goes_with_all_that_it_made(
+    docker_house: House, engine: DockerClient
+) -> None:
+    image = await asyncio.to_thread(sandbox_image)
+    name = f"slipway-trial-{uuid4().hex}"
+    disks = Disks(docker_house.config.home / "disks")
+    disks.make(name, 16 * MEBIBYTE, owner=0, directories=[])
+    engine.volumes.create(name, driver="local", driver_opts=dict(disks.attach(name)))
+    volumes = {name: {"bind": "/workspace", "mode": "rw"}}
+    engine.containers.create(image, name=f"slipway-carrier-{name}", volumes=volumes)
+    label = {LABEL: owner_of_helpers(docker_house.config)}
+    engine.containers.create(image, name=f"slipway-probe-{name}", labels=label)
+
+    async with docker_house.open_sandboxes() as sandboxes:
+        running = await docker_house.start(sandboxes)
+
+        assert not engine.containers.list(all=True, filters={"name": name})
+        assert not engine.volumes.list(filters={"name": name})
+        assert attached(docker_house.config.home / "disks").keys() == {disk_of(docker_house, running).name}
+
+
+def test_a_disk_that_was_attached_twice_is_used_through_one_device(disks: Disks, tmp_path: Path) -> None:
+    disk = tmp_path / "disks" / "one.ext4"
+    for _ in range(2):
+        losetup("--find", str(disk))
+
+    options = disks.attach("one")
+
+    [device] = attached(disk.parent)[disk.name]
+    assert str(Path(options["device"]).readlink()) == device
+
+
+def test_a_disk_in_use_through_one_of_two_devices_goes_on_through_that(
+    disks: Disks, tmp_path: Path, mount_point: Path
+) -> None:
+    disk = tmp_path / "disks" / "one.ext4"
+    _unused, used = [losetup("--find", "--show", str(disk)) for _ in range(2)]
+    subprocess.run(["mount", used, str(mount_point)], check=True)
+
+    options = disks.attach("one")
+
+    assert attached(disk.parent)[disk.name] == [used]
+    assert str(Path(options["device"]).readlink()) == used
+
+
+def test_a_disk_in_use_through_two_devices_is_refused(
+    disks: Disks, tmp_path: Path, mount_point: Path
+) -> None:
+    disk = tmp_path / "disks" / "one.ext4"
+    used = [losetup("--find", "--show", str(disk)) for _ in range(2)]
+    subprocess.run(["mount", used[0], str(mount_point)], check=True)
+    with Path(used[1]).open("rb"), pytest.raises(StartFailure) as refused:
+        disks.attach("one")
+
+    assert refused.value.code == "sandbox_disk_failed"
+    assert all(device in refused.value.cause for device in used)
+
+
+def test_a_device_that_is_still_let_go_of_stays_once_it_is_wanted_again(
+    disks: Disks, tmp_path: Path, mount_point: Path
+) -> None:
+    device = str(Path(disks.attach("one")["device"]).readlink())
+    subprocess.run(["mount", device, str(mount_point)], check=True)
+    disks.detach("one")
+
+    disks.attach("one")
+    subprocess.run(["umount", str(mount_point)], check=True)
+
+    assert attached(tmp_path / "disks") == {"one.ext4": [device]}, "or it would be another file's by now"
+
+
+def test_a_disk_made_anew_is_not_the_one_that_had_its_name(disks: Disks, tmp_path: Path) -> None:
+    disk = tmp_path / "disks" / "one.ext4"
+    stale = str(Path(disks.attach("one")["device"]).readlink())
+    disk.unlink()
+    disks.make("one", 16 * MEBIBYTE, owner=0, directories=["new"])
+
+    device = str(Path(disks.attach("one")["device"]).readlink())
+    disks.detach_all(but=["one"])
+
+    assert device != stale
+    assert attached(disk.parent) == {disk.name: [device]}
+
+
+def test_what_a_killed_server_left_of_a_disk_goes_with_the_next_attempt(disks: Disks, tmp_path: Path) -> None:
+    unfinished = tmp_path / "disks" / "one.new-abc"
+    (unfinished / "model").mkdir(parents=True)
+
+    disks.make("one", 16 * MEBIBYTE, owner=0, directories=[])
+    assert [path.name for path in (tmp_path / "disks").iterdir()] == ["one.ext4"]
+
+    (unfinished / "model").mkdir(parents=True)
+    disks.remove("one")
+    assert [*(tmp_path / "disks").iterdir()] == []
+
+
+def test_a_device_that_somebody_else_has_let_go_of_is_no_failure(tmp_path: Path) -> None:
+    file = tmp_path / "disk"
+    file.write_bytes(bytes(MEBIBYTE))
+    device = losetup("--find", "--show", str(file))
+    losetup("--detach", device)
+
+    loops.detach(device)
+
+    assert loops.devices_of(file) == []

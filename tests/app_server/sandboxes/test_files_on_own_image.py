@@ -1,0 +1,79 @@
+"""Archive and fork of a conversation with an image of its user's and a disk of its own, in Docker."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app_server.sandboxes.recipe import recipe_of
+from tests.support.own_image import own_image
+from tests.support.sandbox_image import FLAVOUR, sandbox_image
+from tests.support.scripted_llm import ScriptedLLM, say
+from tests.support.server import (
+    AppServerProcess,
+    add_model,
+    conversation,
+    start_conversation,
+    wait_for_status,
+    wait_until,
+)
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def client(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[httpx.Client]:
+    sandbox_image()
+    scripted_llm.aside, scripted_llm.fallback = say("A title"), say("All is well.")
+    with AppServerProcess(tmp_path / "home", sandbox="docker") as server, server.client() as client:
+        add_model(client, scripted_llm.base_url, scripted_llm.api_key)
+        client.post("/settings/profiles/scripted/activate").raise_for_status()
+        yield client
+
+
+@pytest.fixture
+def spec(client: httpx.Client) -> Iterator[dict[str, str]]:
+    with own_image(client) as spec:
+        yield spec
+
+
+def test_files_and_image_outlast_an_archive_and_are_a_fork_s_from_the_start(
+    client: httpx.Client, spec: dict[str, str]
+) -> None:
+    talk = start_conversation(client, "Look round", sandbox_spec_id=spec["id"])
+    wait_for_status(client, talk, "finished")
+    image = image_of(client, talk)
+    assert image == recipe_of(FLAVOUR, spec["base"]).image
+    says(client, talk, "echo kept > file")
+    assert ".device" in says(client, talk, "df --output=source /workspace"), "it has a disk of its own"
+    snapshot = client.post(f"/sandboxes/{talk}/snapshots", json={}).raise_for_status().json()
+    says(client, talk, "echo changed > file")
+    client.post(f"/sandboxes/{talk}/archive").raise_for_status()
+    assert conversation(client, talk)["sandbox_status"] == "ARCHIVED"
+
+    fork = start_conversation(client, "Go on", sandbox_spec_id=spec["id"], snapshot_id=snapshot["id"])
+    wait_for_status(client, fork, "finished")
+    # Nobody starts from it any more: what is there keeps what it was made with.
+    client.delete(f"/sandbox-specs/{spec['id']}").raise_for_status()
+    client.post(f"/sandboxes/{talk}/resume").raise_for_status()
+    wait_until(
+        lambda: conversation(client, talk)["sandbox_status"] == "RUNNING",
+        lambda: str(conversation(client, talk)),
+    )
+
+    assert (says(client, fork, "cat file"), image_of(client, fork)) == ("kept\n", image)
+    assert (says(client, talk, "cat file"), image_of(client, talk)) == ("changed\n", image)
+    for each in (fork, talk):
+        client.delete(f"/app-conversations/{each}").raise_for_status()
+
+
+def image_of(client: httpx.Client, conversation_id: str) -> str:
+    [found] = client.get("/sandboxes", params={"id": conversation_id}).raise_for_status().json()
+    return str(found["sandbox_spec_id"])
+
+
+def says(client: httpx.Client, conversation_id: str, command: str) -> str:
+    url = f"/app-conversations/{conversation_id}/execute-bash-command"
+    reply = client.post(url, json={"command": command, "timeout": 60}).raise_for_status().json()
+    return str(reply["stdout"])

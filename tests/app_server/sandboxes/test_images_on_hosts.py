@@ -1,0 +1,192 @@
+"""Images that users have chosen, on a host with an engine of its own."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app_server.sandboxes.recipe import recipe_of
+from tests.support.offline_base import offline_dockerfile
+from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
+from tests.support.sandbox_image import FLAVOUR, sandbox_image
+from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.server import (
+    AppServerProcess,
+    add_model,
+    conversation,
+    events,
+    start_conversation,
+    start_task,
+    wait_until,
+)
+from tests.support.tiny_image import tiny_image
+
+pytestmark = [pytest.mark.own_engine, pytest.mark.timeout(1200)]
+
+BY_NAME = "slipway-test-derived:by-name"
+
+
+@dataclass
+class Site:
+    host: SandboxHostMachine
+    server: AppServerProcess
+    client: httpx.Client
+    llm: ScriptedLLM
+
+    def spec(self, **body: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.post("/sandbox-specs", json=body).raise_for_status().json()
+        return found
+
+    def start(self, spec: dict[str, Any]) -> str:
+        return start_conversation(
+            self.client, "Look.", llm_profile="scripted", sandbox_spec_id=spec["id"], title="Named"
+        )
+
+    def ended(self, conversation_id: str) -> dict[str, Any]:
+        """Its start, whichever way it went."""
+        task: dict[str, Any] = {}
+
+        def is_over() -> bool:
+            task.update(start_task(self.client, conversation_id))
+            return task["status"] in {"READY", "ERROR"}
+
+        wait_until(is_over, self.story)
+        return task
+
+    def wait_for_words(self, conversation_id: str, words: str) -> None:
+        wait_until(lambda: words in json.dumps(events(self.client, conversation_id)), self.story)
+
+    def image_of(self, conversation_id: str) -> str:
+        found = self.client.get("/sandboxes", params={"id": conversation_id}).raise_for_status().json()
+        return str(found[0]["sandbox_spec_id"])
+
+    def image_in_engine(self, conversation_id: str) -> str:
+        with closing(self.host.engine.client()) as engine:
+            name = f"slipway-sandbox-{conversation_id.replace('-', '')}"
+            return str(engine.containers.get(name).attrs["Config"]["Image"])
+
+    def story(self) -> str:
+        return "\n".join(part.output()[-8000:] for part in (self.server, self.host))
+
+
+@pytest.fixture
+def site(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
+    with ExitStack() as stack:
+        host = SandboxHostMachine(tmp_path / "host", "one", memory_total_bytes=4 * SANDBOX_BYTES)
+        stack.enter_context(host)
+        host.load_image()
+        server = AppServerProcess(
+            tmp_path / "home", sandbox="remote", environment=environment_for([host], tmp_path)
+        )
+        stack.enter_context(server)
+        client = stack.enter_context(server.client())
+        scripted_llm.aside = say("A title")
+        add_model(client, scripted_llm.base_url, scripted_llm.api_key)
+        yield Site(host, server, client, scripted_llm)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text(offline_dockerfile("COPY tool /tool"))
+    (folder / "tool").write_text("a hammer of the repository")
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *arguments], cwd=folder, check=True)
+    return folder
+
+
+def test_a_repositorys_dockerfile_is_built_once_on_the_host_for_all_who_start_from_it(
+    site: Site, repository: Path
+) -> None:
+    asked = {"selected_repository": str(repository)}
+    looked = site.client.post("/sandbox-specs/from-repository", json=asked).raise_for_status().json()
+    spec = site.spec(name="Repository", repository=asked, base=looked["base"])
+    image = recipe_of(FLAVOUR, looked["base"]).image
+    site.llm.script(say("Here."), say("Here."))  # whoever comes first
+    with ThreadPoolExecutor() as side_by_side:
+        first, second = side_by_side.map(site.start, [spec, spec])
+    tasks = [site.ended(each) for each in (first, second)]
+
+    assert [task["status"] for task in tasks] == ["READY", "READY"], tasks
+    told = [json.dumps(task) for task in tasks]
+    assert all("Building the base image slipway-base:" in each for each in told), told
+    assert sum("Waiting for the image build that runs already" in each for each in told) == 1, told
+    for each in (first, second):
+        site.wait_for_words(each, "Here.")
+        assert site.image_of(each) == f"remote:{image}"
+        assert site.image_in_engine(each) == image
+
+    site.client.post(f"/sandboxes/{first}/pause").raise_for_status()
+    site.server.slipway("sandboxes", "stop", first)
+    site.server.kill()
+    site.server.start()
+    wait_until(lambda: conversation(site.client, second)["sandbox_status"] == "RUNNING", site.story)
+    for each in (first, second):  # one asleep, one adopted
+        site.llm.script(call("terminal", command="cat /tool"), say("Done."))
+        message = {"role": "user", "content": [{"type": "text", "text": "Go on."}], "run": True}
+        path = f"/app-conversations/{each}/send-message"
+        site.client.post(path, json=message).raise_for_status()
+        site.wait_for_words(each, "a hammer of the repository")
+        site.wait_for_words(each, "Done.")
+        assert site.image_of(each) == f"remote:{image}"
+    third = site.start(spec)
+    assert "Building" not in json.dumps(site.ended(third)), "it is there already"
+
+
+def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(site: Site) -> None:
+    with closing(site.host.engine.client()) as engine:
+        dockerfile = offline_dockerfile("RUN echo a hammer by name > /tool")
+        command = ["docker", "build", "--quiet", "--tag", BY_NAME, "-"]
+        environment = {**os.environ, **site.host.engine.environment, "DOCKER_BUILDKIT": "0"}
+        subprocess.run(command, input=dockerfile, env=environment, text=True, check=True)
+        assert engine.images.get(BY_NAME)
+    site.llm.script(call("terminal", command="cat /tool"), say("Done."))
+    started = site.start(site.spec(name="Named", image=BY_NAME))
+    assert site.ended(started)["status"] == "READY", site.story()
+    site.wait_for_words(started, "a hammer by name")
+    assert site.image_of(started) == f"remote:{recipe_of(FLAVOUR, BY_NAME).image}"
+
+    nowhere = site.ended(site.start(site.spec(name="Nowhere", image="registry.invalid/none:1")))
+    assert nowhere["status"] == "ERROR"
+    assert "sandbox_base_missing" in json.dumps(nowhere)
+
+
+def test_a_build_that_fails_on_the_host_fails_the_start_with_its_output(site: Site) -> None:
+    dockerfile = f"FROM {sandbox_image()}\nUSER root\nRUN echo the hammer broke && exit 3\n"
+    task = site.ended(site.start(site.spec(name="Broken", dockerfile=dockerfile)))
+
+    assert task["status"] == "ERROR"
+    assert task["error"]["code"] == "sandbox_base_build_failed"
+    assert "the hammer broke" in task["error"]["output"]
+    assert task["error"]["fix"]
+    with site.host.client() as host:
+        assert host.get("/sandboxes").raise_for_status().json() == []
+
+
+def test_images_of_hosts_go_when_nobody_needs_them_and_stay_as_long_as_a_user_has_chosen_them(
+    tmp_path: Path,
+) -> None:
+    old, chosen = "slipway-sandbox:slim-of-long-ago", "slipway-base:0123456789ab"
+    with (
+        SandboxHostMachine(tmp_path / "host", "one", memory_total_bytes=SANDBOX_BYTES) as host,
+        closing(host.engine.client()) as engine,
+        tiny_image(engine) as tiny,
+        host.client() as client,
+    ):
+        for name in (old, chosen):
+            assert engine.images.get(tiny).tag(*name.split(":"))
+        removed = client.post("/images/prune", params={"base": chosen}).raise_for_status().json()
+        left = client.get("/images").raise_for_status().json()
+
+    assert [each["name"] for each in removed] == [old]
+    assert [each["name"] for each in left] == [chosen]

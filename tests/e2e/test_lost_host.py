@@ -1,0 +1,54 @@
+"""A conversation that was at work when its host was lost, and its user who reads what there is to choose."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import PHONE, visitor
+from tests.support.scripted_llm import ScriptedLLM, say
+from tests.support.server import events
+from tests.support.two_hosts import two_hosts
+
+pytestmark = [pytest.mark.browser, pytest.mark.own_engine, pytest.mark.timeout(900)]
+
+
+def test_its_user_chooses_between_waiting_and_the_backup_and_reads_what_the_files_are(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+) -> None:
+    with two_hosts(tmp_path, scripted_llm) as site, visitor() as someone:
+        lost = site.start("Keep notes", "echo mine > notes")
+        said = site.back_up(lost, lost)
+        site.keep_at_work(lost, "echo newer > notes")
+        later = len(events(site.client, lost)) - said
+        someone.sign_in(site.server)
+        page = someone.page
+        page.goto(f"{site.server.url}/conversations/{lost}")
+
+        site.big.lose()
+        expect(page.get_by_text("The sandbox is out of reach")).to_be_visible()
+        someone.photograph("host-lost")
+        page.get_by_role("button", name="Go on elsewhere").click()
+        question = page.get_by_role("dialog", name=re.compile("Go on from the backup of"))
+        expect(question).to_contain_text(f"{later} later events stay in the log")
+        someone.photograph("host-lost-question")
+        question.get_by_role("button", name="Wait for the host").click()
+        expect(question).to_be_hidden()
+        someone.photograph("host-lost-choice")
+        again = page.get_by_role("button", name="Go on from the backup")
+        page.set_viewport_size(PHONE)
+        place = again.bounding_box()
+        assert place
+        assert place["x"] + place["width"] <= PHONE["width"], "all of it is in sight"
+        again.click()
+        question.get_by_role("button", name="Go on from the backup").click()
+
+        expect(page.get_by_text("The files are those of")).to_be_visible()
+        expect(page.get_by_text(f"What {later} later events did to files is not there")).to_be_visible()
+        expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
+        someone.photograph("host-lost-restored")
+        scripted_llm.script(say("Here I am again."))
+        page.get_by_role("textbox").last.fill("Are you there?")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Here I am again.")).to_be_visible()

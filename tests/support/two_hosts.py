@@ -1,0 +1,135 @@
+"""Conversations spread over two hosts, each a machine with an engine of its own."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+
+from agent_runtime.wire import API_KEY_HEADER
+from app_server.config import Config
+from app_server.encryption import load_cipher
+from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
+from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.server import (
+    AppServerProcess,
+    Json,
+    add_model,
+    conversation,
+    events,
+    start_conversation,
+    wait_for_status,
+    wait_until,
+)
+
+
+@dataclass
+class Site:
+    """`big` bears three sandboxes, `small` two."""
+
+    big: SandboxHostMachine
+    small: SandboxHostMachine
+    server: AppServerProcess
+    client: httpx.Client
+    llm: ScriptedLLM
+
+    def start(self, task: str, command: str) -> str:
+        """A conversation whose agent has run this command."""
+        self.llm.script(call("terminal", command=command), say("Done."))
+        found = start_conversation(self.client, task, llm_profile="scripted")
+        wait_for_status(self.client, found, "finished")
+        return found
+
+    def go_on(self, conversation_id: str, command: str) -> str:
+        """What this command says there."""
+        before = len(events(self.client, conversation_id))
+        self.llm.script(call("terminal", command=command), say("Done again."))
+        self._send(conversation_id)
+
+        def is_over() -> bool:
+            return "Done again." in json.dumps(events(self.client, conversation_id)[before:])
+
+        wait_until(is_over, self.story)
+        return json.dumps(events(self.client, conversation_id)[before:])
+
+    def texts(self, conversation_id: str) -> str:
+        return json.dumps(events(self.client, conversation_id))
+
+    def back_up(self, sandbox_id: str, *conversation_ids: str) -> int:
+        """Returns once there is a backup of all that these have said: how many events that is."""
+
+        def said() -> int:
+            return sum(len(events(self.client, each)) for each in conversation_ids)
+
+        query = "SELECT position FROM archives WHERE kind = 'backup' AND sandbox_id = ?"
+        wait_until(lambda: self._stored(query, sandbox_id) == said(), self.story)
+        return said()
+
+    def key_of(self, sandbox_id: str) -> str:
+        """What its agent server shows at our inner listener."""
+        encrypted = self._stored("SELECT encrypted_session_key FROM sandboxes WHERE id = ?", sandbox_id)
+        return load_cipher(Config(home=self.server.home)).decrypt(str(encrypted))
+
+    def _stored(self, query: str, sandbox_id: str) -> object:
+        file = f"file:{self.server.home / 'slipway.sqlite3'}?mode=ro"
+        with closing(sqlite3.connect(file, uri=True)) as database:
+            found = database.execute(query, [UUID(sandbox_id).hex]).fetchone()
+        return found[0] if found else None
+
+    def keep_at_work(self, conversation_id: str, command: str) -> None:
+        """In the midst of this command, for as long as its host lives."""
+        self.llm.script(call("terminal", command=f"{command}; sleep 900"))
+        self._send(conversation_id)
+        wait_until(lambda: "sleep 900" in self.texts(conversation_id), self.story)
+
+    def _send(self, conversation_id: str) -> None:
+        message = {"role": "user", "content": [{"type": "text", "text": "Go on."}], "run": True}
+        path = f"/app-conversations/{conversation_id}/send-message"
+        self.client.post(path, json=message).raise_for_status()
+
+    def deliver(self, key: str, conversation_id: str, frames: list[Json]) -> int:
+        """What the inner listener says to a report."""
+        url = f"http://127.0.0.1:{self.server.inner_port}/api/v1/webhooks/events/{conversation_id}"
+        body = {"frames": frames}
+        return httpx.post(url, json=body, headers={API_KEY_HEADER: key}, trust_env=False).status_code
+
+    def line_of(self, conversation_id: str) -> str:
+        lines = self.server.slipway("sandboxes", "ls").stdout.splitlines()
+        return next(line for line in lines if line.startswith(conversation_id.replace("-", "")))
+
+    def hosts_of(self, *conversation_ids: str) -> list[str]:
+        return [self.line_of(each).split()[-1] for each in conversation_ids]
+
+    def statuses(self, *conversation_ids: str) -> list[str]:
+        return [str(conversation(self.client, each)["sandbox_status"]) for each in conversation_ids]
+
+    def wait_for_backups(self, count: int) -> None:
+        wait_until(lambda: self.server.output().count("a backup was made") >= count, self.story)
+
+    def story(self) -> str:
+        return "\n".join(part.output()[-6000:] for part in (self.server, self.big, self.small))
+
+
+@contextmanager
+def two_hosts(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
+    """What they hold is backed up as soon as it rests."""
+    with ExitStack() as stack:
+        big = SandboxHostMachine(tmp_path / "big", "big", memory_total_bytes=3 * SANDBOX_BYTES)
+        small = SandboxHostMachine(tmp_path / "small", "small", memory_total_bytes=2 * SANDBOX_BYTES)
+        stack.enter_context(big)
+        stack.enter_context(small)
+        with ThreadPoolExecutor() as side_by_side:
+            for loaded in [side_by_side.submit(host.load_image) for host in (big, small)]:
+                loaded.result()
+        environment = {**environment_for([big, small], tmp_path), "SLIPWAY_SANDBOX_BACKUP_MINUTES": "0.01"}
+        server = AppServerProcess(tmp_path / "home", sandbox="remote", environment=environment)
+        stack.enter_context(server)
+        client = stack.enter_context(server.client())
+        scripted_llm.aside = say("A title")
+        add_model(client, scripted_llm.base_url, scripted_llm.api_key)
+        yield Site(big, small, server, client, scripted_llm)
