@@ -4,6 +4,7 @@ import argparse
 import importlib
 import logging
 import os
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -68,11 +69,25 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
     with loading():
         from uvicorn import Config, Server
 
-    server = Server(Config(app, **_options(arguments, default_host)))
+    inherited = None if arguments.fd is None else _inherited(arguments.fd)
+    options = _options(arguments, default_host)
+    if inherited:
+        options["host"], options["port"] = inherited.getsockname()[:2]
+    server = Server(Config(app, **options))
     with suppress(KeyboardInterrupt):
-        server.run()
+        server.run([inherited] if inherited else None)
     if not server.started:
         sys.exit(EXIT_NOT_STARTED)
+
+
+def _inherited(number: int) -> socket.socket:
+    """The socket of this number, which nobody inherits any further: an agent's commands must not listen."""
+    try:
+        handed_over = socket.socket(fileno=number)
+    except OSError as error:
+        sys.exit(f"--fd {number}: {error}")
+    handed_over.set_inheritable(False)
+    return handed_over
 
 
 def _serve_anew(factory: str, arguments: argparse.Namespace, default_host: str) -> None:
@@ -108,6 +123,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m agent_runtime.server")
     parser.add_argument("--host", help="default: 0.0.0.0 with a session key, 127.0.0.1 without one")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--fd", type=int, help="the number of an inherited socket to listen on instead")
     key = parser.add_mutually_exclusive_group()
     key.add_argument("--reload", action="store_true", help="start again when a source file changes")
     key.add_argument(
@@ -125,7 +141,10 @@ def _arguments() -> argparse.Namespace:
         metavar="P:Q",
         help="where else modules are found",
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.reload and arguments.fd is not None:
+        parser.error("--reload begins anew with a socket of its own each time: leave --fd out")
+    return arguments
 
 
 def _split(separator: str) -> Callable[[str], list[str]]:

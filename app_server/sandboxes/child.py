@@ -46,38 +46,52 @@ class Handle(Incarnation):
 
 @dataclass(frozen=True)
 class Launch:
-    """What to run. `tells_init`: it takes `--info-fd`, and tells there who is first behind its walls."""
+    """What to run. It inherits `listener`, under its number.
+
+    `tells_init`: it takes `--info-fd`, and tells there who is first behind its walls.
+    """
 
     command: Sequence[str]
     environment: dict[str, str]
     directory: Path
+    listener: socket.socket
     stdin: bytes = b""
     tells_init: bool = False
 
 
-def start(folder: Path, launch: Launch, port: int, inner_url: str) -> Handle:
+def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
     """Starts it and keeps its handle in `folder`. Blocking, some milliseconds. OSError if it cannot be."""
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)
     _children[child.pid] = child
     # A child that died at once is a zombie until it is reaped, so its start time can be read all the same.
-    handle = Handle(**_incarnation(child.pid).model_dump(), port=port, inner_url=inner_url, init=init)
+    handle = Handle(
+        **_incarnation(child.pid).model_dump(),
+        port=launch.listener.getsockname()[1],
+        inner_url=inner_url,
+        init=init,
+    )
     _write_handle(folder, handle)
     return handle
 
 
-def choose_port(wanted: int) -> int:
-    """`wanted` if it is free (or 0), else any other."""
+def listen(wanted: int) -> socket.socket:
+    """On `wanted` if it is free (or 0), else on any other port.
+
+    The agent server is handed this very socket: a port that was only looked at could be another program's by
+    the time it listens. Who connects before that waits until it does, or fails when it ends.
+    """
     for candidate in (wanted, 0):
-        with socket.socket() as probe:
-            # As the server does: connections of a previous one that are still winding down do not matter.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOOPBACK, candidate))
-            except OSError:
-                continue
-            port: int = probe.getsockname()[1]
-            return port
+        listener = socket.socket()
+        # Connections of a previous agent server that are still winding down do not matter.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, candidate))
+            listener.listen()
+        except OSError:
+            listener.close()
+        else:
+            return listener
     raise StartFailure(
         "sandbox_port_taken",
         "No free port was found on this machine for the sandbox's agent server.",
@@ -132,7 +146,7 @@ def _spawn(launch: Launch, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Inc
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                pass_fds=(told,) if launch.tells_init else (),
+                pass_fds=(launch.listener.fileno(), *([told] if launch.tells_init else [])),
                 start_new_session=True,
             )
         finally:

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -150,13 +151,6 @@ class ProcessBackend(OneMachine):
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         output = await asyncio.to_thread(_log_tail, self._folder(sandbox_id))
-        if "address already in use" in output.lower():
-            return LastWords(
-                code="sandbox_port_taken",
-                cause="The port of the sandbox's agent server was taken by another program.",
-                fix="Retry: another port is chosen then.",
-                output=output,
-            )
         if self._lives(sandbox_id):
             return LastWords(cause="The agent server is running but does not answer.", output=output)
         return LastWords(code="agent_server_ended", cause="The agent server ended.", output=output)
@@ -254,36 +248,28 @@ class ProcessBackend(OneMachine):
             )
         for part in ("home", "workspace/project", "workspace/conversations"):
             (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
-        port = child.choose_port(wanted_port)
-        # -s: a module that the agent left in its home must not stand in for ours.
-        server = [sys.executable, "-s", "-m", "agent_runtime.server", "--host", LOOPBACK, "--port", str(port)]
-        server += ["--session-key-from", "-"]
-        environment = self._environment(folder)
-        if self._bubblewrap is None:
-            launch = Launch(server, environment, _RUNTIME_ROOT, stdin=session_key.encode())
-        else:
-            launch = self._walled(self._bubblewrap, folder, server, environment, session_key)
-        return child.start(folder, launch, port, self._inner_url)
+        with child.listen(wanted_port) as listener:
+            # -s: a module that the agent left in its home must not stand in for ours.
+            server = [sys.executable, "-s", "-m", "agent_runtime.server", "--fd", str(listener.fileno())]
+            server += ["--session-key-from", "-"]
+            environment = self._environment(folder)
+            launch = Launch(server, environment, _RUNTIME_ROOT, listener, stdin=session_key.encode())
+            if self._bubblewrap:
+                launch = self._walled(self._bubblewrap, folder, launch)
+            return child.start(folder, launch, self._inner_url)
 
-    def _walled(
-        self,
-        bubblewrap: Bubblewrap,
-        folder: Path,
-        server: list[str],
-        environment: dict[str, str],
-        session_key: str,
-    ) -> Launch:
+    def _walled(self, bubblewrap: Bubblewrap, folder: Path, launch: Launch) -> Launch:
         accounts = folder / "accounts"
         write_accounts(accounts, folder / "home")
         command = bubblewrap.wrap(
-            server,
+            launch.command,
             writable=[folder / "home", folder / "workspace"],
-            readable=runtime_places(_RUNTIME_ROOT, environment),
+            readable=runtime_places(_RUNTIME_ROOT, launch.environment),
             directory=_RUNTIME_ROOT,
             accounts=accounts,
         )
-        inside = {name: value for name, value in environment.items() if name not in _OUTER_ONLY}
-        return Launch(command, inside, _RUNTIME_ROOT, stdin=session_key.encode(), tells_init=True)
+        inside = {name: value for name, value in launch.environment.items() if name not in _OUTER_ONLY}
+        return replace(launch, command=command, environment=inside, tells_init=True)
 
     def _environment(self, folder: Path) -> dict[str, str]:
         workspace = folder / "workspace"

@@ -43,7 +43,7 @@ def test_a_sandbox_is_listed_read_and_put_to_sleep_beside_its_server(server: App
 
     assert up.split()[:3] == [conversation_id, "RUNNING", "up"]
     assert up.split()[-1] == "process"
-    assert "Uvicorn running" in log
+    assert "Application startup complete" in log
     assert stopped == f"Stopped {conversation_id}.\n"
     assert down.split()[:3] == [conversation_id, "PAUSED", "down"]
 

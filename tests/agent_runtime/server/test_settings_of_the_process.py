@@ -110,3 +110,15 @@ def test_modules_named_at_start_are_imported_from_where_they_lie(tmp_path: Path)
 
     assert done.returncode == 1
     assert "mine cannot be imported: seen" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--fd", "99"], "--fd 99: "), (["--fd", "0", "--reload"], "--reload begins anew with a socket of its")],
+)
+def test_a_socket_that_cannot_be_listened_on_stops_the_start_and_is_named(arguments: list[str], said: str):
+    command = [sys.executable, "-m", "agent_runtime.server", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert said in done.stderr

@@ -242,13 +242,21 @@ async def test_two_servers_on_one_database_let_in_no_more_than_one_would(
         async def two_are_up() -> bool:
             return sum(each.done() for each in starts) == 2
 
-        await eventually(all_are_seen)
-        for _ in range(3):
+        async def both_look() -> None:
             await asyncio.gather(one.check(), other.check())
+
+        async def two_have_begun() -> bool:
+            await both_look()
+            return len(begun) >= 2
+
+        await eventually(all_are_seen)
+        await eventually(two_have_begun)
+        for _ in range(3):
+            await both_look()
         assert len(begun) == 2, "each knows what the other is about to start"
         go_on.set()
         await eventually(two_are_up)
-        await asyncio.gather(one.check(), other.check())
+        await both_look()
         # Each server has a line of its own: which of the four wait where, the race between them decides.
         await has_told(house.reports, "Number 2 of")
         assert len(begun) == 2, "and what the other has started"

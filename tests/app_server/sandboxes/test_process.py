@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -187,20 +188,63 @@ async def test_another_port_is_chosen_when_the_old_one_is_taken(house: House) ->
             assert again.client.url != running.client.url
 
 
-async def test_a_port_that_is_taken_at_the_last_moment_is_explained_and_another_one_chosen(
-    house: House, monkeypatch: pytest.MonkeyPatch
+async def test_a_port_is_the_sandboxes_own_before_its_agent_server_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with house.open_sandboxes() as sandboxes:
+    config = Config(
+        home=tmp_path / "home", sandbox="process", process_isolation="none", inner_port=free_port()
+    )
+    go_on = tmp_path / "go-on"
+    os.mkfifo(go_on)
+    slow_python = tmp_path / "python"
+    slow_python.write_text(f'#!/bin/sh\nread _ < {go_on}\nexec {sys.executable} "$@"\n')
+    slow_python.chmod(0o700)
+    async with open_house(config) as house, house.open_sandboxes() as sandboxes:
         sandbox_id = await house.create(sandboxes)
-        with socket.create_server(("127.0.0.1", 0)) as other, monkeypatch.context() as race:
-            # Between choosing a port and listening on it another program may take it.
-            race.setattr("app_server.sandboxes.child.choose_port", lambda _: other.getsockname()[1])
-            with pytest.raises(StartFailure, match="taken by another program") as failure:
-                await sandboxes.bring_up(sandbox_id, house.reports.append)
-        assert failure.value.code == "sandbox_port_taken"
-        assert "address already in use" in failure.value.output
-        await sandboxes.bring_up(sandbox_id, house.reports.append)
+        with monkeypatch.context() as slow:
+            slow.setattr(sys, "executable", str(slow_python))
+            starting = asyncio.create_task(sandboxes.bring_up(sandbox_id, house.reports.append))
+            await eventually(lambda: exists(folder_of(house, sandbox_id) / "process.json"), step=nothing)
+        port = handle_of(house, sandbox_id)["port"]
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server(("127.0.0.1", port)).close()
+        await asyncio.to_thread(go_on.write_text, "now\n")
+        await starting
+
         assert await is_up(sandboxes, sandbox_id)
+        assert handle_of(house, sandbox_id)["port"] == port
+
+
+async def test_what_an_agent_starts_does_not_inherit_the_port(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        begun = "sleep 60 </dev/null >/dev/null 2>&1 & echo $!"
+        await running.client.execute_command(begun, cwd=running.working_root)
+        before = handle_of(house, running.id)
+        os.kill(before["pid"], signal.SIGKILL)
+        await eventually(lambda: is_back(house, sandboxes, running.id, before["pid"]), step=sandboxes.check)
+
+        assert handle_of(house, running.id)["port"] == before["port"]
+
+
+@pytest.mark.namespaces
+def test_a_machine_without_a_free_port_is_told_so() -> None:
+    """In a network of its own, which has one port to give."""
+    program = (
+        "from app_server.errors import StartFailure; from app_server.sandboxes import child\n"
+        "only = child.listen(0)\n"
+        "try: child.listen(0)\n"
+        "except StartFailure as failure: print(failure.code, only.getsockname()[1])\n"
+    )
+    own_network = "ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range && exec "
+    told = subprocess.run(
+        ["unshare", "--net", "sh", "-c", own_network + '"$0" -c "$1"', sys.executable, program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (told.stdout, told.stderr) == ("sandbox_port_taken 40000\n", "")
 
 
 async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) -> None:
@@ -224,7 +268,7 @@ async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) 
         assert row.error is not None
         assert row.error["code"] == "agent_server_ended"
         assert f"restarted {MAX_RESTARTS} times" in row.error["cause"]
-        assert "Uvicorn running" in row.error["output"]
+        assert "Application startup complete" in row.error["output"]
 
         await sandboxes.resume(running.id)
         await eventually(lambda: is_up(sandboxes, running.id), step=sandboxes.check)
@@ -357,7 +401,7 @@ async def test_a_sandbox_that_a_terminal_stopped_is_not_revived_by_the_server(ho
         async with open_inventory(house.config) as inventory:
             [entry] = await inventory.entries()
             assert (entry.id, entry.status, entry.runs) == (running.id, SandboxStatus.RUNNING, True)
-            assert "Uvicorn running" in (await inventory.last_words(running.id.hex[:8])).output
+            assert "Application startup complete" in (await inventory.last_words(running.id.hex[:8])).output
             assert await inventory.stop(str(running.id)) == running.id
             [entry] = await inventory.entries()
             assert (entry.status, entry.runs) == (SandboxStatus.PAUSED, False)
