@@ -93,7 +93,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         server = AppServerProcess(
             home,
             sandbox="docker",
-            environment=engine.environment,
+            # Room for all that is made here, on any machine: none has to wait until another was idle enough.
+            environment={**engine.environment, "SLIPWAY_SANDBOX_MEMORY_BYTES": str(512 * 1024**2)},
             python=[*engine.on_its_network, sys.executable],
         )
         server.serve_at(engine.address)
