@@ -269,13 +269,17 @@ class WarmPool:
         free = await asyncio.to_thread(self._members.free)
         claimed = await asyncio.to_thread(self._members.claimed)
         left = await self._maker.call(_members_in, client, self._members.owner)
+        of_no_use = []
         for member in free:
             state, made_of = left.get(member.name, ("", ""))
             base_of = {made[base]: base for base in self._short() if base in made}
             if state == "paused" and made_of in base_of:
                 self._ready.append(_Ready(member, base_of[made_of], made_of))
             else:
-                await self._discard(client, member)
+                of_no_use.append(member)
+        # Once all the others are ready: a start need not wait until these are gone.
+        for member in of_no_use:
+            await self._discard(client, member)
         # One that the engine made only after whoever asked for it had been killed.
         for name in left.keys() - {member.name for member in [*free, *claimed]}:
             await self._maker.call(self._maker.unmake, client, name)

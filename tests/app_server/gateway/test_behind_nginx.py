@@ -19,6 +19,7 @@ from app_server.sign_in.service import create_link
 from app_server.users.models import User
 from tests.app_server.conftest import App, listening
 from tests.app_server.gateway.conftest import Site, link
+from tests.app_server.gateway.pages import open_sign_in
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.requirements import NGINX_PATH
@@ -143,12 +144,12 @@ async def test_previews_work_behind_nginx_and_cannot_reach_us(
         page = await context.new_page()
         async with app.database.session() as session:
             token = await create_link(session, owner.id)
-        await page.goto(f"{ours}/sign-in")
+        await open_sign_in(page, ours)
         assert await page.evaluate(SIGN_IN, token) == 200
         await _visit(page, url)
         await _attack(page, context, ours)
         assert "stolen" not in (await client.get("/api/v1/api-keys")).text
-        await page.goto(f"{ours}/sign-in")
+        await open_sign_in(page, ours)
         await page.evaluate(FRAME, url)
         heading = page.frame_locator("iframe").get_by_role("heading", name="given")
         await expect(heading).to_be_visible(timeout=PATIENCE_SECONDS * 1000)

@@ -18,6 +18,7 @@ from app_server.sign_in.service import create_link
 from app_server.users.models import User
 from tests.app_server.conftest import App, listening
 from tests.app_server.gateway.conftest import link, run, until_listening
+from tests.app_server.gateway.pages import open_sign_in
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.steady_chromium import STEADY_CHROMIUM
@@ -78,7 +79,7 @@ async def sign_in(context: BrowserContext, app: App, owner: User, ours: str) -> 
 
 async def framed(page: Page, ours: str, url: str, sandbox: str) -> Any:
     """The frame with `url` in a page of ours."""
-    await page.goto(f"{ours}/sign-in")
+    await open_sign_in(page, ours)
     await page.evaluate(
         """([url, sandbox]) => {
             const frame = document.createElement('iframe')

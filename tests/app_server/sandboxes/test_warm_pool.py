@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from pydantic import SecretStr
 
 from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.inventory import open_inventory
+from app_server.sandboxes.members import POOL_FOLDER, Members
 from app_server.sandboxes.recipe import current_images, recipe_of
 from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
+from app_server.sandboxes.warm_pool import MEMBER_BYTES
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 from tests.support.sandbox_image import sandbox_image
@@ -43,12 +46,14 @@ def with_pool(house: House, size: int, **others: Any) -> None:
 
 
 async def fill(house: House, engine: DockerClient, sandboxes: Sandboxes, size: int) -> None:
+    """So many are ready to be claimed, as the engine and the backend see it."""
     backend = backend_of(sandboxes)
     await backend.prepare(house.reports.append)
 
     async def is_full() -> bool:
         await sandboxes.check()
-        return len([each for each in members(house, engine) if each.status == "paused"]) == size
+        paused = [each for each in members(house, engine) if each.status == "paused"]
+        return len(paused) == size and backend.spare_bytes == size * MEMBER_BYTES
 
     await eventually(is_full)
 
@@ -321,3 +326,42 @@ async def test_what_another_server_keeps_ready_counts_and_goes_for_whoever_needs
         assert await shell(again, "echo up") == "up\n"
         # Its disk is in the home of the server that has made it.
         await there.delete(again.id)
+
+
+async def test_what_an_earlier_server_left_is_ready_before_what_is_of_no_use_is_gone(
+    pooled_house: House, engine: DockerClient, other_base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = pooled_house
+    with_pool(house, 1, sandbox_pools={other_base: 1})
+    async with house.open_sandboxes(close=False) as killed:
+        await fill(house, engine, killed, 2)
+    # They are looked at one after the other: what the next server wants comes last.
+    last = engine.containers.get(Members(house.config.home / POOL_FOLDER).free()[-1].name)
+    own_image = recipe_of(house.config.sandbox_flavour, house.config.sandbox_base_image).image
+    is_own = last.attrs["Config"]["Image"] == own_image
+    with_pool(house, int(is_own), sandbox_pools={} if is_own else {other_base: 1})
+    removing, go_on = threading.Event(), threading.Event()
+    unmake = DockerBackend.unmake
+
+    def slow_unmake(backend: DockerBackend, client: DockerClient, name: str) -> None:
+        removing.set()
+        go_on.wait()
+        unmake(backend, client, name)
+
+    async with house.open_sandboxes() as sandboxes:
+        with monkeypatch.context() as slow:
+            slow.setattr(DockerBackend, "unmake", slow_unmake)
+            backend = backend_of(sandboxes)
+            await backend.prepare(house.reports.append)
+            replenishing = asyncio.create_task(backend.replenish())
+            try:
+                await asyncio.to_thread(removing.wait)
+                started = await (
+                    house.start(sandboxes) if is_own else bring_up_on(house, sandboxes, other_base)
+                )
+            finally:
+                go_on.set()
+                await replenishing
+
+        assert engine.containers.get(name_of(started.id)).id == last.id
+        await sandboxes.delete(started.id)
