@@ -12,7 +12,7 @@ NPM := cd frontend && npm
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo frontend test test-python test-frontend test-compat check lint format images base-image api bench bench-app locks clean
+.PHONY: help run demo frontend test test-python test-quick test-images durations test-frontend test-compat check lint format images base-image api bench bench-app locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +27,17 @@ frontend: frontend/dist/index.html ## Build the front end
 
 test: test-python test-frontend ## Run every test: Python, front end, real browser
 
-test-python: $(VENV)/.dev frontend/node_modules/.dev frontend/dist/index.html ## Run the Python and end-to-end tests (ARGS="-k name")
-	$(BIN)/python scripts/with_test_services.py $(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
+test-python: $(VENV)/.dev frontend/node_modules/.dev frontend/dist/index.html ## Run all Python and end-to-end tests (ARGS="-k name")
+	$(BIN)/python scripts/with_test_services.py $(BIN)/pytest -n $(WORKERS) --budgets $(ARGS)
+
+test-quick: $(VENV)/.dev ## Run the tests that need neither databases nor Docker nor a browser (ARGS="-k name")
+	$(BIN)/pytest -n $(WORKERS) --lane quick $(ARGS)
+
+test-images: $(VENV)/.dev ## Build the sandbox images of the tests
+	$(BIN)/python -m tests.support.sandbox_image
+
+durations: ## Keep what the tests took in the last run, for the order of the next ones
+	cp .pytest_cache/durations.json tests/durations.json
 
 test-frontend: frontend/node_modules/.dev ## Run the front end's tests
 	$(NPM) test
@@ -71,12 +80,14 @@ bench-app: $(VENV)/.dev ## Measure starts of the app server and of sandboxes, th
 	$(BIN)/python -m benchmarks.sandboxes
 	$(BIN)/python -m benchmarks.llm_gateway
 	$(BIN)/python -m benchmarks.long_run
+	$(BIN)/python -m benchmarks.floods
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock --extra jupyter pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements.lock --extra server --extra jupyter pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-dev.lock --extra server --extra jupyter --group dev pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/node.lock containers/sandbox/node.in
+	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/python.lock containers/sandbox/python.in
 	$(UV) pip compile -q --python-version 3.12 --override tests/compat/overrides.txt --generate-hashes --no-header --no-annotate -o tests/compat/requirements.lock tests/compat/requirements.in
 
 clean: ## Remove what was built and installed here (never your data in ~/.slipway)

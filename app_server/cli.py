@@ -10,6 +10,7 @@ import typer
 
 from app_server.config import Config, SandboxChoice
 from app_server.errors import ConfigurationError, StartFailure
+from app_server.loading import loading
 from app_server.sandboxes.commands import (
     NO_SERVER_YET,
     Home,
@@ -25,7 +26,12 @@ from app_server.sandboxes.commands import (
 if TYPE_CHECKING:
     from app_server.headless.run import Run
 
-app = typer.Typer(help="A self-hosted home for coding agents.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    help="A self-hosted home for coding agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
 
 app.add_typer(images, name="images")
 app.add_typer(sandboxes, name="sandboxes")
@@ -52,20 +58,24 @@ def serve(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Start the server and print a link to sign in with."""
+    """Start the server. Until its owner has signed in once, print a link to sign in with."""
     config = configuration(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
     # Imported here so that the other commands, and --help, answer at once.
-    from app_server.listeners import PortTaken
-    from app_server.logs import configure_logging
-    from app_server.sandboxes.backend import SandboxKind
-    from app_server.serve import serve as run_server
+    with loading():
+        from app_server.listeners import PortTaken
+        from app_server.logs import configure_logging
+        from app_server.sandboxes.backend import SandboxKind
+        from app_server.serve import serve as run_server
 
-    def announce(kind: SandboxKind, link: str) -> None:
+    def announce(kind: SandboxKind, link: str | None) -> None:
         typer.echo(f"\nSlipway is ready: {config.base_url}")
         typer.echo(f"Agents work in: {_PLACES[kind.backend]}")
         if kind.warning:
             typer.secho(kind.warning, fg=typer.colors.YELLOW)
-        typer.echo(f"\nSign in (once, within 24 hours):\n{link}\n")
+        if link:
+            typer.echo(f"\nSign in (once, within 24 hours):\n{link}\n")
+        else:
+            typer.echo("\nTo sign in another browser, run: slipway sign-in-link\n")
         sys.stdout.flush()
 
     configure_logging()
@@ -179,22 +189,27 @@ def run_demo(
 @app.command()
 def sign_in_link(port: Port = None, home: Home = None) -> None:
     """Print a new one-time link to sign in with."""
-    typer.echo(asyncio.run(_new_sign_in_link(configuration(port=port, home=home))))
+    try:
+        typer.echo(asyncio.run(_new_sign_in_link(configuration(port=port, home=home))))
+    except ConfigurationError as error:
+        leave(str(error))
 
 
 async def _new_sign_in_link(config: Config) -> str:
     from app_server.database import Database
     from app_server.migrate import is_current
     from app_server.serve import new_sign_in_link
+    from app_server.start_faults import explained
 
     require_database(config)
-    database = Database(config.resolved_database_url)
-    try:
-        if not await is_current(database):
-            leave(NO_SERVER_YET)
-        return await new_sign_in_link(config, database)
-    finally:
-        await database.close()
+    with explained(config):
+        database = Database(config.resolved_database_url)
+        try:
+            if not await is_current(database):
+                leave(NO_SERVER_YET)
+            return await new_sign_in_link(config, database)
+        finally:
+            await database.close()
 
 
 def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:

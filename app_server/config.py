@@ -3,14 +3,16 @@
 What a user edits at run time lives in `settings/`, not here.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app_server.addresses import parse_named, parse_rule
 from app_server.errors import ConfigurationError
+from app_server.variables import unknown_variables
 
 SandboxChoice = Literal["auto", "docker", "process", "remote"]
 SandboxFlavour = Literal["full", "slim"]
@@ -254,8 +256,10 @@ class Config(BaseSettings):
 def load_config(**overrides: object) -> Config:
     """The configuration of this process.
 
-    Raises ConfigurationError with one sentence per wrong variable, never with its value.
+    Raises ConfigurationError with one sentence per wrong or unknown variable, never with its value.
     """
+    if unknown := unknown_variables(os.environ, Config.model_fields):
+        raise ConfigurationError("; ".join(unknown))
     try:
         return Config(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
@@ -264,3 +268,16 @@ def load_config(**overrides: object) -> Config:
             for problem in error.errors(include_input=False, include_url=False)
         ]
         raise ConfigurationError("; ".join(lines)) from None
+    except SettingsError as error:
+        raise ConfigurationError(_not_json(str(error))) from None
+
+
+def _not_json(message: str) -> str:
+    """pydantic-settings names the field; what it could not read is a list or a table."""
+    field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
+    if field is None:
+        return message
+    example = '{"NAME": 1}' if field == "sandbox_pools" else '["…"]'
+    if field == "sandbox_hosts":
+        example = '[{"name": "…", "url": "…", "token_file": "…"}]'
+    return f"SLIPWAY_{field.upper()} must be JSON, like {example}: write it so, or unset it"

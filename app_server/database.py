@@ -18,11 +18,12 @@ from pydantic import PlainSerializer
 from sqlalchemy import JSON, DateTime, Enum, MetaData, TypeDecorator
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import DeclarativeBase
 from starlette.requests import HTTPConnection
 
-from app_server import sqlite
+from app_server import postgres, sqlite
 from app_server.errors import problem, request_id
 
 logger = logging.getLogger(__name__)
@@ -146,14 +147,19 @@ Session = Annotated[AsyncSession, Depends(_get_session, scope="function")]
 ReadSession = Annotated[AsyncSession, Depends(_get_read_session, scope="function")]
 
 
+UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionFree)
+"""What is raised when the database cannot do its work at the moment."""
+
+
 def install_database_errors(app: FastAPI) -> None:
     """Makes a database that cannot work a problem that says so; the request has changed nothing."""
-    app.add_exception_handler(OperationalError, _on_database_error)
-    app.add_exception_handler(InterfaceError, _on_database_error)
+    for failure in UNAVAILABLE:
+        app.add_exception_handler(failure, on_database_error)
 
 
-async def _on_database_error(request: Request, error: Exception) -> JSONResponse:
-    logger.error("the database failed", exc_info=error, extra={"request_id": request_id(request)})
+async def on_database_error(request: Request, error: Exception) -> JSONResponse:
+    reason = str(error).partition("\n")[0]
+    logger.error("the database failed", extra={"error": reason, "request_id": request_id(request)})
     return problem(
         request,
         status=503,
@@ -168,7 +174,7 @@ def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
     """The usual one, and the one for brief transactions: only on SQLite is that another one."""
     if url.startswith("sqlite"):
         return sqlite.create_engine(url), sqlite.create_brief_engine(url)
-    engine = create_async_engine(url, pool_size=20, max_overflow=10, pool_pre_ping=True)
+    engine = postgres.create_engine(url)
     return engine, engine
 
 

@@ -2,6 +2,7 @@
 
 import hmac
 import os
+import tempfile
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -13,13 +14,13 @@ from app_server.errors import ConfigurationError
 class Cipher:
     """Encrypts short texts for the database. Older keys still decrypt."""
 
-    def __init__(self, keys: list[str]) -> None:
+    def __init__(self, keys: list[str], origin: str = "SLIPWAY_ENCRYPTION_KEYS") -> None:
         try:
             self._fernet = MultiFernet([Fernet(key) for key in keys])
             self._keys = [key.encode() for key in keys]
         except ValueError:
             raise ConfigurationError(
-                "SLIPWAY_ENCRYPTION_KEYS: each key must be 32 url-safe base64-encoded bytes"
+                f"{origin}: each key must be 32 url-safe base64-encoded bytes; restore the right one"
             ) from None
 
     def encrypt(self, text: str) -> str:
@@ -44,15 +45,25 @@ def load_cipher(config: Config) -> Cipher:
     """The cipher of this installation; makes `home`/encryption.key (mode 0600) at the first start."""
     if config.encryption_keys:
         return Cipher([key.get_secret_value() for key in config.encryption_keys])
-    return Cipher([_key_from_file(config.home / "encryption.key")])
+    path = config.home / "encryption.key"
+    return Cipher([_key_from_file(path)], origin=str(path))
 
 
 def _key_from_file(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(Fernet.generate_key().decode())
+    if not path.exists():
+        _make_key_file(path)
     return path.read_text().strip()
+
+
+def _make_key_file(path: Path) -> None:
+    """Whole or not at all: on a full disk an empty file would stop every later start."""
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(Fernet.generate_key().decode())
+        os.link(draft, path)
+    except FileExistsError:
+        return  # another process was first
+    finally:
+        Path(draft).unlink()

@@ -189,6 +189,7 @@ class Unavailable(AppError):
 
 _CODES_BY_STATUS = {error.status: error.code for error in AppError.__subclasses__()} | {
     405: "method_not_allowed",
+    408: "request_timeout",
     415: "unsupported_media_type",
 }
 

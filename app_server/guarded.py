@@ -6,13 +6,17 @@ A name is looked up once, what it leads to is judged, and the connection goes to
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from weakref import WeakValueDictionary
 
 import httpx
 from anyio import from_thread
 
 from app_server.addresses import BadHost, Named, is_address, is_refused, parse_host
+from app_server.certificates import public_authorities
 from app_server.errors import Forbidden
 from app_server.upstream import Upstream, UpstreamProxy
 
@@ -23,10 +27,44 @@ Resolver = Callable[[str], Awaitable[list[str]]]
 """The addresses of a name. Raises OSError."""
 
 
+# A name whose servers do not answer holds a thread for half a minute, and names are what users and sandboxes
+# choose. So the threads that all other work shares are not used for them.
+_RESOLVING = ThreadPoolExecutor(max_workers=64, thread_name_prefix="names")
+
+
 async def system_resolver(name: str) -> list[str]:
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    look_up = partial(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_RESOLVING, look_up)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class FairResolver:
+    """Looks up a few names of each asker at a time. A look-up counts until it ends, even unawaited."""
+
+    def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
+        self._resolve = resolve
+        self._at_once = at_once
+        self._places: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+        self._running: set[asyncio.Task[list[str]]] = set()
+
+    async def resolve(self, asker: Hashable, name: str) -> list[str]:
+        """Raises OSError."""
+        places = self._places.setdefault(asker, asyncio.Semaphore(self._at_once))
+        await places.acquire()
+        task = asyncio.ensure_future(self._look_up(name))
+        self._running.add(task)
+
+        def end(task: asyncio.Task[list[str]]) -> None:
+            self._running.discard(task)
+            places.release()
+            if not task.cancelled():
+                task.exception()  # heard, also when the asker has gone
+
+        task.add_done_callback(end)
+        return await asyncio.shield(task)
+
+    async def _look_up(self, name: str) -> list[str]:
+        return await self._resolve(name)
 
 
 @dataclass(frozen=True)
@@ -52,10 +90,7 @@ class Guard:
 
         A name that only the proxy can find is the proxy's to judge.
         """
-        try:
-            name = parse_host(host)
-        except BadHost as error:
-            raise _refusal(host) from error
+        name = _name_of(host)
         proxy = self._upstream.proxy_for(name, "http" if scheme == "http" else "https")
         try:
             address = await self._address_of(name)
@@ -64,6 +99,10 @@ class Guard:
                 raise
             return Route(proxy=proxy)
         return Route(proxy=proxy) if proxy else Route(address)
+
+    async def address_of(self, host: str) -> str:
+        """For what no proxy carries. Raises Forbidden `private_address`, OSError, TimeoutError."""
+        return await self._address_of(_name_of(host))
 
     async def _address_of(self, name: str) -> str:
         async with asyncio.timeout(RESOLVE_SECONDS):
@@ -76,11 +115,11 @@ class Guard:
 class GuardedTransport(httpx.AsyncBaseTransport):
     """Refuses with Forbidden `private_address`, before anything is sent."""
 
-    def __init__(self, guard: Guard, *, verify: ssl.SSLContext | bool = True) -> None:
+    def __init__(self, guard: Guard, *, verify: ssl.SSLContext | None = None) -> None:
         self._guard = guard
-        self._verify = verify
+        self._verify = verify or public_authorities()
         # As many at a time as there are conversations.
-        self._inner = httpx.AsyncHTTPTransport(verify=verify, limits=_NO_LIMITS)
+        self._inner = httpx.AsyncHTTPTransport(verify=self._verify, limits=_NO_LIMITS)
         self._proxied: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -146,6 +185,13 @@ def _pinned(request: httpx.Request, address: str) -> httpx.Request:
         stream=request.stream,
         extensions={**request.extensions, **pinned_extensions(request.url.host)},
     )
+
+
+def _name_of(host: str) -> str:
+    try:
+        return parse_host(host)
+    except BadHost as error:
+        raise _refusal(host) from error
 
 
 def _refusal(host: str) -> Forbidden:

@@ -23,6 +23,7 @@ from agent_runtime.relay.http import new_transport
 from app_server import demo, status, web_client
 from app_server.addresses import parse_named
 from app_server.background import Background
+from app_server.certificates import public_authorities
 from app_server.config import Config
 from app_server.consents import router as consents
 from app_server.conversations import (
@@ -32,6 +33,7 @@ from app_server.conversations import (
     confirmation_routes,
     consent_routes,
     event_routes,
+    file_routes,
     git_routes,
     goal_routes,
     mcp_change_routes,
@@ -58,16 +60,20 @@ from app_server.egress.ledger import Ledger
 from app_server.egress.proxy import EgressProxy
 from app_server.encryption import load_cipher
 from app_server.errors import PROBLEM_RESPONSES, add_problem_schema, install_error_handlers
+from app_server.events.open_streams import OpenStreams
 from app_server.events.schemas import MAX_REPORT_BYTES
 from app_server.gateway import router as gateway
+from app_server.gateway.exposed import exposed_urls
 from app_server.gateway.gateway import Gateway
 from app_server.git import router as git_credentials
 from app_server.git_proxy import router as git_proxy
 from app_server.git_proxy.access import Moves
 from app_server.guarded import Guard, GuardedTransport
+from app_server.large_bodies import LargeBodies
 from app_server.llm_gateway import administration_routes, limit_routes
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
+from app_server.llm_gateway.room import Room
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES, Exchanges
 from app_server.mcp_servers import router as mcp_servers
@@ -75,8 +81,8 @@ from app_server.mcp_servers.grants import Grants
 from app_server.mcp_servers.sign_in import SignIns
 from app_server.memory import router as memory
 from app_server.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext, security_headers
-from app_server.migrate import migrate
-from app_server.pubsub import make_pubsub
+from app_server.migrate import migrate, wait_for_other_servers
+from app_server.pubsub import make_pubsub, require_redis
 from app_server.sandbox_specs import router as sandbox_specs
 from app_server.sandboxes import router as sandboxes_router
 from app_server.sandboxes import runtime_plugin_routes, secret_routes
@@ -90,6 +96,8 @@ from app_server.sign_in import router as sign_in
 from app_server.static import install_frontend
 from app_server.upstream import upstream_of
 from app_server.users import router as users
+from app_server.users.auth import identify_user
+from app_server.users.in_use import CHECK_SECONDS, CredentialsInUse
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
 from app_server.version import VERSION
@@ -120,6 +128,7 @@ _PUBLIC_ROUTERS = (
     limit_routes.router,
     administration_routes.router,
     memory.router,
+    memory.proposal_router,
     consents.router,
     web_client.router,
     sandboxes_router.router,
@@ -135,6 +144,7 @@ _PUBLIC_ROUTERS = (
     browser_routes.router,
     command_routes.router,
     skill_routes.router,
+    file_routes.router,
     steering_routes.router,
     confirmation_routes.router,
     consent_routes.router,
@@ -145,6 +155,9 @@ _PUBLIC_ROUTERS = (
     task_routes.router,
     event_routes.router,
 )
+_MAX_SMALL_BODY_BYTES = 2 * 1024**2
+# Messages carry images.
+_PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
 _INNER_ROUTERS: tuple[APIRouter, ...] = (
     status.inner_router,
     llm_gateway.router,
@@ -170,8 +183,11 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         guard = Guard(parse_named(config.egress_private), upstream=upstream)
         guarded_http = await stack.enter_async_context(_http_client(GuardedTransport(guard)))
         trust = trust_of_hosts(config)
-        relay_transport = await stack.enter_async_context(new_transport(trust=trust))
-        pubsub = make_pubsub(config.redis_url.get_secret_value() if config.redis_url else None)
+        relay_transport = await stack.enter_async_context(new_transport(trust=trust or public_authorities()))
+        redis_url = config.redis_url.get_secret_value() if config.redis_url else None
+        if redis_url:
+            await require_redis(redis_url)
+        pubsub = make_pubsub(redis_url)
         stack.push_async_callback(pubsub.close)
         sandboxes = Sandboxes(config, database, cipher)
         await sandboxes.open()
@@ -184,6 +200,10 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background.run_forever(sandboxes.rest, name="idle sandboxes", interval_seconds=_REST_INTERVAL_SECONDS)
         background.run_forever(
             sandboxes.measure, name="sizes of workspaces", interval_seconds=_REST_INTERVAL_SECONDS
+        )
+        credentials_in_use = CredentialsInUse(database)
+        background.run_forever(
+            credentials_in_use.check, name="credentials in use", interval_seconds=CHECK_SECONDS
         )
         spending = Spending(database)
         stack.push_async_callback(spending.close)
@@ -227,6 +247,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "trust_of_hosts": trust,
             "background": background,
             "pubsub": pubsub,
+            "credentials_in_use": credentials_in_use,
             "sandboxes": sandboxes,
             "start_worker": start_worker,
             "spending": spending,
@@ -237,9 +258,12 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "git_work_of": git_work_of,
             "llm_caller_of": llm_caller_of,
             "folder_of": folder_of,
+            "exposed_urls": exposed_urls,
             "occupants_of": occupants_of,
             "git_moves": Moves(),
             "fairness": Fairness(),
+            "open_streams": OpenStreams(),
+            "room_for_models": Room(),
         }
 
 
@@ -258,7 +282,12 @@ def create_app(config: Config) -> FastAPI:
             Middleware(RequestContext, page_headers=security_headers(config)),
             Middleware(HostCheck, config=config),
             Middleware(OriginCheck, config=config),
-            Middleware(BodyLimit, max_bytes=config.max_body_bytes),
+            Middleware(
+                BodyLimit,
+                max_bytes=min(_MAX_SMALL_BODY_BYTES, config.max_body_bytes),
+                above=dict.fromkeys(_PREFIXES_OF_LARGE_BODIES, config.max_body_bytes),
+            ),
+            Middleware(LargeBodies, identify=identify_user),
         ],
     )
     install_error_handlers(app)
@@ -321,6 +350,7 @@ def _http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.Asy
     # No cookies: what a vendor sets for one user would be sent for the next one, too.
     return httpx.AsyncClient(
         timeout=30,
+        verify=public_authorities(),
         transport=transport,
         limits=httpx.Limits(max_connections=None),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -341,8 +371,17 @@ async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
     database = Database(config.resolved_database_url)
     stack.push_async_callback(database.close)
     await migrate(database)
+    await _make_owner(database)
+    return database
+
+
+async def _make_owner(database: Database) -> None:
+    async with database.read() as session:
+        if await find_owner(session) is not None:
+            return
     async with database.session() as session:
+        # Of several first starts at once, one makes the owner, and the others find it.
+        await wait_for_other_servers(await session.connection())
         if await find_owner(session) is None:
             owner = await create_user(session, name="Owner", role=Role.OWNER)
             await add_demo_profile(session, owner.id)
-    return database

@@ -3,6 +3,7 @@
 Plain ASGI, so that streams and WebSockets pass through untouched.
 """
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app_server.config import Config
 from app_server.errors import on_unexpected, problem
+from app_server.large_bodies import told_length
 from app_server.logs import bind
 
 logger = logging.getLogger(__name__)
@@ -25,9 +27,17 @@ logger = logging.getLogger(__name__)
 SESSION_COOKIES: Final = ("__Host-slipway_session", "slipway_session")
 """Over HTTPS and over HTTP. The prefix makes browsers refuse it from pages of our subdomains."""
 
+PAGE_PROOF_HEADER: Final = "x-slipway-proof"
+PAGE_PROOF_SUBPROTOCOL: Final = "slipway.proof."
+"""Followed by the proof: a browser's WebSocket has no headers to set."""
+
+SUBPROTOCOL: Final = "slipway"
+"""What our WebSockets speak. A browser that offers subprotocols wants one of them selected."""
+
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_NO_LOWER_LIMITS: Mapping[str, int] = MappingProxyType({})
+_NO_OTHER_LIMITS: Mapping[str, int] = MappingProxyType({})
+PIECE_SECONDS = 60.0
 _WILDCARD_HOSTS = frozenset({"0.0.0.0", "::", ""})
 
 # Styles may be inline (dialogs and toasts set them); scripts never.
@@ -48,6 +58,28 @@ SECURITY_HEADERS: Mapping[str, str] = {
 def session_cookie(config: Config) -> str:
     """The name of the cookie that signs a browser in."""
     return SESSION_COOKIES[0 if config.base_url.startswith("https:") else 1]
+
+
+def api_key_of(connection: HTTPConnection) -> str | None:
+    """The key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`. None: there is no such
+    header. An empty key is a wrong key, so that the cookie is not looked at in its place.
+    """
+    headers = connection.headers
+    if key := headers.get("x-session-api-key"):
+        return key
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    return headers.get("x-session-api-key")
+
+
+def page_proof_of(connection: HTTPConnection) -> str | None:
+    """What only pages of our own origin know beside the cookie; on a WebSocket it is a subprotocol."""
+    if connection.scope["type"] != "websocket":
+        return connection.headers.get(PAGE_PROOF_HEADER)
+    offered: list[str] = connection.scope["subprotocols"]
+    found = [one for one in offered if one.startswith(PAGE_PROOF_SUBPROTOCOL)]
+    return found[0].removeprefix(PAGE_PROOF_SUBPROTOCOL) if found else None
 
 
 def security_headers(config: Config) -> Mapping[str, str]:
@@ -144,19 +176,18 @@ class OriginCheck:
         )
 
     def _is_ours(self, connection: HTTPConnection) -> bool:
-        headers = connection.headers
-        if "x-session-api-key" in headers or headers.get("authorization", "").lower().startswith("bearer "):
+        if api_key_of(connection) is not None:
             return True  # No browser adds these by itself; the cookie is not looked at then.
-        if (origin := headers.get("origin")) is None:
+        if (origin := connection.headers.get("origin")) is None:
             return self._cookie not in connection.cookies
-        return _netloc(origin) in {headers.get("host", "").lower(), self._public_netloc}
+        return _netloc(origin) in {connection.headers.get("host", "").lower(), self._public_netloc}
 
 
 class BodyLimit:
     """Refuses bodies over `max_bytes`, told or untold (413), and null characters in the address (400).
 
-    below: lower limits, by the beginning of the path. streamed: beginnings of paths without a limit, whose
-    bodies are never held.
+    A body that stops coming is given up (408). below, above: lower and higher limits, by the beginning of the
+    path. streamed: beginnings of paths without a limit, whose bodies are never held.
     """
 
     def __init__(
@@ -164,12 +195,16 @@ class BodyLimit:
         app: ASGIApp,
         *,
         max_bytes: int,
-        below: Mapping[str, int] = _NO_LOWER_LIMITS,
+        below: Mapping[str, int] = _NO_OTHER_LIMITS,
+        above: Mapping[str, int] = _NO_OTHER_LIMITS,
         streamed: tuple[str, ...] = (),
+        piece_seconds: float = PIECE_SECONDS,
     ) -> None:
         self._app = app
+        self._piece_seconds = piece_seconds
         self._max_bytes = max_bytes
         self._below = below
+        self._above = above
         self._streamed = streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -183,23 +218,30 @@ class BodyLimit:
         limit = self._limit(scope["path"])
         if scope["path"].startswith(self._streamed):
             await self._app(scope, receive, send)
-        elif _told_length(scope) > limit:
+        elif told_length(scope) > limit:
             detail = f"The body must not be larger than {limit} bytes."
             await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
         else:
-            await self._app(scope, _limited(receive, limit), send)
+            await self._app(scope, _limited(receive, limit, self._piece_seconds), send)
 
     def _limit(self, path: str) -> int:
         lower = [limit for beginning, limit in self._below.items() if path.startswith(beginning)]
-        return min([self._max_bytes, *lower])
+        higher = [limit for beginning, limit in self._above.items() if path.startswith(beginning)]
+        return min([max([self._max_bytes, *higher]), *lower])
 
 
-def _limited(receive: Receive, max_bytes: int) -> Callable[[], Awaitable[Message]]:
-    seen = 0
+def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable[[], Awaitable[Message]]:
+    seen, is_whole = 0, False
 
     async def receive_limited() -> Message:
-        nonlocal seen
-        message = await receive()
+        nonlocal seen, is_whole
+        try:
+            # Behind the body only the end of the connection can come, which may take as long as it likes.
+            async with asyncio.timeout(None if is_whole else piece_seconds):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"Nothing of the body came for {piece_seconds:g} seconds.") from None
+        is_whole = not message.get("more_body", False)
         seen += len(message.get("body", b""))
         if seen > max_bytes:
             # The framework lets this class, and only this one, out of its body parsing.
@@ -234,11 +276,6 @@ def _netloc(origin: str) -> str | None:
 def is_safe(scope: Scope) -> bool:
     """Whether this cannot change anything: no method that does, and no WebSocket."""
     return scope["type"] != "websocket" and (scope["type"] != "http" or scope["method"] in _SAFE_METHODS)
-
-
-def _told_length(scope: Scope) -> int:
-    told = Headers(scope=scope).get("content-length", "")
-    return int(told) if told.isdecimal() and len(told) < 20 else 0
 
 
 def _add_headers(message: Message, page_headers: Mapping[str, str], request_id: str, path: str) -> None:

@@ -3,15 +3,18 @@
 import asyncio
 import importlib
 import sqlite3
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random
 
+from app_server import postgres
 from app_server.database import Database
+from app_server.errors import ConfigurationError
 
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
@@ -20,14 +23,31 @@ _POSTGRES_LOCK = 7_164_301
 
 
 async def migrate(database: Database) -> None:
-    """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it."""
+    """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it.
+
+    Raises ConfigurationError when the database is that of a newer version.
+    """
     if database.sqlite_file:
         await asyncio.to_thread(use_write_ahead_log, database.sqlite_file)
     if not await is_current(database):
+        await _require_known(database)
         await asyncio.to_thread(importlib.import_module, "alembic.command")
-        async with database.engine.begin() as connection:
-            await _wait_for_other_servers(connection)
+        async with _patient_engine(database) as engine, engine.begin() as connection:
+            await wait_for_other_servers(connection)
             await connection.run_sync(_upgrade)
+
+
+@asynccontextmanager
+async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
+    """Its statements may take as long as they take: other servers are waited for, and tables are rebuilt."""
+    if database.sqlite_file:
+        yield database.engine
+        return
+    engine = postgres.create_engine(database.url, is_patient=True)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
 
 
 async def is_current(database: Database) -> bool:
@@ -36,10 +56,27 @@ async def is_current(database: Database) -> bool:
         return await connection.run_sync(_current_revision) == newest_revision()
 
 
+async def _require_known(database: Database) -> None:
+    async with database.engine.connect() as connection:
+        revision = await connection.run_sync(_current_revision)
+    if revision is not None and revision not in {_slug(path) for path in _files()}:
+        raise ConfigurationError(
+            f"The database was made by a newer version of Slipway (its schema is {revision!r}): start that "
+            "version, or restore a backup from before the upgrade."
+        )
+
+
 def newest_revision() -> str:
     """The slug of the newest file in migrations/versions: its name without the date and time."""
-    newest = max(path.stem for path in (MIGRATIONS / "versions").glob("*.py"))
-    return newest.split("_", 4)[4]
+    return _slug(max(_files(), key=lambda path: path.stem))
+
+
+def _files() -> list[Path]:
+    return list((MIGRATIONS / "versions").glob("*.py"))
+
+
+def _slug(path: Path) -> str:
+    return path.stem.split("_", 4)[4]
 
 
 def _current_revision(connection: Connection) -> str | None:
@@ -61,7 +98,8 @@ def use_write_ahead_log(file: str) -> None:
         connection.execute("PRAGMA journal_mode=WAL")
 
 
-async def _wait_for_other_servers(connection: AsyncConnection) -> None:
+async def wait_for_other_servers(connection: AsyncConnection) -> None:
+    """Until the end of the transaction no other server migrates, or makes what a first start makes."""
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":
         await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRES_LOCK})

@@ -6,9 +6,10 @@ with a hole: it comes back and reads what it missed from SQL.
 
 import asyncio
 import logging
-from collections import defaultdict, deque
+import socket
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +18,8 @@ from uuid import UUID
 import orjson
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -27,6 +30,9 @@ QUEUE_FRAMES = 2000
 QUEUE_CHARACTERS = 32 * 1024**2
 RECONNECT_SECONDS = 1.0
 CONNECT_SECONDS = 5.0
+HEARTBEAT_SECONDS = 5.0
+LOOK_SECONDS = 2.0
+MAX_STANDING = 1000
 CHANNEL_PREFIX = "slipway:conversation:"
 
 
@@ -34,12 +40,18 @@ CHANNEL_PREFIX = "slipway:conversation:"
 class Frame:
     """One frame of the live stream as JSON text.
 
-    `seq` only for events of the log, `item_id` only for pieces of a streaming reply.
+    `seq` only for events of the log, `item_id` only for pieces of a streaming reply. `stands`: True for what
+    those who come later are told, too, until the next of them; False for what ends that.
     """
 
     text: str
     seq: int | None = None
     item_id: str | None = None
+    stands: bool | None = None
+
+
+LOOK = Frame("")
+"""Not to be shown: something may have been stored without a message about it."""
 
 
 class End(StrEnum):
@@ -90,7 +102,7 @@ class Subscription:
         return frames
 
     def push(self, frame: Frame) -> None:
-        if self._ended:
+        if self._ended or (frame == LOOK and self._frames and self._frames[-1] == LOOK):
             return
         # One frame is always taken: no watcher could ever get past a larger one.
         too_large = bool(self._frames) and len(frame.text) > self._characters_left
@@ -134,8 +146,12 @@ class LocalPubSub:
     def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
         self._queue_frames = queue_frames
+        self._standing: OrderedDict[UUID, Frame] = OrderedDict()
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            if frame.stands is not None:
+                self._keep(channel, frame)
         for subscription in self._subscriptions.get(channel, ()):
             for frame in frames:
                 subscription.push(frame)
@@ -144,12 +160,25 @@ class LocalPubSub:
     async def subscribe(self, channel: UUID) -> AsyncIterator[Subscription]:
         subscription = Subscription(self._queue_frames)
         self._subscriptions[channel].add(subscription)
+        if (standing := self._standing.get(channel)) is not None:
+            subscription.push(standing)
         try:
             yield subscription
         finally:
             self._subscriptions[channel].discard(subscription)
             if not self._subscriptions[channel]:
                 del self._subscriptions[channel]
+
+    def _keep(self, channel: UUID, frame: Frame) -> None:
+        self._standing.pop(channel, None)
+        if frame.stands:
+            self._standing[channel] = frame
+            if len(self._standing) > MAX_STANDING:
+                self._standing.popitem(last=False)
+
+    def tell_all(self, frame: Frame) -> None:
+        for channel in list(self._subscriptions):
+            self.publish(channel, [frame])
 
     def end_all(self, reason: End) -> None:
         for subscriptions in self._subscriptions.values():
@@ -164,71 +193,153 @@ class RedisPubSub:
     """Fan-out across app servers: every server hears all channels and serves its own subscribers.
 
     Redis keeps nothing for a listener that is away, so whenever the connection is lost all subscribers end.
+    Those that come back before Redis does hear of what happens here, and are told to look into SQL.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._url = url
         self._local = LocalPubSub(queue_frames=queue_frames)
-        self._outgoing: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(maxsize=queue_frames)
+        self._outgoing: asyncio.Queue[tuple[UUID, bytes]] = asyncio.Queue(maxsize=queue_frames)
+        self._unheard: set[UUID] = set()
+        """Channels of which other servers have missed something."""
+        self._is_away = False
+        self._is_closed = False
         self._listening = asyncio.Event()
-        self._connection = asyncio.create_task(self._stay_connected(), name="redis")
+        self._tasks = [
+            asyncio.create_task(self._stay_connected(), name="redis"),
+            asyncio.create_task(self._look_while_away(), name="redis is away"),
+        ]
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None:
-        payload = orjson.dumps([(frame.text, frame.seq, frame.item_id) for frame in frames])
+        if self._is_away:
+            self._unheard.add(channel)
+            self._local.publish(channel, frames)
+            return
         try:
-            self._outgoing.put_nowait((CHANNEL_PREFIX + channel.hex, payload))
+            self._outgoing.put_nowait((channel, _payload(frames)))
         except asyncio.QueueFull:
             logger.warning("redis cannot keep up; subscribers start over")
+            self._unheard.add(channel)
             self._local.end_all(End.OVERRUN)
 
     @asynccontextmanager
     async def subscribe(self, channel: UUID) -> AsyncIterator[Subscription]:
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await self._listening.wait()
-        except TimeoutError:
-            raise Ended(End.OVERRUN) from None
+        if not self._is_away:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await self._listening.wait()
         async with self._local.subscribe(channel) as subscription:
             yield subscription
 
     async def close(self) -> None:
-        self._connection.cancel()
-        await asyncio.gather(self._connection, return_exceptions=True)
+        # A cancellation is lost when it comes at the moment at which a connection fails.
+        self._is_closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._local.close()
 
     async def _stay_connected(self) -> None:
         # 174 ms to import, and most installations have no Redis.
-        from redis.asyncio import Redis
         from redis.exceptions import RedisError
 
-        while True:
-            client = Redis.from_url(self._url, socket_connect_timeout=CONNECT_SECONDS)
+        while not self._is_closed:
+            client = _client(self._url)
             try:
                 async with client, asyncio.TaskGroup() as group:
                     group.create_task(self._listen(client))
                     group.create_task(self._send(client))
             except* (RedisError, OSError) as errors:
-                logger.warning("redis connection lost", extra={"error": str(errors.exceptions[0])})
+                if not self._is_away:
+                    logger.warning("redis is away", extra={"error": str(errors.exceptions[0])})
             finally:
-                self._listening.clear()
-                self._local.end_all(End.OVERRUN)
+                self._go_on_alone()
             await asyncio.sleep(RECONNECT_SECONDS)
 
+    def _go_on_alone(self) -> None:
+        if self._listening.is_set():
+            self._local.end_all(End.OVERRUN)
+        self._listening.clear()
+        self._is_away = True
+        while not self._outgoing.empty():
+            self._unheard.add(self._outgoing.get_nowait()[0])
+
+    def _go_on_together(self) -> None:
+        # Those that began while it was away start over: what others say between events was not told to them.
+        if self._is_away:
+            self._local.end_all(End.OVERRUN)
+        self._is_away = False
+        self._listening.set()
+
+    async def _look_while_away(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._is_away:
+                self._local.tell_all(LOOK)
+
     async def _listen(self, client: "Redis") -> None:
+        from redis.exceptions import ConnectionError as NoAnswer
+
         async with client.pubsub() as listener:
             await listener.psubscribe(CHANNEL_PREFIX + "*")
-            async for message in listener.listen():
+            is_asked = False
+            while True:
+                message = await listener.get_message(timeout=HEARTBEAT_SECONDS)
+                if message is None:
+                    if is_asked:
+                        raise NoAnswer("it does not answer")
+                    await listener.ping()
+                    is_asked = True
+                    continue
+                is_asked = False
                 if message["type"] == "psubscribe":
-                    self._listening.set()
+                    self._go_on_together()
                 elif message["type"] == "pmessage":
                     channel = UUID(hex=message["channel"].decode().removeprefix(CHANNEL_PREFIX))
                     frames = [Frame(*fields) for fields in orjson.loads(message["data"])]
                     self._local.publish(channel, frames)
 
     async def _send(self, client: "Redis") -> None:
+        await self._listening.wait()
+        while self._unheard:
+            channel = next(iter(self._unheard))
+            await client.publish(CHANNEL_PREFIX + channel.hex, _payload([LOOK]))
+            self._unheard.discard(channel)
         while True:
             channel, payload = await self._outgoing.get()
-            await client.publish(channel, payload)
+            self._unheard.add(channel)
+            await client.publish(CHANNEL_PREFIX + channel.hex, payload)
+            self._unheard.discard(channel)
+
+
+def _payload(frames: Sequence[Frame]) -> bytes:
+    return orjson.dumps([(frame.text, frame.seq, frame.item_id, frame.stands) for frame in frames])
+
+
+def _client(url: str) -> "Redis":
+    from redis.asyncio import Redis
+
+    return Redis.from_url(url, socket_connect_timeout=CONNECT_SECONDS, socket_timeout=CONNECT_SECONDS)
+
+
+async def require_redis(url: str) -> None:
+    """Raises ConfigurationError for a URL that can never work. One that is only away comes later."""
+    from redis.exceptions import AuthenticationError, RedisError, ResponseError
+
+    wrong = "SLIPWAY_REDIS_URL cannot be used ({}): write it like redis://:PASSWORD@HOST:6379/0, or unset it"
+    try:
+        client = _client(url)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(wrong.format(str(error).partition("\n")[0])) from None
+    try:
+        async with client:
+            await client.ping()
+    except (AuthenticationError, ResponseError) as error:
+        raise ConfigurationError(wrong.format(error)) from None
+    except (RedisError, OSError) as error:
+        if isinstance(error.__context__, socket.gaierror) or isinstance(error.__cause__, socket.gaierror):
+            raise ConfigurationError(wrong.format("its host has no address")) from None
+        logger.warning("redis is away; streams look into the database meanwhile", extra={"error": str(error)})
 
 
 def make_pubsub(redis_url: str | None) -> PubSub:

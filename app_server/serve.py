@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from app_server.config import Config
+from app_server.connections import limited_http, limits_for_visitors, throttle_accept_errors
 from app_server.database import Database
 from app_server.egress.same_port import same_port
 from app_server.errors import StartFailure
@@ -15,34 +16,40 @@ from app_server.listeners import PortTaken, Server, home_of_our_own, listen, sto
 from app_server.main import WithState, create_app, create_inner_app, lifespan
 from app_server.sandboxes.backend import SandboxKind
 from app_server.sign_in.service import create_link
+from app_server.start_faults import explained
 from app_server.users.service import find_owner
 
 _INNER_PORT_FIX = "End the other program, or restart Slipway with another SLIPWAY_INNER_PORT."
 
-Announce = Callable[[SandboxKind, str], None]
-"""Called with the sandbox kind and a sign-in link once both listeners answer."""
+Announce = Callable[[SandboxKind, str | None], None]
+"""Called with the sandbox kind once both listeners answer, and with a sign-in link as long as the owner has
+never signed in.
+"""
 
 
 async def serve(config: Config, announce: Announce) -> None:
     """Serves until SIGINT or SIGTERM.
 
-    Raises PortTaken before anything is touched, and ConfigurationError when the home is another server's.
+    Raises PortTaken before anything is touched, and ConfigurationError when the home is another server's, or
+    it or the database cannot be used.
     """
     async with AsyncExitStack() as stack:
         public_sockets = listen(_public_addresses(config), config.port, "port", stack)
         inner_sockets = listen(["127.0.0.1"], config.inner_port, "inner-port", stack)
-        stack.enter_context(home_of_our_own(config.home))
-        state = await stack.enter_async_context(lifespan(config))
+        with explained(config):
+            stack.enter_context(home_of_our_own(config.home))
+            state = await stack.enter_async_context(lifespan(config))
+            link = await _first_sign_in_link(config, state["database"])
         further = [
             address for address in state["sandboxes"].inner_addresses() if not address.startswith("127.")
         ]
         inner_sockets += listen(further, config.inner_port, "inner-port", stack)
-        public = Server(WithState(create_app(config), state))
+        throttle_accept_errors()
+        public = Server(WithState(create_app(config), state), limited_http(limits_for_visitors()))
         way_out = same_port(state["egress"].serve)
         inner = Server(WithState(create_inner_app(config), state), way_out)
         servers = [public, inner]
         stop_on_signals(servers)
-        link = await new_sign_in_link(config, state["database"])
         async with asyncio.TaskGroup() as group:
             group.create_task(inner.serve(inner_sockets), name="inner listener")
             group.create_task(public.serve(public_sockets), name="public listener")
@@ -70,6 +77,15 @@ async def new_sign_in_link(config: Config, database: Database) -> str:
         owner = await find_owner(session)
         assert owner is not None, "the first start makes the owner"
         return f"{config.base_url}/sign-in#token={await create_link(session, owner.id)}"
+
+
+async def _first_sign_in_link(config: Config, database: Database) -> str | None:
+    """None once the owner has signed in: output of servers is kept, and a link in it opens everything."""
+    async with database.read() as session:
+        owner = await find_owner(session)
+    if owner is not None and owner.signed_in_at is not None:
+        return None
+    return await new_sign_in_link(config, database)
 
 
 def _public_addresses(config: Config) -> list[str]:

@@ -1,17 +1,23 @@
 """Serves the built front end, with index.html for every page the browser routes by itself."""
 
+import mimetypes
+import os
 from pathlib import Path
 
 from fastapi import FastAPI, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.staticfiles import StaticFiles
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Scope
 
 DIST = Path(__file__).parent.parent / "frontend" / "dist"
 
 _API = ("/api/", "/mcp/")
 _ASSETS = "/assets/"
+
+# What the build lays beside a file, the smallest first.
+_ENCODINGS = {"br": ".br", "gzip": ".gz"}
 
 _NOT_BUILT = """<!doctype html>
 <html lang="en">
@@ -34,6 +40,29 @@ def install_frontend(app: FastAPI, dist: Path = DIST) -> None:
 class Frontend(StaticFiles):
     """Files of `dist`; index.html for what can be a page; a 404 for unknown API paths and assets."""
 
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """The file, compressed as the reader prefers if the build has made that."""
+        request_headers = Headers(scope=scope)
+        encoding, path = _as_accepted(Path(full_path), request_headers.get("accept-encoding", ""))
+        response = FileResponse(
+            path,
+            status_code=status_code,
+            stat_result=stat_result if encoding is None else path.stat(),
+            media_type=mimetypes.guess_type(full_path)[0],
+        )
+        if encoding is not None:
+            response.headers["Content-Encoding"] = encoding
+        response.headers["Vary"] = "Accept-Encoding"
+        if self.is_not_modified(response.headers, request_headers):
+            return NotModifiedResponse(response.headers)
+        return response
+
     async def check_config(self) -> None:
         """A directory that is missing is explained by a page, not by a crash."""
 
@@ -49,3 +78,23 @@ class Frontend(StaticFiles):
             if error.status_code != 404 or scope["path"].startswith(_ASSETS):
                 raise
             return self.file_response(index, index.stat(), scope)
+
+
+def _as_accepted(path: Path, accepted: str) -> tuple[str | None, Path]:
+    """The encoding to send it in, None for none, and the file that has it."""
+    names = {name for name, weight in map(_parts, accepted.lower().split(",")) if not _is_zero(weight)}
+    for encoding, suffix in _ENCODINGS.items():
+        compressed = path.with_name(path.name + suffix)
+        if encoding in names and compressed.is_file():
+            return encoding, compressed
+    return None, path
+
+
+def _parts(word: str) -> tuple[str, str]:
+    name, _, parameter = word.partition(";")
+    return name.strip(), parameter.replace(" ", "")
+
+
+def _is_zero(weight: str) -> bool:
+    """`q=0` refuses an encoding."""
+    return weight.startswith("q=0") and not weight.removeprefix("q=").strip("0.")

@@ -16,8 +16,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,10 +38,10 @@ from app_server.users.models import Role, User
 from app_server.users.service import create_user
 from app_server.users.tokens import new_token, token_hash
 from benchmarks import process
+from benchmarks.app_process import running
 
 TOKENS = 100
 TOKENS_PER_SECOND = 20
-START_SECONDS = 60.0
 _WARM_UP = 10
 _MESSAGES = [{"role": "user", "content": "x" * 4000}]
 
@@ -65,7 +63,7 @@ async def _measure(calls: int, streams: int) -> None:
             config = Config(
                 home=Path(directory) / "home", sandbox="process", port=port, inner_port=inner_port
             )
-            async with _app_server(config) as pid:
+            async with running(config) as pid:
                 direct = Way("direct", vendor_port, "/v1", "any")
                 gateway = partial(Way, port=inner_port, path="/llm/bench/v1")
                 free, limited = await _set_up(config, f"http://127.0.0.1:{vendor_port}/v1")
@@ -170,31 +168,6 @@ async def _highest_memory(pid: int) -> list[float]:
 def _percentiles(values: list[float]) -> str:
     cuts = statistics.quantiles(values, n=20)
     return f"{statistics.median(values):.2f} / {cuts[-1]:.2f} (p50 / p95)"
-
-
-@asynccontextmanager
-async def _app_server(config: Config) -> AsyncIterator[int]:
-    server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app_server", "serve", "--home", str(config.home), "--sandbox", "process"),
-        *("--port", str(config.port), "--inner-port", str(config.inner_port)),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as client:
-            while not await _answers(client, config.inner_port):  # noqa: ASYNC110 (nobody tells us)
-                await asyncio.sleep(0.02)
-        yield server.pid
-    finally:
-        server.terminate()
-        await server.wait()
-
-
-async def _answers(client: httpx.AsyncClient, port: int) -> bool:
-    try:
-        return (await client.get(f"http://127.0.0.1:{port}/health")).is_success
-    except httpx.TransportError:
-        return False
 
 
 async def _set_up(config: Config, vendor_url: str) -> tuple[str, str]:

@@ -9,6 +9,8 @@ export default mergeConfig(
       setupFiles: ['src/test/setup.ts'],
       include: ['src/**/*.test.{ts,tsx}'],
       restoreMocks: true,
+      // Vitest would leave a core free.
+      maxWorkers: '100%',
       // Only a test that hangs takes as long.
       testTimeout: 180_000,
       hookTimeout: 180_000,

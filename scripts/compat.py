@@ -1,7 +1,8 @@
 """Runs tests/compat: our agent server, driven by the unmodified openhands-sdk in an environment of its own.
 
 The SDK needs Python 3.12, which need not be ours: SLIPWAY_COMPAT_PYTHON names one; else one is looked
-for on PATH and among pyenv's. Arguments are pytest's. Ends with NO_INTERPRETER when there is none.
+for on PATH and among pyenv's. Arguments are pytest's; `--prepare` alone makes the environment. Ends with
+NO_INTERPRETER when there is none.
 """
 
 import hashlib
@@ -31,6 +32,8 @@ def main() -> None:
         )
         sys.exit(NO_INTERPRETER)
     _prepare(interpreter)
+    if sys.argv[1:] == ["--prepare"]:
+        return
     command = [ENVIRONMENT / "bin" / "pytest", "-c", "pytest.toml", *sys.argv[1:]]
     # A home of its own: the SDK would find the settings and skills of whoever runs this.
     with tempfile.TemporaryDirectory(prefix="slipway-compat-") as home:

@@ -1,5 +1,6 @@
 """Fixtures every test may use. Features keep their own beside their tests."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from tests.support.sandbox_image import FLAVOUR
 from tests.support.scripted_llm import ScriptedLLM
 from tests.support.steady_chromium import STEADY_BIN
 
-pytest_plugins = ["tests.support.requirements"]
+pytest_plugins = ["tests.support.requirements", "tests.support.databases", "tests.support.running.plugin"]
 
 # For every server and command that tests start, here or as a process.
 os.environ["SLIPWAY_SANDBOX_FLAVOUR"] = FLAVOUR
@@ -24,6 +25,15 @@ _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", _UNTIMED, max_examples=10_000)
 settings.register_profile("usual", _UNTIMED, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+
+# Collection makes millions of objects that stay. Looking for garbage among them takes half of its time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -15,10 +15,12 @@ from agent_runtime.events.errors import ErrorClassification
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.events.vendor_state import VendorState
 from agent_runtime.llm.arguments import object_of
 from agent_runtime.llm.chat_completions import new_call_id
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, StreamListener
+from agent_runtime.llm.vendor_state import is_common_id
 from agent_runtime.tools.registry import resolve_name
 from agent_runtime.tools.tool import SECURITY_RISKS, AnyTool, ToolArgumentError, parse_arguments
 
@@ -36,7 +38,6 @@ _NUDGE = "Your last reply was empty. Go on with the task, or call `finish` with 
 
 
 # What every vendor accepts when it comes back with a later request.
-_CALL_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -58,12 +59,13 @@ async def step(
     schemas: Sequence[dict[str, Any]],
     item_id: str,
     listener: StreamListener,
+    cache_key: str | None = None,
 ) -> Turn:
     """Asks the model once. LLMError when it cannot be asked.
 
     schemas: of `tools`, as the model sees them. item_id: the id of the reply's first event.
     """
-    prompt = Prompt(messages=messages, tools=schemas)
+    prompt = Prompt(messages=messages, tools=schemas, cache_key=cache_key)
     reply = await client.complete(agent.llm, prompt, listener)
     notices = _notices(reply)
     if reply.is_empty:
@@ -95,6 +97,7 @@ def _message(reply: Reply, item_id: str) -> MessageEvent:
         reasoning_content=reply.reasoning or None,
         thinking_blocks=list(reply.thinking_blocks),
         responses_reasoning_item=reply.reasoning_item,
+        vendor_state=_state(reply, is_first=True),
     )
     return MessageEvent(id=item_id, source="agent", llm_message=said, llm_response_id=reply.id)
 
@@ -105,7 +108,8 @@ def _actions(
     actions: list[Event] = []
     errors: list[Event] = []
     for index, call in enumerate(_until_finish(_told_apart(reply.tool_calls, messages))):
-        action, error = _action(call, tools, was_cut=reply.was_cut)
+        state = _state(reply, call, is_first=index == 0)
+        action, error = _action(call, state, tools, was_cut=reply.was_cut)
         event = ActionEvent(
             id=item_id if index == 0 else new_id(),
             **(_thoughts(reply) if index == 0 else {}),
@@ -128,6 +132,16 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
     }
 
 
+def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
+    """None where another model could read all of it."""
+    message = reply.vendor_state if is_first else {}
+    signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))
+    of_call = call.vendor_state if call else {}
+    if reply.answered_by is None or not (message or signed or of_call or (call and call.item_id)):
+        return None
+    return VendorState(model=reply.answered_by.model, message=message, call=of_call)
+
+
 def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
     """Each call under an id of its own: in this reply, in the whole history, and in a form vendors take back.
 
@@ -138,10 +152,16 @@ def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> li
     different = {(call.id, call.name, call.arguments): call for call in calls}
     apart = []
     for call in different.values():
-        is_good = bool(_CALL_ID.fullmatch(call.id)) and call.id not in taken
-        kept = call if is_good and not _occurs(call.id, everything) else replace(call, id=new_call_id())
-        taken.add(kept.id)
-        apart.append(kept)
+        is_new = call.id not in taken and not _occurs(call.id, everything)
+        taken.add(call.id)
+        if not is_new:
+            apart.append(replace(call, id=new_call_id()))
+        elif is_common_id(call.id):
+            apart.append(call)
+        else:
+            # Its vendor may have written into it what it wants to read again.
+            state = {**call.vendor_state, "id": call.id}
+            apart.append(replace(call, id=new_call_id(), vendor_state=state))
     return apart
 
 
@@ -160,7 +180,7 @@ def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
 
 
 def _action(
-    call: RequestedCall, tools: Mapping[str, AnyTool], *, was_cut: bool
+    call: RequestedCall, state: VendorState | None, tools: Mapping[str, AnyTool], *, was_cut: bool
 ) -> tuple[dict[str, Any], str | None]:
     """The fields of the ActionEvent that depend on the call, and what is wrong with it, if anything."""
     name = call.name if call.name in tools else resolve_name(call.name)
@@ -175,6 +195,7 @@ def _action(
             arguments=stored,
             responses_item_id=call.item_id,
             origin="responses" if call.item_id else "completion",
+            vendor_state=state,
         ),
         "summary": _summary(name, stored, arguments or {}),
         "security_risk": _risk(arguments or {}),

@@ -21,7 +21,6 @@ WORKSPACE = "/workspace"
 SESSION_KEY_FILE = ".session-key"
 LABEL = "slipway.library"
 CHECK_SECONDS = 0.1
-_HOME = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev,exec"
 
 
 class DockerWorkspace(RemoteWorkspace):
@@ -126,8 +125,7 @@ _HARDENED = (
     "--cap-drop=ALL",
     "--security-opt=no-new-privileges",
     "--read-only",
-    f"--tmpfs=/tmp:{_HOME},mode=1777,size=512m",
-    f"--tmpfs=/home/agent:{_HOME},mode=700,size=512m",
+    f"--tmpfs=/var/tmp:uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev,exec,mode=1777,size=32m",
     f"--volume={WORKSPACE}",
     f"--publish=127.0.0.1::{AGENT_PORT}",
     "--add-host=host.docker.internal:host-gateway",

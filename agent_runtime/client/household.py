@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from agent_runtime.client.completion_files import write_completion
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.log import LogInUseError, LogMissingError
 from agent_runtime.delegation.separate import let_go
@@ -35,7 +36,8 @@ class Household:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: Conversation) -> None:
-        """The first, which stays its owner's."""
+        """One that belongs to it. The first stays its owner's."""
+        conversation.on_completion = write_completion
         self._live[conversation.id] = conversation
 
     def find(self, conversation_id: UUID) -> Conversation | None:
@@ -51,7 +53,7 @@ class Household:
             return None
         except LogInUseError as error:
             raise DelegationError(f"Conversation {conversation_id} is open somewhere else.") from error
-        self._live[conversation_id] = found
+        self.take_in(found)
         return found
 
     def create(self, request: StartConversationRequest, secrets: Secrets) -> Conversation:
@@ -66,7 +68,7 @@ class Household:
             )
         except (OSError, ToolNotFoundError, ValidationError) as error:
             raise DelegationError(f"The sub-agent cannot be started: {error}") from error
-        self._live[made.id] = made
+        self.take_in(made)
         self._begun.add(made.id)
         return made
 

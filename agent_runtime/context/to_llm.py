@@ -14,6 +14,7 @@ from agent_runtime.events.observation import (
     ToolResult,
     UserRejectObservation,
 )
+from agent_runtime.events.vendor_state import VendorState
 from agent_runtime.tools.tool import is_foreign
 
 ChatMessage = dict[str, Any]
@@ -31,7 +32,8 @@ def system_message(event: SystemPromptEvent) -> ChatMessage:
 def spoken_message(event: MessageEvent) -> ChatMessage:
     role = event.llm_message.role if event.llm_message.role in {"assistant", "system"} else "user"
     content = _content([*event.llm_message.content, *event.extended_content])
-    return {"role": role, "content": content, **_kept_thoughts(event.llm_message)}
+    state = _state(event.llm_message.vendor_state, "model", "message")
+    return {"role": role, "content": content, **_kept_thoughts(event.llm_message), **state}
 
 
 def summary_message(summary: str) -> ChatMessage:
@@ -54,6 +56,7 @@ def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
         "role": "assistant",
         "content": thought or None,
         **_kept_thoughts(actions[0]),
+        **_state(actions[0].tool_call.vendor_state, "model", "message"),
         "tool_calls": [_call(event, is_first=index == 0) for index, event in enumerate(actions)],
     }
 
@@ -62,6 +65,8 @@ def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage
     """The tool message, and a user message for its images: tool messages carry only text everywhere."""
     text, images = _result(result)
     answer = {"role": "tool", "tool_call_id": action.tool_call_id, "name": action.tool_name, "content": text}
+    if (state := action.tool_call.vendor_state) and "id" in state.call:
+        answer |= _state(state, "model", "call")
     if not images:
         return [answer]
     shown: list[Content] = [*_caption(result), *images]
@@ -85,11 +90,16 @@ def _kept_thoughts(said: ActionEvent | Message) -> ChatMessage:
     return {name: value for name, value in thoughts.items() if value}
 
 
+def _state(state: VendorState | None, *fields: str) -> ChatMessage:
+    return {"vendor_state": state.model_dump(include=set(fields))} if state else {}
+
+
 def _call(event: ActionEvent, *, is_first: bool) -> ChatMessage:
     function = {"name": event.tool_call.name, "arguments": event.tool_call.arguments}
     call: ChatMessage = {"id": event.tool_call_id, "type": "function", "function": function}
     if event.tool_call.responses_item_id:
         call["responses_item_id"] = event.tool_call.responses_item_id
+    call |= _state(event.tool_call.vendor_state, "model", "call")
     if event.responses_reasoning_item and not is_first:
         call["responses_reasoning_item"] = event.responses_reasoning_item
     return call

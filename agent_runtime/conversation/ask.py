@@ -13,7 +13,8 @@ async def ask(conversation: Conversation, question: str) -> str:
     """The agent's answer, also while it works. ConversationError `llm_failed` if it cannot be asked."""
     masker = conversation.secrets.masker
     asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}
-    prompt = Prompt(messages=[*conversation.messages(), orjson.dumps(asked)], role="ask")
+    messages = [*conversation.messages(), orjson.dumps(asked)]
+    prompt = Prompt(messages=messages, role="ask", cache_key=str(conversation.id))
     try:
         reply = await conversation.llm_client.complete(conversation.agent.llm, prompt)
     except LLMError as error:

@@ -26,11 +26,24 @@ def approve(
     conversation.start()
 
 
-def reject(conversation: Conversation, reason: str, *, action_ids: Sequence[str] | None = None) -> None:
-    """The actions that wait do not run; the model is told why at the next run. Raises as `approve`."""
-    check(conversation, action_ids)
-    pending = conversation.state.pending
-    conversation.emit(*rejections(pending, reason), status_update(ExecutionStatus.IDLE))
+def reject(
+    conversation: Conversation,
+    reason: str,
+    *,
+    action_ids: Sequence[str] | None = None,
+    approved: Sequence[str] = (),
+) -> None:
+    """The actions that wait do not run; the model is told why at the next run. Raises as `approve`.
+
+    approved: those that run all the same, at once.
+    """
+    check(conversation, action_ids, approved)
+    refused = [action for action in conversation.state.pending if action.id not in approved]
+    if approved:
+        conversation.emit(*rejections(refused, reason))
+        conversation.start()
+        return
+    conversation.emit(*rejections(refused, reason), status_update(ExecutionStatus.IDLE))
     conversation.publish_full_state()
 
 
@@ -46,11 +59,15 @@ def set_analyzer(conversation: Conversation, analyzer: JsonObject | None) -> Non
     conversation.apply_analyzer()
 
 
-def check(conversation: Conversation, action_ids: Sequence[str] | None) -> None:
-    """Whether those actions wait, and no others. NothingToConfirmError, ConfirmationOutdatedError."""
+def check(conversation: Conversation, action_ids: Sequence[str] | None, approved: Sequence[str] = ()) -> None:
+    """Whether those actions wait, and no others, and the approved ones are among them.
+
+    NothingToConfirmError, ConfirmationOutdatedError.
+    """
     if not conversation.is_waiting:
         raise NothingToConfirmError
-    if action_ids is not None and set(action_ids) != {action.id for action in conversation.state.pending}:
+    pending = {action.id for action in conversation.state.pending}
+    if (action_ids is not None and set(action_ids) != pending) or not pending.issuperset(approved):
         raise ConfirmationOutdatedError
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,6 +38,7 @@ from agent_runtime.conversation.message import message_event
 from agent_runtime.conversation.restoring import complete
 from agent_runtime.conversation.run import condense, run
 from agent_runtime.conversation.run_task import RunTask
+from agent_runtime.conversation.sealed import Sealing, keep, recall
 from agent_runtime.conversation.slots import RunSlots, Turn
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.state import CHILDREN, LEAF
@@ -62,6 +62,7 @@ from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.wire import ConversationInfo, StartConversationRequest
+from agent_runtime.workspace import private_tree
 from agent_runtime.workspace.environment import BELONGS_TO, OF_CONVERSATION
 from agent_runtime.workspace.processes import end_marked
 
@@ -86,9 +87,11 @@ class Conversation(Working):
         slots: RunSlots | None = None,
         secrets: Secrets | None = None,
         delegation: Delegation = ALONE,
+        sealing: Sealing | None = None,
     ) -> None:
         """For `create` and `open`. Owns the log; the client and the slots belong to the caller."""
         super().__init__(directory, log, spec, agent, client, secrets or Secrets(), delegation)
+        self.sealing = sealing
         # Clients wait for this frame to know that the run is over: it comes last, when no run is going on.
         self._run_task = RunTask(spec.id, on_end=self.publish_full_state, on_lost=self._owe_ending)
         self.slots = slots or RunSlots()
@@ -112,12 +115,14 @@ class Conversation(Working):
         slots: RunSlots | None = None,
         secrets: Secrets | None = None,
         delegation: Delegation = ALONE,
+        sealing: Sealing | None = None,
     ) -> "Conversation":
         """A new conversation in its own directory. What a creation that was cut off has left is taken over.
 
         pydantic.ValidationError for an agent that is none, ToolNotFoundError for tools that do not exist,
         UnsupportedKindError for a policy or an analyzer, InvalidSecretError, FileExistsError if there is a
-        conversation already. secrets: where to keep those of the request.
+        conversation already. secrets: where to keep those of the request. sealing: how keys are kept
+        on disk; without it they are not.
         """
         check_safeguards(request)
         agent = Agent.model_validate(request.agent)
@@ -134,8 +139,9 @@ class Conversation(Working):
             log.close()
             raise FileExistsError(str(directory))
         log.set_meta(SECRETS, orjson.dumps(secrets.keepable()).decode())
+        keep(log, sealing, agent, secrets)
         log.set_meta("spec", spec.model_dump_json())
-        return cls(directory, log, spec, agent, client, slots, secrets, delegation)
+        return cls(directory, log, spec, agent, client, slots, secrets, delegation, sealing)
 
     @classmethod
     def open(
@@ -147,8 +153,9 @@ class Conversation(Working):
         slots: RunSlots | None = None,
         secrets: Secrets | None = None,
         delegation: Delegation = ALONE,
+        sealing: Sealing | None = None,
     ) -> "Conversation":
-        """The conversation of that directory, as it was. Keys are not kept: they come with `agent`.
+        """The conversation of that directory, as it was. Keys come with `agent`, or are unsealed.
 
         LogMissingError when there is none, LogInUseError when another process has it.
         """
@@ -156,9 +163,15 @@ class Conversation(Working):
         try:
             spec = _read_spec(log, directory)
             known = agent or Agent.model_validate(spec.agent)
-            opened = cls(directory, log, spec, known, client, slots, secrets, delegation)
+            kept, secrets = recall(log, sealing), secrets or Secrets()
+            secrets.restore(kept.secrets if kept else {})
+            opened = cls(directory, log, spec, known, client, slots, secrets, delegation, sealing)
             if agent is None and opened.state.agent is not None:
                 opened.agent = Agent.model_validate(opened.state.agent)
+            if agent is None and kept is not None:
+                opened.fill_keys(Agent.model_validate(kept.agent))
+            if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
+                opened.keep_keys()
         except BaseException:
             # Or else nobody could try again: the log would stay locked.
             log.close()
@@ -334,15 +347,24 @@ class Conversation(Working):
             self.publish_full_state()
 
     def take_keys(self, given: JsonObject) -> None:
-        """Keys are not kept: after a restart they come again, with what they belong to.
+        """After a restart keys that are not sealed come again, with what they belong to.
 
         MCP servers whose secrets are others now are reached anew. pydantic.ValidationError for what is no
         agent, InvalidSecretError.
         """
         agent = Agent.model_validate(given)
         self.secrets.update(secrets_of(agent))
+        self.fill_keys(agent)
+        self.keep_keys()
+
+    def fill_keys(self, agent: Agent) -> None:
+        """Takes the keys of an agent for what both have in common."""
         self.agent = with_keys(self.agent, agent)
         self._toolbox.take_keys(self.agent)
+
+    def keep_keys(self) -> None:
+        """Seals keys and secrets as they are now, where there is a way to."""
+        keep(self.log, self.sealing, self.agent, self.secrets)
 
     @property
     def lacks_keys(self) -> bool:
@@ -360,8 +382,9 @@ class Conversation(Working):
         self.publish_full_state()
 
     def keep_secrets(self) -> None:
-        """Writes down which secrets there are, without their values."""
+        """Writes down which secrets there are; their values only where they can be sealed."""
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
+        self.keep_keys()
         self.publish_full_state()
 
     def give_up(self, by: str) -> None:
@@ -403,6 +426,7 @@ class Conversation(Working):
 
     def release(self) -> None:
         """Lets go of the log, so that it can be opened again. Only while nothing is going on."""
+        self.live.close()
         self._history.save_snapshot()
         self._history.save_summary()
         self.log.close()
@@ -415,7 +439,7 @@ class Conversation(Working):
         await self.close()
         own = {OF_CONVERSATION: str(self.id), BELONGS_TO: os.environ.get(BELONGS_TO)}
         await asyncio.to_thread(end_marked, own)
-        await asyncio.to_thread(shutil.rmtree, self.directory)
+        await asyncio.to_thread(private_tree.remove, self.directory)
 
     # Watching it
 
@@ -446,6 +470,7 @@ class Conversation(Working):
         if spec.request.hook_config != self.spec.request.hook_config:
             self.hooks = open_session(self, hooks, self._aside.begin)
         self.spec, self.agent = spec, agent
+        self.keep_keys()
 
     def _is_on_some_branch(self, event_id: str) -> bool:
         record = self.log.get(event_id)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from agent_runtime.conversation import frames
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.frames import Frame
+from agent_runtime.events.state import ConversationStateUpdateEvent
 
 PAGE_EVENTS = 200
 PAGE_BYTES = 1024 * 1024
@@ -22,23 +23,33 @@ class EndedError(Exception):
     """The conversation was closed."""
 
 
-async def follow(conversation: Conversation, *, after_seq: int) -> AsyncGenerator[Frame, None]:
-    """Frames after a position: stored ones, then the full state, then live ones. No gap, no repetition.
+async def follow(
+    conversation: Conversation, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
+) -> AsyncGenerator[Frame, None]:
+    """Frames after a position: stored ones, then the full state and what running calls have printed, then
+    live ones. No gap, no repetition.
 
+    told: the full state that the reader has just got. It is not sent again if nothing has happened since.
     SlowConsumerError or EndedError instead of an end. Close it: it subscribes.
     """
     log = conversation.log
-    while after_seq < log.last_seq:
-        if conversation.is_closed:
-            raise EndedError
+    if after_seq < log.last_seq:
+        told = None  # what is stored takes the reader back to earlier states
+    while after_seq < log.last_seq and not conversation.is_closed:
         for record in log.page(after_seq=after_seq, limit=PAGE_EVENTS, max_bytes=PAGE_BYTES):
             yield frames.durable(record.seq, record.body)
             after_seq = record.seq
+    if conversation.is_closed:
+        raise EndedError
     # Nothing is awaited between the look at the log's end and this subscription.
     live = _Listener(conversation)
     try:
-        # A run may end while stored events are read: its last word would be missed without this one.
-        yield frames.transient(conversation.full_state())
+        # A run may end while earlier frames are read: its last word would be missed without this one.
+        now = conversation.full_state()
+        if told is None or told.value != now.value:
+            yield frames.transient(now)
+        if printed := conversation.live.now():
+            yield frames.output(printed)
         while True:
             yield await live.next()
     finally:

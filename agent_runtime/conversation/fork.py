@@ -16,6 +16,7 @@ from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.wire import ForkRequest
+from agent_runtime.workspace.users import server_files
 
 _UPDATE = "ConversationStateUpdateEvent"
 _TASKS = "TASKS.json"
@@ -37,7 +38,12 @@ async def fork(
     stats = source.state.stats
     await asyncio.to_thread(_copy, source.directory, leaf, source.log.last_seq, directory, spec)
     copy = Conversation.open(
-        directory, source.llm_client, agent=source.agent, slots=source.slots, delegation=delegation
+        directory,
+        source.llm_client.inner,
+        agent=source.agent,
+        slots=source.slots,
+        delegation=delegation,
+        sealing=source.sealing,
     )
     copy.secrets.adopt(source.secrets)
     copy.keep_secrets()
@@ -91,7 +97,8 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
     finally:
         log.close()
     if (source / _TASKS).exists():
-        shutil.copy(source / _TASKS, directory / _TASKS)
+        with server_files():
+            shutil.copy(source / _TASKS, directory / _TASKS)
 
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:

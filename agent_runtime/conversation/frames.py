@@ -1,5 +1,6 @@
 """What a conversation publishes, serialised once for all who listen (docs/protocol.md, section 2)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -7,6 +8,7 @@ import orjson
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.message import StreamingDeltaEvent
 from agent_runtime.llm.messages import PieceKind, Retry
+from agent_runtime.tools.live_output import Shown
 
 
 @dataclass(frozen=True)
@@ -14,13 +16,15 @@ class Frame:
     """wire: the frame as JSON. event: the bare event in it, for listeners of the plain event stream.
 
     seq: the position in the log; None for what is never logged.
-    is_reported: whether it travels to the app server, too.
+    is_reported: whether it travels to the app server, too. is_whole: earlier ones of the kind say nothing
+    that this one does not.
     """
 
     wire: bytes
     event: bytes | None = None
     seq: int | None = None
     is_reported: bool = True
+    is_whole: bool = False
 
 
 END = Frame(b"", is_reported=False)
@@ -56,6 +60,14 @@ def delta(item_id: str, attempt: int, order: int, kind: PieceKind, content: str)
 def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = None) -> Frame:
     body = {"type": "item_aborted", "item_id": item_id, "attempt": attempt, "reason": reason}
     return Frame(orjson.dumps(body if retry is None else {**body, "retry": retry}))
+
+
+def output(shown: Mapping[str, Shown]) -> Frame:
+    """What calls that run now have printed, by the ids of their events."""
+    outputs = [
+        {"action_id": action_id, "text": one.text, "styles": one.styles} for action_id, one in shown.items()
+    ]
+    return Frame(orjson.dumps({"type": "output", "outputs": outputs}), is_whole=True)
 
 
 def sync(from_seq: int, through_seq: int) -> Frame:

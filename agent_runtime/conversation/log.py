@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from agent_runtime.workspace import private_tree
+from agent_runtime.workspace.users import are_two, server_files
+
 LOG_NAME = "log.sqlite"
 _LOCK_NAME = "writer.lock"
 
@@ -33,6 +36,10 @@ class LogInUseError(Exception):
 
 class LogMissingError(Exception):
     """There is no conversation here."""
+
+
+class ForeignLogError(sqlite3.DatabaseError):
+    """Others than the server can have changed this log."""
 
 
 @dataclass(frozen=True)
@@ -218,11 +225,18 @@ def reading(directory: Path) -> Iterator[LogReader]:
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    _require_ours(path)
+    db: sqlite3.Connection | None = None
     try:
-        yield LogReader(db)
+        with server_files():
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            # It opens all its files with the first thing it reads.
+            reader = LogReader(db)
+        yield reader
     finally:
-        db.close()
+        if db is not None:
+            with server_files():
+                db.close()
 
 
 class EventLog(LogReader):
@@ -235,21 +249,34 @@ class EventLog(LogReader):
         """
         path = directory / LOG_NAME
         if create:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_tree.make(directory)
         elif not path.exists():
             raise LogMissingError(str(directory))
-        self._lock = _take_lock(directory / _LOCK_NAME)
-        db = sqlite3.connect(path, isolation_level=None)
+        if path.exists():
+            _require_ours(path)
+        with server_files():
+            private_tree.make_file(directory / _LOCK_NAME)
+            self._lock = _take_lock(directory / _LOCK_NAME)
+            private_tree.make_file(path)
         try:
-            _prepare(db)
-            super().__init__(db)
+            self._open(path)
         except sqlite3.DatabaseError:
-            db.close()
             self._lock.close()
             raise
 
+    def _open(self, path: Path) -> None:
+        with server_files():
+            db = sqlite3.connect(path, isolation_level=None)
+            try:
+                _prepare(db)
+                super().__init__(db)
+            except sqlite3.DatabaseError:
+                db.close()
+                raise
+
     def close(self) -> None:
-        self._db.close()
+        with server_files():
+            self._db.close()
         self._lock.close()
 
     def append(self, records: Sequence[Record], *, spec: str | None = None) -> None:
@@ -290,6 +317,16 @@ class EventLog(LogReader):
     def acknowledge(self, seq: int) -> None:
         """Notes how far the receiver of reports has come."""
         self.set_meta("acknowledged_seq", str(seq))
+
+
+def _require_ours(path: Path) -> None:
+    """Where commands run as another user: refuses a log, with its spec, that a command could have written."""
+    try:
+        is_ours = not are_two() or private_tree.is_of_server(path)
+    except FileNotFoundError as error:  # deleted meanwhile
+        raise LogMissingError(str(path.parent)) from error
+    if not is_ours:
+        raise ForeignLogError(f"{path} belongs to another user than the server, or is open to others.")
 
 
 def _prepare(db: sqlite3.Connection) -> None:

@@ -35,11 +35,30 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
     if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
         return event
     body = event.model_dump(mode="json")
+    for holder in (body, body.get("llm_message"), body.get("tool_call")):
+        if holder:
+            _drop_what_cannot_be_masked(holder, masker)
     if isinstance(event, AgentErrorEvent) or (isinstance(event, ActionEvent) and event.action is None):
         _hide_name(body, masker)
     return validate_event(
         {name: value if name in _STRUCTURE else _field(name, value, masker) for name, value in body.items()}
     )
+
+
+def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
+    """A vendor refuses what it has signed, and what it reads again itself, if a character of it differs."""
+    state = holder.get("vendor_state")
+    if state and masker.value(state) != state:
+        # Who made the rest of it stays known.
+        holder["vendor_state"] = {"model": masker.text(state["model"])}
+    if blocks := holder.get("thinking_blocks"):
+        holder["thinking_blocks"] = [
+            one for one in blocks if not _is_signed(one) or masker.value(one, names=_FIELDS) == one
+        ]
+
+
+def _is_signed(block: Any) -> bool:
+    return isinstance(block, dict) and ("signature" in block or "data" in block)
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:

@@ -22,7 +22,7 @@ from agent_runtime.events.condensation import CondensationRequest
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
 from agent_runtime.llm.cost import add_usage
-from agent_runtime.llm.errors import LLMContextWindowError, LLMError, LLMSpendingLimitError
+from agent_runtime.llm.errors import DOWN, LLMContextWindowError, LLMError, LLMSpendingLimitError
 from agent_runtime.metering.limits import ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED
 from agent_runtime.tools.tool import CallSuspendedError
 
@@ -71,9 +71,9 @@ def _end(conversation: Running, status: ExecutionStatus) -> list[Event]:
 
 
 def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus:
-    """A spent budget is no failure: the user decides whether to go on."""
-    is_spent = any(failure.code in _SPENT for failure in failures)
-    return ExecutionStatus.PAUSED if is_spent else ExecutionStatus.ERROR
+    """A spent budget is no failure: the user decides whether to go on. Nor is a model that is down."""
+    may_go_on = any(failure.code in _SPENT | DOWN for failure in failures)
+    return ExecutionStatus.PAUSED if may_go_on else ExecutionStatus.ERROR
 
 
 async def _outcome(work: Awaitable[ResultT]) -> tuple[list[ConversationErrorEvent], ResultT | None]:
@@ -220,6 +220,7 @@ async def _ask(conversation: Running) -> Turn:
         schemas=conversation.schemas,
         item_id=item_id,
         listener=stream,
+        cache_key=str(conversation.id),
     )
     if turn.was_empty:
         stream.drop("empty")

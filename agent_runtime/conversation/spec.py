@@ -15,7 +15,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import MASK
 from agent_runtime.wire import StartConversationRequest
 
-# The agent's own commands run as the user that owns the log: a key written there would be readable to them.
+# Where the agent's commands run as the user that owns the log, a key written there would be readable to them.
 _SECRET_FIELDS = {
     "api_key",
     "aws_access_key_id",

@@ -12,7 +12,7 @@ from agent_runtime.llm.cost import budget_of
 
 
 def switch_llm(conversation: Conversation, llm: LLM, condenser_llm: LLM | None = None) -> None:
-    """The next call goes to this model. Like at the creation, its key is not kept on disk.
+    """The next call goes to this model. Like at the creation, its key is kept on disk sealed or not at all.
 
     condenser_llm: what the condenser uses from now on; without it, it goes along if it used the same model.
     What the conversation may cost stays, unless the model brings a budget of its own.
@@ -21,6 +21,7 @@ def switch_llm(conversation: Conversation, llm: LLM, condenser_llm: LLM | None =
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)
     agent = with_llm(conversation.agent, llm, condenser_llm)
     conversation.agent = agent
+    conversation.keep_keys()
     conversation.emit(ConversationStateUpdateEvent(key=AGENT, value=mask(agent.model_dump(mode="json"))))
     if budget_of(conversation.state.stats, agent.llm) != budget:
         conversation.emit(budget_update(conversation, budget))

@@ -14,7 +14,10 @@ from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.tools.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
+from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.tools.mcp.approvals import Approvals
+from agent_runtime.tools.mcp.confidential import confidential_values
+from agent_runtime.tools.mcp.config import servers_of
 from agent_runtime.tools.mcp.servers import McpServers
 from agent_runtime.tools.memory.search import MemorySearchTool
 from agent_runtime.tools.memory.write import MemoryWriteTool
@@ -35,14 +38,22 @@ class Toolbox:
         secrets: Secrets,
         delegation: Delegation = ALONE,
         approvals: Approvals | None = None,
+        live: LiveOutputs | None = None,
     ) -> None:
         """ToolNotFoundError; pydantic.ValidationError for MCP servers or client tools that are none."""
         self._context = ToolContext(
-            spec.working_dir, state_dir, secrets, delegation, sub_agents_of(spec.request), spec.id
+            spec.working_dir,
+            state_dir,
+            secrets,
+            delegation,
+            sub_agents_of(spec.request),
+            spec.id,
+            live or LiveOutputs(),
         )
         self._own = _make_tools(spec, agent, self._context)
         self._filter = agent.filter_tools_regex
         self._requires_risk = False
+        self._hide_secrets(agent)
         self._servers = McpServers(
             agent.mcp_config, spec.working_dir, approvals, credential_for=secrets.credential_for
         )
@@ -50,6 +61,7 @@ class Toolbox:
 
     def extend(self, spec: Spec, agent: Agent) -> None:
         """Takes in skills, sub-agents and MCP servers that have been added. pydantic.ValidationError."""
+        self._hide_secrets(agent)
         self._servers.add(agent.mcp_config)
         self._context = replace(self._context, agent_definitions=sub_agents_of(spec.request))
         self._own = {**self._own, **_skill_reader(spec), **_delegating(spec, agent, self._context)}
@@ -61,6 +73,7 @@ class Toolbox:
 
     def take_keys(self, agent: Agent) -> None:
         """Has MCP servers whose secrets are others now reached anew."""
+        self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
     def require_risk(self, is_required: bool) -> None:
@@ -93,6 +106,10 @@ class Toolbox:
                 await tool.close()
             except Exception:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
+
+    def _hide_secrets(self, agent: Agent) -> None:
+        """What its MCP servers are given must not show in any output. Raises pydantic.ValidationError."""
+        self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 
     def _wants(self, name: str) -> bool:
         return name in BUILT_IN or self._filter is None or self._filter.match(name) is not None

@@ -1,6 +1,6 @@
 """What a run works with: the log and all that is made of it, the agent, its tools."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ import orjson
 from agent_runtime.agent.agent import Agent
 from agent_runtime.agent.stuck import Loop, look
 from agent_runtime.context.condense import Plan, plan, summarizer
+from agent_runtime.conversation import frames
 from agent_runtime.conversation.confirmation import analyzer_of, review, reviewer_of
 from agent_runtime.conversation.history import History
 from agent_runtime.conversation.item_stream import ItemStream
@@ -22,15 +23,18 @@ from agent_runtime.conversation.state import State
 from agent_runtime.conversation.toolbox import Toolbox
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event
-from agent_runtime.events.message import MessageEvent
+from agent_runtime.events.message import LLMCompletionLogEvent, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ToolResult
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent, parse_event
 from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.completion_log import CompletionLog, LoggingClient
+from agent_runtime.llm.config import LLM
 from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.security.analyzers import asks_model
 from agent_runtime.security.policy import NeverConfirm
 from agent_runtime.tools.delegation import Delegation
+from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.tools.tool import AnyTool
 from agent_runtime.wire import StuckDetectionThresholds
 
@@ -54,12 +58,17 @@ class Working:
         self.log = log
         self.spec = spec
         self.agent = agent
-        self.llm_client = client
+        # Told of each log of a completion: the owner of a conversation may keep them.
+        self.on_completion: Callable[[LLM, LLMCompletionLogEvent], None] | None = None
+        self.llm_client = LoggingClient(client, self._publish_completion)
         self.secrets = secrets
         self.secrets.restore(orjson.loads(log.get_meta(SECRETS) or "{}"))
         self.hooks: SessionHooks | None = None
         self.mcp_approvals = McpApprovals(log, spec.request.mcp_approved)
-        self._toolbox = Toolbox(spec, agent, directory, secrets, delegation, self.mcp_approvals.approvals)
+        self.live = LiveOutputs(lambda shown: self._history.publish(frames.output(shown)))
+        self._toolbox = Toolbox(
+            spec, agent, directory, secrets, delegation, self.mcp_approvals.approvals, self.live
+        )
         self._history = History(log, agent.llm.usage_id, secrets.masker)
         self.apply_analyzer()
 
@@ -93,6 +102,18 @@ class Working:
         A second result for a call is dropped. seen_seq: what the model had seen when it said this.
         """
         self._history.emit(*events, seen_seq=seen_seq)
+
+    def _publish_completion(self, log: CompletionLog) -> None:
+        hidden = self.secrets.masker.value(log.body)
+        event = LLMCompletionLogEvent(
+            filename=log.filename,
+            log_data=orjson.dumps(hidden).decode(),
+            model_name=log.llm.model,
+            usage_id=log.llm.usage_id,
+        )
+        self._history.publish(frames.transient(event))
+        if self.on_completion is not None:
+            self.on_completion(log.llm, event)
 
     async def prepare_tools(self) -> None:
         """Reaches the agent's MCP servers, and says in the log what they offer or why they do not."""

@@ -23,7 +23,7 @@ def approve(
     asking = asking_below(conversation, home)
     if asking:
         consent.check(conversation, action_ids)
-        for child in asking:
+        for child in asking.values():
             approve(child, home, remember=remember)
         conversation.start()
     else:
@@ -31,18 +31,32 @@ def approve(
 
 
 def reject(
-    conversation: Conversation, home: Home, reason: str, *, action_ids: Sequence[str] | None = None
+    conversation: Conversation,
+    home: Home,
+    reason: str,
+    *,
+    action_ids: Sequence[str] | None = None,
+    approved: Sequence[str] = (),
 ) -> None:
-    """The actions that wait do not run; whose they are is told why at the next run. Raises as `approve`."""
+    """The actions that wait do not run; whose they are is told why at the next run. Raises as `approve`.
+
+    approved: those that run all the same, at once. Of a sub-agent that asks, its caller's call is meant.
+    """
     asking = asking_below(conversation, home)
-    if asking:
-        consent.check(conversation, action_ids)
-        for child in asking:
+    if not asking:
+        consent.reject(conversation, reason, action_ids=action_ids, approved=approved)
+        return
+    consent.check(conversation, action_ids, approved)
+    for call_id, child in asking.items():
+        if call_id in approved:
+            approve(child, home)
+        else:
             reject(child, home, reason)
-        conversation.emit(status_update(ExecutionStatus.IDLE))
-        conversation.publish_full_state()
-    else:
-        consent.reject(conversation, reason, action_ids=action_ids)
+    if approved:
+        conversation.start()
+        return
+    conversation.emit(status_update(ExecutionStatus.IDLE))
+    conversation.publish_full_state()
 
 
 def go_on_above(conversation: Conversation, home: Home) -> None:
@@ -53,14 +67,14 @@ def go_on_above(conversation: Conversation, home: Home) -> None:
         go_on_above(parent, home)
 
 
-def asking_below(conversation: Conversation, home: Home) -> list[Conversation]:
-    """The sub-agents that a conversation waits for, and that ask the user."""
+def asking_below(conversation: Conversation, home: Home) -> dict[str, Conversation]:
+    """The sub-agents that a conversation waits for and that ask the user, by the ids of its calls."""
     if not conversation.is_waiting:
-        return []
+        return {}
     calls = {action.id for action in conversation.state.pending}
     waited_for = (task for task in conversation.state.tasks.values() if task.action_id in calls)
-    found = (home.find(task.conversation_id) for task in waited_for)
-    return [child for child in found if child is not None and child.is_waiting]
+    found = ((task.action_id, home.find(task.conversation_id)) for task in waited_for)
+    return {call_id: child for call_id, child in found if child is not None and child.is_waiting}
 
 
 def _parent_of(conversation: Conversation, home: Home) -> Conversation | None:

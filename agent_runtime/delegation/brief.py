@@ -46,6 +46,8 @@ def request_of(parent: Conversation, brief: Brief) -> StartConversationRequest:
             "agent": revealed(_agent(parent, brief)),
             "hook_config": brief.commands.hooks,
             "workspace": LocalWorkspace(working_dir=str(brief.place)),
+            "worktree": False,
+            "worktree_options": None,
             "conversation_id": brief.conversation_id,
             "parent_conversation_id": parent.id,
             "initial_message": None,

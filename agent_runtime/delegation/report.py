@@ -4,6 +4,7 @@ from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.events.errors import ConversationErrorEvent
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.cost import total_cost
+from agent_runtime.llm.errors import DOWN
 from agent_runtime.metering.limits import BUDGET_REACHED
 from agent_runtime.tools.delegation import Result
 
@@ -31,9 +32,9 @@ def _why_not(child: Conversation) -> str:
     match child.status:
         case ExecutionStatus.STUCK:
             return "The sub-agent went in circles and was stopped."
-        case ExecutionStatus.PAUSED if error is None or error.code != BUDGET_REACHED:
-            return "The sub-agent was paused before it was done."
-        case ExecutionStatus.PAUSED:
+        case ExecutionStatus.PAUSED if error is not None and error.code == BUDGET_REACHED:
             return "The sub-agent has used up its budget before it was done."
+        case ExecutionStatus.PAUSED if error is None or error.code not in DOWN:
+            return "The sub-agent was paused before it was done."
         case _:
             return f"The sub-agent could not go on: {error.detail if error else child.status}"

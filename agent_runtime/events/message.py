@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from agent_runtime.events.base import Event, JsonObject, Source
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.critic import CriticResult
+from agent_runtime.events.vendor_state import KeptState
 
 Role = Literal["user", "system", "assistant", "tool"]
 
@@ -21,6 +22,7 @@ class Message(BaseModel):
     reasoning_content: str | None = None
     thinking_blocks: list[Any] = []
     responses_reasoning_item: JsonObject | None = None
+    vendor_state: KeptState = None
 
     @property
     def text(self) -> str:
@@ -55,6 +57,20 @@ class SystemPromptEvent(Event):
     system_prompt: TextContent
     tools: list[JsonObject] = []
     kind: Literal["SystemPromptEvent"] = "SystemPromptEvent"
+
+
+class LLMCompletionLogEvent(Event):
+    """What a model was asked and has answered, for a client that keeps it. Published, never logged.
+
+    filename: for the client's folder. log_data: JSON.
+    """
+
+    source: Source = "environment"
+    filename: str
+    log_data: str
+    model_name: str = "unknown"
+    usage_id: str = "default"
+    kind: Literal["LLMCompletionLogEvent"] = "LLMCompletionLogEvent"
 
 
 class StreamingDeltaEvent(Event):

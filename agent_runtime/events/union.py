@@ -9,7 +9,12 @@ from agent_runtime.events.base import Event
 from agent_runtime.events.condensation import Condensation, CondensationRequest
 from agent_runtime.events.errors import ConversationErrorEvent, ServerErrorEvent
 from agent_runtime.events.hook import HookExecutionEvent
-from agent_runtime.events.message import MessageEvent, StreamingDeltaEvent, SystemPromptEvent
+from agent_runtime.events.message import (
+    LLMCompletionLogEvent,
+    MessageEvent,
+    StreamingDeltaEvent,
+    SystemPromptEvent,
+)
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.security import SecurityAnalysisEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent, InterruptEvent, PauseEvent
@@ -42,6 +47,7 @@ _KINDS = {
         HookExecutionEvent,
         ServerErrorEvent,
         StreamingDeltaEvent,
+        LLMCompletionLogEvent,
     )
 }
 
@@ -68,6 +74,7 @@ AnyEvent = Annotated[
     | Annotated[HookExecutionEvent, Tag("HookExecutionEvent")]
     | Annotated[ServerErrorEvent, Tag("ServerErrorEvent")]
     | Annotated[StreamingDeltaEvent, Tag("StreamingDeltaEvent")]
+    | Annotated[LLMCompletionLogEvent, Tag("LLMCompletionLogEvent")]
     | Annotated[OtherEvent, Tag("OtherEvent")],
     Discriminator(_tag),
 ]

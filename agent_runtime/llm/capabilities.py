@@ -16,7 +16,8 @@ _RESPONSES = re.compile(r"^(gpt-[5-9]|.*codex|o[134]-pro|o[34]-deep-research|com
 _ANTHROPIC = re.compile(r"claude")
 # These lose the thread of their work if their reasoning is not sent back with the calls it led to.
 _REASONING_CONTENT = re.compile(
-    r"kimi-k[2-9].*thinking|kimi-k2\.[5-9]|kimi-k[3-9]|deepseek-(v[4-9]|v3\.[2-9])|minimax-m[2-9]|glm-(4\.[6-9]|[5-9])"
+    r"kimi-k[2-9].*thinking|kimi-k2\.[5-9]|kimi-k[3-9]|deepseek-(v[4-9]|v3\.[2-9]|reasoner)"
+    r"|minimax-m[2-9]|glm-(4\.[6-9]|[5-9])|gpt-oss|qwq|qwen-?3"
 )
 
 

@@ -1,6 +1,6 @@
 """OpenAI's chat completions: the request, and the reply, streamed or not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -13,8 +13,10 @@ from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyErr
 from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts, whole
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import outgoing
+from agent_runtime.llm.vendor_state import Gathered, state_in
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.metering.usage import Usage, usage_of
+from agent_runtime.vendors import has_cache_key, names_max_completion_tokens
 
 PATH = "/chat/completions"
 MAX_CALLS = 128
@@ -25,15 +27,18 @@ _CUT, _FILTERED = "length", "content_filter"
 def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
     # Messages arrive encoded and are joined, so that a call does not encode the whole history again.
     head = orjson.dumps(_parameters(llm, prompt, model))
-    return head[:-1] + b',"messages":[' + b",".join(outgoing(prompt.messages, capabilities(llm))) + b"]}"
+    return head[:-1] + b',"messages":[' + b",".join(outgoing(prompt.messages, llm)) + b"]}"
 
 
 def _parameters(llm: LLM, prompt: Prompt, model: str) -> dict[str, Any]:
+    name = llm.model_canonical_name or llm.model
+    limit = "max_completion_tokens" if names_max_completion_tokens(name) else "max_tokens"
     optional = {
         "temperature": llm.temperature,
         "top_p": llm.top_p,
-        "max_completion_tokens": llm.max_output_tokens,
+        limit: llm.max_output_tokens,
         "reasoning_effort": llm.reasoning_effort if capabilities(llm).takes_effort else None,
+        "prompt_cache_key": prompt.cache_key if llm.caching_prompt and has_cache_key(name) else None,
         "stop": llm.stop,
         "tools": list(prompt.tools) or None,
         "stream": True if llm.stream else None,
@@ -48,6 +53,7 @@ class _PartialCall:
     id: str = ""
     name: str = ""
     arguments: str = ""
+    vendor_state: Gathered = field(default_factory=Gathered)
 
 
 class Stream:
@@ -59,6 +65,7 @@ class Stream:
         self._reasoning = TextInPieces(lambda piece: on_piece("reasoning", piece))
         self._thinking: list[dict[str, Any]] = []
         self._calls: dict[int, _PartialCall] = {}
+        self._vendor_state = Gathered()
         self._usage = Usage()
         self._finish_reason: Any = None
 
@@ -76,7 +83,11 @@ class Stream:
 
     def build(self) -> Reply:
         calls = [
-            {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+            {
+                **call.vendor_state.state(),
+                "id": call.id,
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
             for _, call in sorted(self._calls.items())
         ]
         message = {
@@ -85,9 +96,11 @@ class Stream:
             "thinking_blocks": self._thinking,
             "tool_calls": calls,
         }
-        return _reply(self._id, message, self._usage, self._finish_reason)
+        state = self._vendor_state.state()
+        return _reply(self._id, message, state, self._usage, self._finish_reason)
 
     def _add_delta(self, delta: dict[str, Any]) -> None:
+        self._vendor_state.add(delta)
         if reasoning := a_text(delta.get("reasoning_content") or delta.get("reasoning")):
             self._reasoning.add(reasoning)
         if text := a_text(delta.get("content")) or a_text(delta.get("refusal")):
@@ -102,6 +115,7 @@ class Stream:
         call = self._calls.setdefault(index if isinstance(index, int) else position, _PartialCall())
         function = a_dict(part.get("function"))
         call.id = call.id or an_id(part.get("id"))
+        call.vendor_state.add(part)
         call.name += a_text(function.get("name"))
         arguments = function.get("arguments")
         call.arguments += arguments if isinstance(arguments, str) else a_json_text(arguments)
@@ -113,14 +127,18 @@ def parse(decoded: dict[str, Any]) -> Reply:
     if not choices or not isinstance(choices[0].get("message"), dict):
         raise LLMMalformedReplyError("The model's server sent a reply without a message.")
     usage = usage_of(a_dict(decoded.get("usage")))
-    return _reply(an_id(decoded.get("id")), choices[0]["message"], usage, choices[0].get("finish_reason"))
+    message = choices[0]["message"]
+    finish_reason = choices[0].get("finish_reason")
+    return _reply(an_id(decoded.get("id")), message, state_in(message), usage, finish_reason)
 
 
 def new_call_id() -> str:
     return f"call_{uuid4().hex[:24]}"
 
 
-def _reply(reply_id: str, message: dict[str, Any], usage: Usage, finish_reason: Any) -> Reply:
+def _reply(
+    reply_id: str, message: dict[str, Any], vendor_state: dict[str, Any], usage: Usage, finish_reason: Any
+) -> Reply:
     calls = tuple(_call(call) for call in dicts(message.get("tool_calls"))[:MAX_CALLS])
     text = whole(a_text(message.get("content")) or a_text(message.get("refusal")))
     if finish_reason == _FILTERED and not calls and not text.strip():
@@ -132,6 +150,7 @@ def _reply(reply_id: str, message: dict[str, Any], usage: Usage, finish_reason: 
         tool_calls=calls,
         usage=usage,
         thinking_blocks=tuple(_kept_thinking(message.get("thinking_blocks"))),
+        vendor_state=vendor_state,
         was_cut=finish_reason == _CUT,
     )
 
@@ -142,6 +161,7 @@ def _call(call: dict[str, Any]) -> RequestedCall:
         id=an_id(call.get("id")) or new_call_id(),
         name=whole(a_text(function.get("name"))),
         arguments=a_json_text(function.get("arguments")),
+        vendor_state=state_in(call),
     )
 
 

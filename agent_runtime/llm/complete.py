@@ -111,8 +111,14 @@ async def _settled(reply: Reply) -> Reply:
     model = reply.answered_by
     assert model is not None
     names = (model.model_canonical_name, model.model)
-    known = prices.listed(*names) if prices.are_at_hand() else await asyncio.to_thread(prices.listed, *names)
-    price = prices.flat_price(model.input_cost_per_token, model.output_cost_per_token) or known.price
+    known = await prices.looked_up(*names)
+    own = prices.set_price(
+        model.input_cost_per_token,
+        model.output_cost_per_token,
+        cache_read=model.cache_read_cost_per_token,
+        cache_write=model.cache_write_cost_per_token,
+    )
+    price = own or known.price
     cost = reply.usage.cost
     if cost is None and price is not None:
         cost = price.of(reply.usage)

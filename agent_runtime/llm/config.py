@@ -64,11 +64,21 @@ class LLM(BaseModel):
     native_tool_calling: bool = True
     input_cost_per_token: float | None = Field(default=None, ge=0)
     output_cost_per_token: float | None = Field(default=None, ge=0)
+    cache_read_cost_per_token: float | None = Field(
+        default=None, ge=0, description="Of what the vendor's cache had; unset: as of any input"
+    )
+    cache_write_cost_per_token: float | None = Field(default=None, ge=0, description="Of what is kept there")
     extra_headers: dict[str, str] | None = None
     litellm_extra_body: dict[str, Any] = {}
     max_input_tokens: int | None = Field(default=None, ge=1, description="The size of its context window")
     max_budget_per_task: float | None = Field(
         default=None, gt=0, description="Dollars the conversation may cost; then its run stops and asks"
+    )
+    log_completions: bool = Field(
+        default=False, description="Publish what is asked and answered, as events `LLMCompletionLogEvent`"
+    )
+    log_completions_folder: str = Field(
+        default="logs/completions", description="Where a client of the conversation writes those down"
     )
     fallback_strategy: "FallbackStrategy | None" = None
     routes: list["Route"] = Field(default=[], description="The first whose conditions hold takes the call")

@@ -5,6 +5,7 @@
 | LLMRateLimitError          | rate_limit   | asked again, when the vendor says; then the fallback models |
 | LLMServiceUnavailableError | transient    | asked again, later and later; then the fallback models      |
 | LLMConnectionError         | transient    | the same                                                    |
+| LLMUnreachableError        | transient    | asked again a few times; then the fallback models           |
 | LLMTimeoutError            | transient    | the same                                                    |
 | LLMMalformedReplyError     | transient    | the same                                                    |
 | LLMAuthenticationError     | auth         | the run ends: the user mends the key                        |
@@ -12,11 +13,13 @@
 | LLMSpendingLimitError      | quota        | the run pauses: the user raises a limit of their own        |
 | LLMContextWindowError      | agent_action | the conversation is condensed, if it has a condenser        |
 | LLMContentPolicyError      | agent_action | the run ends: the user says it differently                  |
-| LLMBadRequestError         | config       | the run ends: the user mends the settings                   |
+| LLMBaseUrlError            | config       | the run ends: the user fixes the settings                   |
+| LLMBadRequestError         | config       | the run ends: the user fixes the settings                   |
 | LLMNotAvailableError       | config       | the run ends: the vendor's library is not installed here    |
 | anything else              | internal     | the run ends: the server's log has the trace                |
 
-What cannot be had in the end ends the run with a ConversationErrorEvent; running again goes on.
+What cannot be had in the end ends the run with a ConversationErrorEvent; running again goes on. A model that
+is down does not fail the run but pauses it.
 A tool call that cannot be understood is none of these: the model is told, and tries again.
 """
 
@@ -31,6 +34,7 @@ from agent_runtime.metering.limits import (
     CONVERSATION_LIMIT_WORDS,
     USER_LIMIT_WORDS,
 )
+from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
 
 MAX_DETAIL_CHARS = 2000
 MAX_SERVED_WAIT_SECONDS = 300
@@ -53,10 +57,11 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 
 class LLMError(Exception):
-    """Asking the model failed."""
+    """Asking the model failed. max_retries: however many more the model's configuration allows."""
 
     kind: ClassVar[FailureKind] = "unknown"
     is_retryable: ClassVar[bool] = False
+    max_retries: ClassVar[int] = 20
     user_action: ClassVar[UserAction] = "settings"
 
     def __init__(self, detail: str, *, retry_after_seconds: float | None = None) -> None:
@@ -94,6 +99,12 @@ class LLMBadRequestError(LLMError):
     kind: ClassVar[FailureKind] = "config"
 
 
+class LLMBaseUrlError(LLMError):
+    """Something answers at the model's address, but no model's server."""
+
+    kind = "config"
+
+
 class LLMContextWindowError(LLMBadRequestError):
     kind = "agent_action"
 
@@ -110,7 +121,7 @@ class LLMNotAvailableError(LLMError):
 class _TransientError(LLMError):
     kind: ClassVar[FailureKind] = "transient"
     is_retryable = True
-    user_action = "retry"
+    user_action: ClassVar[UserAction] = "retry"
 
 
 class LLMMalformedReplyError(_TransientError): ...
@@ -126,13 +137,36 @@ class LLMServiceUnavailableError(_TransientError): ...
 class LLMConnectionError(_TransientError): ...
 
 
+class LLMUnreachableError(LLMConnectionError):
+    """Nothing answers at the model's address: it is wrong, or its server is being started."""
+
+    max_retries = 3
+    user_action = "settings"
+
+
 class LLMTimeoutError(_TransientError): ...
+
+
+DOWN = frozenset(
+    error.__name__
+    for error in (
+        LLMRateLimitError,
+        LLMServiceUnavailableError,
+        LLMConnectionError,
+        LLMUnreachableError,
+        LLMTimeoutError,
+    )
+)
+"""The codes of failures that pass when the model's server is back."""
 
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
     """The error an HTTP status stands for."""
     if limit := _LIMIT_WORDS.search(detail):
         return LLMSpendingLimitError(limit[0].strip())
+    for code, error in _BY_CODE.items():
+        if detail.endswith(f"({code})"):
+            return error(detail.removesuffix(f"({code})").strip())
     text = f"The model's server answered HTTP {status}: {detail}"
     if retry_after_seconds is not None:
         text = f"{text[:MAX_DETAIL_CHARS]} (it asks to wait {retry_after_seconds:.0f} s)"
@@ -160,6 +194,11 @@ def _class_for(status: int, detail: str) -> type[LLMError]:
             return error
     return _BY_STATUS.get(status, LLMBadRequestError)
 
+
+_BY_CODE: dict[str, type[LLMError]] = {
+    UNREACHABLE: LLMUnreachableError,
+    WRONG_BASE_URL: LLMBaseUrlError,
+}
 
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[LLMError]], ...] = (
     (_CONTEXT_WORDS, LLMContextWindowError),

@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 from pydantic import SecretStr
 
-from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.chat_completions import Stream, parse
 from agent_runtime.llm.config import LLM, MASK
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMConnectionError, LLMError, LLMNotAvailableError, error_for_status
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply
 from agent_runtime.llm.outgoing import outgoing
+from agent_runtime.llm.retry import asked_seconds
 
 _starting = threading.Lock()
 
@@ -118,7 +118,7 @@ def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
     }
     return {
         "model": llm.model,
-        "messages": [orjson.loads(message) for message in outgoing(prompt.messages, capabilities(llm))],
+        "messages": [orjson.loads(message) for message in outgoing(prompt.messages, llm)],
         "timeout": llm.stream_idle_timeout if llm.stream else llm.timeout,
         "stream": llm.stream,
         "num_retries": 0,
@@ -128,11 +128,8 @@ def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
 
 
 def _retry_after(error: Exception) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    try:
-        return float(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    return asked_seconds({name.lower(): value for name, value in headers.items()})
 
 
 def _without_key(llm: LLM, text: str) -> str:

@@ -2,11 +2,12 @@
 
 A chat message here is OpenAI's, plus what other vendors want back with it: `thinking_blocks` (Anthropic),
 `reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on messages of
-the assistant, the last also on its `tool_calls`. `outgoing.py` takes away what a model does not understand.
+the assistant, the last also on its `tool_calls`. `vendor_state` (on messages, on `tool_calls`, on results of
+tools) is what one vendor returned for itself. `outgoing.py` takes away what a model does not understand.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agent_runtime.llm.config import LLM
@@ -21,11 +22,13 @@ class Prompt:
     """One request. `messages` are chat messages, each encoded once as JSON; `tools` are function schemas.
 
     role: what the call is for; routes may choose a model by it.
+    cache_key: the same for requests that begin alike.
     """
 
     messages: Sequence[bytes]
     tools: Sequence[dict[str, Any]] = ()
     role: str = "agent"
+    cache_key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class RequestedCall:
     """A tool call as the model wrote it: `arguments` may be anything.
 
     item_id, reasoning_item: of the Responses protocol, where each call may have its own reasoning before it.
+    vendor_state: see vendor_state.py.
     """
 
     id: str
@@ -40,6 +44,7 @@ class RequestedCall:
     arguments: str
     item_id: str | None = None
     reasoning_item: dict[str, Any] | None = None
+    vendor_state: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Reply:
 
     thinking_blocks: signed by the vendor, to be sent back as they are.
     reasoning_item: of the Responses protocol, before a reply without calls.
+    vendor_state: of the message, see vendor_state.py.
     was_cut: it ended because it reached the limit of its length.
     answered_by, passed_over, context_window (tokens): known once `LLMClient.complete` returns it.
     """
@@ -68,6 +74,7 @@ class Reply:
     usage: Usage
     thinking_blocks: tuple[dict[str, Any], ...] = ()
     reasoning_item: dict[str, Any] | None = None
+    vendor_state: dict[str, Any] = field(default_factory=dict)
     was_cut: bool = False
     answered_by: LLM | None = None
     passed_over: tuple[PassedOver, ...] = ()

@@ -1,8 +1,6 @@
 """OpenAI's two protocols over HTTP, as spoken by OpenAI and by everybody who is compatible with it."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -20,6 +18,7 @@ from agent_runtime.llm.errors import (
 )
 from agent_runtime.llm.foreign import decode, whole
 from agent_runtime.llm.messages import Prompt, Reply
+from agent_runtime.llm.retry import asked_seconds
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS
 
@@ -107,7 +106,7 @@ async def _refusal(response: "httpx.Response", bearer: str | None) -> LLMError:
     if bearer:
         # Some vendors repeat the key they refuse.
         detail = detail.replace(bearer, MASK)
-    retry_after = _seconds(response.headers)
+    retry_after = asked_seconds(response.headers)
     return error_for_status(response.status_code, detail, retry_after_seconds=retry_after)
 
 
@@ -131,27 +130,6 @@ def _explanation(decoded: dict[str, Any]) -> str:
 def _reported(decoded: dict[str, Any]) -> LLMError:
     """An error in place of a reply, or of the rest of one."""
     return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
-
-
-def _seconds(headers: "httpx.Headers") -> float | None:
-    """What the vendor asks to wait, in any of the three ways it may say so."""
-    try:
-        if milliseconds := headers.get("retry-after-ms"):
-            return float(milliseconds) / 1000
-        return float(headers["retry-after"])
-    except KeyError:
-        return None
-    except ValueError:
-        return _seconds_until(headers.get("retry-after", ""))
-
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        then = parsedate_to_datetime(date)
-    except ValueError:
-        return None  # our own back-off serves as well
-    then = then if then.tzinfo else then.replace(tzinfo=UTC)
-    return max((then - datetime.now(UTC)).total_seconds(), 0)
 
 
 async def _read_stream(dialect: Dialect, response: "httpx.Response", on_piece: OnPiece) -> Reply:

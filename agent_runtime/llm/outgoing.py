@@ -5,11 +5,14 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm.capabilities import Capabilities
+from agent_runtime.llm.call_ids import limit_of
+from agent_runtime.llm.capabilities import Capabilities, capabilities
+from agent_runtime.llm.config import LLM
 from agent_runtime.llm.messages import IMAGE_MARK
+from agent_runtime.llm.vendor_state import restored
 
 ChatMessage = dict[str, Any]
-Unwanted = tuple[bytes, Callable[[ChatMessage], ChatMessage]]
+Change = tuple[bytes, Callable[[ChatMessage], ChatMessage]]
 """What stands in the JSON of a message that may need a change, and the change."""
 
 UNSEEN_IMAGE = "[An image was left out here: this model cannot see images.]"
@@ -18,16 +21,25 @@ _INPUT = {"user", "tool"}
 _CACHE_CONTROL = {"type": "ephemeral"}
 _RESPONSES_MARK = b'"responses_'
 _THINKING_MARK = b'"thinking_blocks"'
-_REASONING_MARK = b'"reasoning_content"'
+_REASONING_MARK = b'"reasoning'
+_STATE_MARK = b'"vendor_state"'
+_CALL_MARK = b'"tool_call'
+_CALLS_MARK = b'"tool_calls"'
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+# Models that want their reasoning back refuse calls without any, as another model has made them.
+_NO_REASONING = " "
 
 
-def outgoing(messages: Sequence[bytes], can: Capabilities) -> list[bytes]:
+def outgoing(messages: Sequence[bytes], llm: LLM) -> list[bytes]:
     """The messages of a chat completion. Those that need no change are not decoded: a history is long."""
+    can = capabilities(llm)
     everything = b"".join(messages)
     # Nearly always none: then no message is looked at by itself.
-    found = [(mark, change) for mark, change in _unwanted(can) if mark in everything]
+    found = [(mark, change) for mark, change in _changes(llm, can, everything) if mark in everything]
     fitted = [_fit(message, found) for message in messages] if found else list(messages)
-    return _with_cache_marks(fitted) if can.marks_cache else fitted
+    if not can.marks_cache:
+        return fitted
+    return _with_cache_marks(fitted, in_results=llm.model.lower().startswith("openrouter/"))
 
 
 def without_images(message: ChatMessage) -> ChatMessage:
@@ -42,7 +54,7 @@ def _seen(part: dict[str, Any]) -> dict[str, Any]:
     return {"type": "text", "text": UNSEEN_IMAGE} if part.get("type") == "image_url" else part
 
 
-def _fit(message: bytes, unwanted: Sequence[Unwanted]) -> bytes:
+def _fit(message: bytes, unwanted: Sequence[Change]) -> bytes:
     changes = [change for mark, change in unwanted if mark in message]
     if not changes:
         return message
@@ -52,15 +64,29 @@ def _fit(message: bytes, unwanted: Sequence[Unwanted]) -> bytes:
     return orjson.dumps(decoded)
 
 
-def _unwanted(can: Capabilities) -> list[Unwanted]:
-    found: list[Unwanted] = [(_RESPONSES_MARK, _without_items)]
+def _changes(llm: LLM, can: Capabilities, everything: bytes) -> list[Change]:
+    found: list[Change] = [
+        (_STATE_MARK, lambda message: restored(message, llm.model)),
+        (_RESPONSES_MARK, _without_items),
+    ]
     if not can.sees_images:
         found.append((IMAGE_MARK, without_images))
     if not can.keeps_thinking:
         found.append((_THINKING_MARK, lambda message: _without(message, "thinking_blocks")))
     if not can.keeps_reasoning:
-        found.append((_REASONING_MARK, lambda message: _without(message, "reasoning_content")))
+        found.append((_REASONING_MARK, lambda message: _without(message, "reasoning_content", "reasoning")))
+    else:
+        found.append((_CALLS_MARK, _with_some_reasoning))
+    limit = limit_of(llm.model_canonical_name or llm.model)
+    if limit is not None and not limit.is_met_by(everything):
+        found.append((_CALL_MARK, limit.applied))
     return found
+
+
+def _with_some_reasoning(message: ChatMessage) -> ChatMessage:
+    if message["role"] != "assistant" or any(name in message for name in _REASONING):
+        return message
+    return {**message, "reasoning_content": _NO_REASONING}
 
 
 def _without_items(message: ChatMessage) -> ChatMessage:
@@ -75,21 +101,24 @@ def _without(message: ChatMessage, *names: str) -> ChatMessage:
     return {name: value for name, value in message.items() if name not in names}
 
 
-def _with_cache_marks(messages: Sequence[bytes]) -> list[bytes]:
-    """Marks the system prompt and the last input: the next call repeats all up to there."""
+def _with_cache_marks(messages: Sequence[bytes], *, in_results: bool) -> list[bytes]:
+    """Marks the system prompt and the last input: the next call repeats all up to there.
+
+    in_results: the mark of a tool's result goes into its content, where OpenRouter reads it. Translators to
+    Anthropic's protocol read it beside the content.
+    """
     marked = list(messages)
     for roles, indices in (({"system"}, range(len(messages))), (_INPUT, reversed(range(len(messages))))):
         for index in indices:
             decoded = orjson.loads(marked[index])
             if decoded.get("role") in roles:
-                marked[index] = orjson.dumps(_with_cache_mark(decoded))
+                marked[index] = orjson.dumps(_with_cache_mark(decoded, in_results=in_results))
                 break
     return marked
 
 
-def _with_cache_mark(message: ChatMessage) -> ChatMessage:
-    if message["role"] == "tool":
-        # Where the translators to Anthropic's protocol look for it.
+def _with_cache_mark(message: ChatMessage, *, in_results: bool) -> ChatMessage:
+    if message["role"] == "tool" and not in_results:
         return {**message, "cache_control": _CACHE_CONTROL}
     content = message.get("content") or ""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -17,8 +17,10 @@ from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyErr
 from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts, whole
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import without_images
+from agent_runtime.llm.vendor_state import restored
 from agent_runtime.metering.counts import a_count, a_dict
 from agent_runtime.metering.usage import Usage
+from agent_runtime.vendors import has_cache_key
 
 PATH = "/responses"
 
@@ -28,9 +30,10 @@ _REASONING_DELTAS = ("response.reasoning_summary_text.delta", "response.reasonin
 
 
 def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
-    decoded = [orjson.loads(message) for message in prompt.messages]
+    decoded = [restored(orjson.loads(message), llm.model) for message in prompt.messages]
     instructions = decoded.pop(0)["content"] if decoded and decoded[0]["role"] == "system" else None
     can = capabilities(llm)
+    name = llm.model_canonical_name or llm.model
     items = [item for message in decoded for item in _items(message, llm, can)]
     reasoning = {
         "effort": llm.reasoning_effort if can.takes_effort else None,
@@ -41,6 +44,7 @@ def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
         "temperature": llm.temperature,
         "top_p": llm.top_p,
         "max_output_tokens": llm.max_output_tokens,
+        "prompt_cache_key": prompt.cache_key if llm.caching_prompt and has_cache_key(name) else None,
         "reasoning": {name: value for name, value in reasoning.items() if value} or None,
         "include": ["reasoning.encrypted_content"] if llm.enable_encrypted_reasoning else None,
         "tools": [_tool(tool["function"]) for tool in prompt.tools] or None,

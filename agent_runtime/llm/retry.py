@@ -1,6 +1,9 @@
-"""When a failed call is made again, and after how long: pure but for the dice."""
+"""When a failed call is made again, and after how long: pure but for the dice and the clock."""
 
 import random
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import MAX_SERVED_WAIT_SECONDS, LLMError
@@ -8,7 +11,7 @@ from agent_runtime.llm.errors import MAX_SERVED_WAIT_SECONDS, LLMError
 
 def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
     """How long to wait after this attempt (they count from 1) failed; None when it was the last."""
-    if attempt > llm.num_retries or not error.is_retryable:
+    if attempt > min(llm.num_retries, error.max_retries) or not error.is_retryable:
         return None
     if error.retry_after_seconds is not None:
         asked = max(error.retry_after_seconds, 0)
@@ -16,3 +19,24 @@ def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
     ceiling = min(llm.retry_max_wait, llm.retry_multiplier * 2 ** (attempt - 1))
     # Spread out, so that conversations which failed together do not come back together.
     return max(llm.retry_min_wait, random.uniform(ceiling / 2, ceiling))  # noqa: S311 (no secret)
+
+
+def asked_seconds(headers: Mapping[str, str]) -> float | None:
+    """What the vendor asks to wait, in any of the three ways it may say so. Names are in lower case."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return float(milliseconds) / 1000
+        return float(headers["retry-after"])
+    except KeyError:
+        return None
+    except ValueError:
+        return _seconds_until(headers.get("retry-after", ""))
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return None  # our own back-off serves as well
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return max((then - datetime.now(UTC)).total_seconds(), 0)

@@ -1,5 +1,6 @@
 """What models cost and how much they take in, by the list that comes with litellm, read when first needed."""
 
+import asyncio
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,11 +39,23 @@ class Facts:
     max_output_tokens: int | None = None
 
 
-def flat_price(prompt: float | None, completion: float | None) -> Price | None:
-    """The price that somebody has set, in dollars per token; what was read from a cache costs the same."""
+def set_price(
+    prompt: float | None,
+    completion: float | None,
+    *,
+    cache_read: float | None = None,
+    cache_write: float | None = None,
+) -> Price | None:
+    """The price that a user has set, in dollars per token; what a cache holds costs the same unless set."""
     if prompt is None and completion is None:
         return None
-    return Price(prompt or 0.0, completion or 0.0, cache_read=prompt or 0.0, cache_write=prompt or 0.0)
+    fresh = prompt or 0.0
+    return Price(
+        fresh,
+        completion or 0.0,
+        cache_read=fresh if cache_read is None else cache_read,
+        cache_write=fresh if cache_write is None else cache_write,
+    )
 
 
 def listed(*names: str | None) -> Facts:
@@ -57,9 +70,10 @@ def listed(*names: str | None) -> Facts:
     return Facts()
 
 
-def are_at_hand() -> bool:
-    """Whether the list has been read, so that `listed` takes no time."""
-    return _list.cache_info().currsize > 0
+async def looked_up(*names: str | None) -> Facts:
+    """The same on an event loop."""
+    has_been_read = _list.cache_info().currsize > 0
+    return listed(*names) if has_been_read else await asyncio.to_thread(listed, *names)
 
 
 @cache

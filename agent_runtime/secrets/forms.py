@@ -1,4 +1,4 @@
-"""In which other ways a value may be written: found there, it shows as much as in clear."""
+"""In which other ways a value may be written in one piece: found there, it shows as much as in clear."""
 
 import base64
 import json
@@ -8,18 +8,17 @@ from urllib.parse import quote, quote_plus
 MIN_CHARS = 4
 """Shorter values would hide half of any text, and are found by trying anyway."""
 _MIN_LINE_CHARS = 12
-_LINE_WIDTHS = (60, 64, 76)
 
 
 def forms_of(value: str) -> set[str]:
     """All ways of writing it that are looked for; none for one that is too short."""
     if len(value) < MIN_CHARS:
         return set()
-    forms = {form for one in (value, *_lines(value)) for form in _forms(one)}
+    forms = {form for one in (value, *lines_of(value)) for form in _forms(one)}
     return {form for form in forms if len(form) >= MIN_CHARS}
 
 
-def _lines(value: str) -> list[str]:
+def lines_of(value: str) -> list[str]:
     """A key of several lines is seldom quoted whole. Its frame is no secret."""
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
@@ -34,9 +33,7 @@ def _forms(value: str) -> Iterator[str]:
     yield from (quote(value, safe="").lower(), quote(value).lower())
     yield value[::-1]
     data = value.encode()
-    for text in (data.hex(), data.hex().upper()):
-        yield text
-        yield from _wrapped(text)
+    yield from (data.hex(), data.hex().upper())
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield from _base64(data, encode)
 
@@ -52,22 +49,10 @@ def _escaped(value: str) -> Iterator[str]:
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
     """Alone, and in the midst of other data: three bytes share four letters, so there are three ways."""
-    whole = encode(data).decode()
-    yield whole
-    yield from _wrapped(whole)
-    yield from _wrapped(encode(data + b"\n").decode())
+    yield encode(data).decode()
     for offset in range(3):
         text = encode(b"\0" * offset + data).decode().rstrip("=")
         # Letters at the edges also depend on what stands before and after.
         first = -(-offset * 8 // 6)
         last = (offset + len(data)) * 8 // 6
         yield text[first:last]
-
-
-def _wrapped(text: str) -> Iterator[str]:
-    """Broken into lines, as programs print it: each full line by itself."""
-    for width in _LINE_WIDTHS:
-        lines = [text[at : at + width] for at in range(0, len(text), width)]
-        if len(lines) > 1:
-            yield from (line for line in lines if len(line) >= _MIN_LINE_CHARS)
-            yield "\n".join(lines)

@@ -51,9 +51,16 @@ class Secrets:
         """What may be written to disk: names, descriptions, addresses."""
         return {name: source.keepable() for name, source in self._sources.items()}
 
-    def restore(self, kept: JsonObject) -> None:
-        """What `keepable` gave, as far as nobody has set it since."""
-        self._sources = {**read_sources(kept), **self._sources}
+    def revealed(self) -> dict[str, JsonObject]:
+        """Everything, values in clear: for who encrypts it."""
+        return {name: source.revealed() for name, source in self._sources.items()}
+
+    def restore(self, kept: Mapping[str, object]) -> None:
+        """What `keepable` or `revealed` gave, as far as it was not set since."""
+        sources = read_sources(kept)
+        for source in sources.values():
+            self._learn(source)
+        self._sources = {**sources, **self._sources}
 
     async def for_command(self, text: str) -> dict[str, str]:
         """The variables that a command gets: those whose names occur in it. SecretUnavailableError."""

@@ -1,16 +1,24 @@
 """Takes secret values out of what is stored, published or logged."""
 
-import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 from weakref import WeakSet
 
+import orjson
+
 from agent_runtime.secrets.forms import forms_of
+from agent_runtime.secrets.needles import Needles, joined_needles, needles_of
+from agent_runtime.secrets.search import Span, open_at, possible_start, spans, unfinished_line
+from agent_runtime.secrets.views import starts_of
 
 MASK = "<secret-hidden>"
 _MAX_PASSES = 10
+_HELD_BYTES = 4096
+_HELD_PER_BYTE = 16
+_CONTINUES = 0x80
+_BETWEEN = b"\n\0\n"
 
 
 class Masker:
@@ -18,9 +26,10 @@ class Masker:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
-        self.forms: tuple[str, ...] = ()
-        """Longest first."""
-        self._in_json: tuple[str, ...] = ()
+        self.forms: frozenset[bytes] = frozenset()
+        """Ways of writing them in one piece."""
+        self.needles = Needles()
+        """What is looked for where they are not in one piece."""
         _ALL.add(self)
 
     def learn(self, values: Iterable[str]) -> None:
@@ -28,24 +37,58 @@ class Masker:
         if not new:
             return
         self._values |= new
-        found = {form for value in new for form in forms_of(value)}.union(self.forms)
         # A part of the mask itself cannot be hidden by it.
-        self.forms = tuple(sorted((form for form in found if form not in MASK), key=len, reverse=True))
-        escaped = {json.dumps(form, ensure_ascii=False)[1:-1] for form in self.forms}
-        self._in_json = tuple(escaped)
+        found = {form for value in new for form in forms_of(value) if form not in MASK}
+        self.forms |= {encoded(form) for form in found}
+        long = (needles_of(value) for value in new if value.strip() not in MASK)
+        self.needles = joined_needles((self.needles, *long))
 
     @property
     def values(self) -> AbstractSet[str]:
         return self._values
 
     def text(self, text: str) -> str:
-        for form in self.forms:
-            # Again: what is left on both sides may form the value anew.
-            for _ in range(_MAX_PASSES):
-                if form not in text:
-                    break
-                text = text.replace(form, MASK)
-        return text
+        """The same with the mask in place of every value, however it is written."""
+        if not self.forms:
+            return text
+        return decoded(self._masked(encoded(text)))
+
+    def begin(self, text: str) -> tuple[str, str]:
+        """Of a text that goes on: what can be shown of it, masked, and what the next piece may change."""
+        if not self.forms:
+            return text, ""
+        data = encoded(text)
+        line = max(unfinished_line(data, _merged(self._spans(data))), len(data) - self._held_bytes)
+        line = _at_character(data, line)
+        known, rest = self._masked(data[:line]), data[line:]
+        whole = known + rest
+        first = _at_character(whole, max(0, len(whole) - self._held_bytes))
+        tail = whole[first:]
+        starts = [len(known), *(first + possible_start(tail, form) for form in self.forms)]
+        if self.needles.plain:
+            starts.append(first + open_at(tail, self.needles))
+        cut = _at_character(whole, min(starts))
+        return decoded(whole[:cut]), decoded(whole[cut:])
+
+    @property
+    def _held_bytes(self) -> int:
+        """What is longer has more between its letters than any tool puts there."""
+        return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
+
+    def _masked(self, data: bytes) -> bytes:
+        # Again: what is left on both sides may form the value anew.
+        for _ in range(_MAX_PASSES):
+            found = _merged(self._spans(data))
+            if not found:
+                return data
+            data = _without(data, found)
+        return MASK.encode()  # this text does not occur in outputs: it was made for this
+
+    def _spans(self, data: bytes) -> list[Span]:
+        found = [(at, at + len(form)) for form in self.forms for at in starts_of(data, form)]
+        if self.needles.plain:
+            found += spans(data, self.needles)
+        return found
 
     def value(self, value: Any, *, names: frozenset[str] = frozenset()) -> Any:
         """A copy of decoded JSON with all its texts masked. names: of fields, which are left as they are."""
@@ -62,12 +105,12 @@ class Masker:
             case _:
                 return value
 
-    def is_in_json(self, encoded: bytes) -> bool:
-        """Whether JSON holds a value: much faster than to take it apart."""
-        if not self._in_json:
+    def is_in_json(self, body: bytes) -> bool:
+        """Whether a text of this JSON holds a value."""
+        if not self.forms:
             return False
-        text = encoded.decode()
-        return any(form in text for form in self._in_json)
+        # In one text, which is looked at once. What ends a line ends all ways of reading on; so does a null.
+        return bool(self._spans(_BETWEEN.join(map(encoded, _texts(orjson.loads(body))))))
 
 
 class StreamMask:
@@ -82,15 +125,17 @@ class StreamMask:
 
     def feed(self, piece: str) -> str:
         masker = self._masker()
-        text = masker.text(self._held + piece)
-        cut = _possible_start(text, masker.forms)
-        self._held = text[cut:]
-        return text[:cut]
+        shown, self._held = masker.begin(self._held + piece)
+        return shown
+
+    def peek(self, piece: str) -> str:
+        """What `feed` would give. The stream stays as it is."""
+        return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
         """What waits, once nothing follows any more."""
         held, self._held = self._held, ""
-        return held
+        return self._masker().text(held)
 
 
 def mask_everywhere(text: str) -> str:
@@ -102,8 +147,10 @@ def mask_everywhere(text: str) -> str:
 
 def everything() -> Masker:
     """One that knows what all of them know."""
+    known = tuple(_ALL)
     joined = Masker.__new__(Masker)
-    joined.forms = tuple(sorted({f for one in tuple(_ALL) for f in one.forms}, key=len, reverse=True))
+    joined.forms = frozenset().union(*(one.forms for one in known))
+    joined.needles = joined_needles(tuple(one.needles for one in known))
     return joined
 
 
@@ -126,14 +173,54 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 _ALL: WeakSet[Masker] = WeakSet()
 
 
-def _possible_start(text: str, forms: tuple[str, ...]) -> int:
-    """Where the earliest proper beginning of a form stands that reaches to the end of the text."""
-    earliest = len(text)
-    for form in forms:
-        at = text.find(form[0], max(0, len(text) - len(form) + 1), earliest)
-        while at >= 0:
-            if form.startswith(text[at:]):
-                earliest = at
-                break
-            at = text.find(form[0], at + 1, earliest)
-    return earliest
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _merged(found: Sequence[Span]) -> list[Span]:
+    """What overlaps as one, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(found):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _without(data: bytes, found: Sequence[Span]) -> bytes:
+    """The mask in place of what was found. Characters stay whole."""
+    pieces: list[bytes] = []
+    written = 0
+    for start, end in found:
+        pieces += [data[written : _at_character(data, start)], MASK.encode()]
+        written = _after_character(data, end)
+    return b"".join([*pieces, data[written:]])
+
+
+def _at_character(data: bytes, at: int) -> int:
+    while at < len(data) and data[at] & 0xC0 == _CONTINUES:
+        at -= 1
+    return at
+
+
+def _after_character(data: bytes, at: int) -> int:
+    while at < len(data) and data[at] & 0xC0 == _CONTINUES:
+        at += 1
+    return at
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from value
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

@@ -42,6 +42,10 @@ class StaticSecret(_Source):
     value: SecretStr | None = None
     kind: Literal["StaticSecret"] = "StaticSecret"
 
+    def revealed(self) -> JsonObject:
+        """All of it, its value in clear."""
+        return {**self.keepable(), "value": self.value and self.value.get_secret_value()}
+
     def keepable(self) -> JsonObject:
         """What of it may be written to disk."""
         return {"kind": self.kind, "description": self.description}
@@ -53,6 +57,11 @@ class LookupSecret(_Source):
     url: str = Field(max_length=4096)
     headers: dict[str, SecretStr] = {}
     kind: Literal["LookupSecret"] = "LookupSecret"
+
+    def revealed(self) -> JsonObject:
+        """All of it, its headers in clear."""
+        headers = {name: value.get_secret_value() for name, value in self.headers.items()}
+        return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
         """An address without anything confidential is found again after a restart."""

@@ -37,7 +37,7 @@ class LLMSecurityAnalyzer(_Analyzer):
         words = (
             "has not been judged by the model"
             if said == "UNKNOWN"
-            else f"is of {said.lower()} risk, the model says"
+            else f"the model rated this {said.lower()} risk"
         )
         yield Finding("model", said, words)
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from agent_runtime.security import links
 from agent_runtime.security.shell import MAX_DEPTH, Command, Redirect, parse
 from agent_runtime.security.words import Word
 
@@ -49,6 +50,10 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
 }
 # How many arguments of theirs come before the program.
 _OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
+_EXEC_VALUES = frozenset(
+    {"-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "--detach-keys", "--index"}
+)
 _TAKES_UNKNOWN_ARGUMENTS = frozenset({"xargs", "parallel"})
 _TAKES_TEXTS = frozenset({"trap", "watch", "parallel", "tmux"})
 _REPLACES = re.compile(r"-[0oprtx]*(?P<short>[Ii])(?P<attached>.*)|--replace(?:=(?P<long>.*))?", re.DOTALL)
@@ -59,7 +64,8 @@ _FIND_COMMANDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 class Call:
     """One program as it would run. directory: where; None if that shows only then.
 
-    wrappers: what it runs behind. command: how it was written.
+    wrappers: what it runs behind. command: how it was written. in_script: it stands in a file that the
+    command runs and has not written itself.
     """
 
     name: str
@@ -67,6 +73,7 @@ class Call:
     directory: str | None
     command: Command
     wrappers: tuple[str, ...] = ()
+    in_script: bool = False
 
     @property
     def options(self) -> frozenset[str]:
@@ -108,6 +115,9 @@ class Calls:
     found: list[Call] = field(default_factory=list)
     is_understood: bool = True
     directory: str | None = None
+    links: dict[str, str] = field(default_factory=dict)
+    written: dict[str, str | None] = field(default_factory=dict)
+    scripts: set[str] = field(default_factory=set)
 
 
 def calls_of(text: str, directory: str) -> Calls:
@@ -138,6 +148,7 @@ def _collect(text: str, calls: Calls, depth: int) -> None:
 
 
 def _take(call: Call, calls: Calls, depth: int) -> None:
+    call = links.through(call, calls.links)
     calls.found.append(call)
     # Letters that only look like those of a program's name are no name that anybody means.
     if depth > MAX_DEPTH or (call.command.words and not (call.name and call.name.isascii())):
@@ -146,6 +157,8 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
         return
     if call.name in {"cd", "pushd"}:
         calls.directory = _changed_directory(call)
+    if (link := links.made_link(call)) is not None:
+        calls.links[link[0]] = link[1]
     for inner in _inner(call):
         _take(inner, calls, depth + 1)
     for script in _scripts(call):
@@ -153,6 +166,37 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
             calls.is_understood = False
         else:
             _collect(script, calls, depth + 1)
+    _run_files(call, calls, depth)
+    calls.written |= links.written(call, printed_text(call.command))
+
+
+def _run_files(call: Call, calls: Calls, depth: int) -> None:
+    """Scripts that it runs: those that the command wrote before, and those that are there."""
+    for path in _files_run(call):
+        if path in calls.scripts:
+            continue
+        if path in calls.written:
+            text = calls.written[path]
+            calls.is_understood = calls.is_understood and text is not None
+            _collect(text or "", calls, depth + 1)
+        elif (text := links.on_disk(path)) is not None:
+            calls.scripts.add(path)
+            _collect_script(text, calls, depth + 1)
+
+
+def _collect_script(text: str, calls: Calls, depth: int) -> None:
+    inner = Calls(directory=calls.directory, scripts=calls.scripts)
+    _collect(text, inner, depth)
+    # A project's scripts may do much that shows only when they run: that alone says nothing.
+    calls.found += [replace(one, in_script=True) for one in inner.found]
+
+
+def _files_run(call: Call) -> Iterator[str]:
+    first = call.command.words[0] if call.command.words and not call.wrappers else Word("")
+    words = [first] if "/" in first.text else []
+    if (call.name in SHELLS and not call.has("-c", "-n", "--version")) or call.name in {"source", "."}:
+        words += call.operands[:1]
+    yield from (path for word in words if (path := call.path(word)) is not None)
 
 
 def _changed_directory(call: Call) -> str | None:
@@ -163,10 +207,22 @@ def _inner(call: Call) -> Iterator[Call]:
     """The calls that this one makes of its arguments."""
     if call.name == "find":
         yield from _found_by_find(call)
+    elif call.name in _CONTAINERS and (inner := _in_container(call)):
+        yield replace(_wrapped(call, inner), directory="/")
     elif call.name in _WRAPPERS and not _only_asks(call) and (rest := behind(call)):
         yield _wrapped(
             call, _with_what_is_read(call, rest) if call.name in _TAKES_UNKNOWN_ARGUMENTS else rest
         )
+
+
+def _in_container(call: Call) -> tuple[Word, ...]:
+    """What `docker exec` and `docker compose exec` run."""
+    words = list(call.arguments)
+    while words and words.pop(0).text != "exec":
+        pass
+    while words and words[0].text.startswith("-"):
+        words = words[2 if words[0].text in _EXEC_VALUES else 1 :]
+    return tuple(words[1:])
 
 
 def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -319,8 +375,12 @@ def fed_text(command: Command) -> str | None:
     """What it reads, if that stands in the script: in a here-document, or printed into the pipe."""
     if command.stdin is not None or command.source is None:
         return command.stdin
-    source = command.source
-    if source.name == "cat" and len(source.words) == 1:
+    return printed_text(command.source)
+
+
+def printed_text(source: Command) -> str | None:
+    """What it prints, if that stands in the script."""
+    if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
         return fed_text(source)
     if source.name not in {"echo", "printf"}:
         return None

@@ -5,7 +5,18 @@ from agent_runtime.security.rule import Rule, of
 
 _ANYTHING = "runs a program of its own that can do anything"
 
+_FETCHED = "runs a program that it fetches or decodes first"
+
 CODE = (
+    Rule("fetch-to-exec", "HIGH", _FETCHED, of("go deno bun"), package_calls.runs_address),
+    Rule(
+        "fetched-package",
+        "UNKNOWN",
+        "runs a package that it fetches without asking",
+        of("npx npm uvx uv pipx pnpm pnpx yarn bunx bun deno"),
+        package_calls.runs_package,
+    ),
+    Rule("inline-program", "UNKNOWN", _ANYTHING, of("make gmake"), escapes.names_makefile),
     Rule("inline-program", "UNKNOWN", _ANYTHING, test=escapes.runs_inline),
     Rule("inline-program", "UNKNOWN", _ANYTHING, test=escapes.escapes),
     Rule("preload", "HIGH", "makes programs run something else than they are", test=environment.loads_code),

@@ -4,8 +4,16 @@ import re
 
 from agent_runtime.security.calls import SHELLS, Call, calls_of
 from agent_runtime.security.fetched import runs_fetched_files
-from agent_runtime.security.finding import FETCH_TO_EXEC, NOT_UNDERSTOOD, Finding, Judgement, at_least
-from agent_runtime.security.network_effects import INTERPRETERS
+from agent_runtime.security.finding import (
+    FETCH_TO_EXEC,
+    FLOOR,
+    NOT_UNDERSTOOD,
+    SENDS_SECRETS,
+    Finding,
+    Judgement,
+    at_least,
+)
+from agent_runtime.security.network_effects import INTERPRETERS, sends_what_it_reads
 from agent_runtime.security.rules import RULES
 
 _SUBCOMMANDS = frozenset(
@@ -49,18 +57,27 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
     directory: where it runs, if that is not the workspace.
     """
     calls = calls_of(text, directory or workspace)
-    matching = (rule for call in calls.found for rule in RULES if rule.applies(call, workspace))
+    matching = (
+        rule
+        for call in calls.found
+        for rule in RULES
+        if (not call.in_script or (rule.risk == "HIGH" and rule.name in FLOOR))
+        and rule.applies(call, workspace)
+    )
     found: dict[str, Finding] = {}
     for rule in matching:
         known = found.get(rule.name)
         if known is None or at_least(rule.risk, known.risk):
             found[rule.name] = Finding(rule.name, rule.risk, rule.reason)
-    if runs_fetched_files(calls.found):
+    own = [call for call in calls.found if not call.in_script]
+    if runs_fetched_files(own):
         found["fetch-to-exec"] = FETCH_TO_EXEC
+    if sends_what_it_reads(calls.found):
+        found["upload"] = SENDS_SECRETS
     if not calls.is_understood:
         found[NOT_UNDERSTOOD.rule] = NOT_UNDERSTOOD
     findings = tuple(found.values())
-    return Judgement(findings, _likeness(text, calls.found, findings))
+    return Judgement(findings, _likeness(text, own, findings))
 
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:

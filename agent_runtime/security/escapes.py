@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath
 
 from agent_runtime.security.calls import Call, fed_text
 from agent_runtime.security.inline_code import can_harm
@@ -49,6 +51,7 @@ _ESCAPES = {
     "npm": r"--script-shell",
     "pip": r"--editor",
 }
+_MAKEFILE = re.compile(r"(?:-\w*f|--(?:make)?file=?)(.*)", re.DOTALL)
 _SAME = {
     **dict.fromkeys(("gawk", "mawk", "nawk"), "awk"),
     **dict.fromkeys(("vi", "nvim", "ex", "view"), "vim"),
@@ -70,6 +73,19 @@ def escapes(call: Call, workspace: str) -> bool:
     pattern = _ESCAPES.get(_SAME.get(call.name, call.name))
     texts = [*call.texts, fed_text(call.command) or ""]
     return pattern is not None and any(re.search(pattern, text) for text in texts)
+
+
+def names_makefile(call: Call, workspace: str) -> bool:
+    """`make -f`: a file of the project is its own business, any other can hold anything."""
+    for at, word in enumerate(call.arguments):
+        option = _MAKEFILE.fullmatch(word.text)
+        if option is None:
+            continue
+        named = replace(word, text=option[1]) if option[1] else next(iter(call.arguments[at + 1 :]), None)
+        path = call.path(named) if named is not None else None
+        if path is None or not PurePosixPath(path).is_relative_to(workspace):
+            return True
+    return False
 
 
 def _programs(call: Call) -> Iterator[str]:

@@ -25,6 +25,7 @@ class Judgement:
 
 
 FETCH_TO_EXEC = Finding("fetch-to-exec", "HIGH", "runs a program that it fetches or decodes first")
+SENDS_SECRETS = Finding("upload", "HIGH", "sends files or output to another machine")
 NOT_UNDERSTOOD = Finding("not-understood", "UNKNOWN", "runs something that shows only when it runs")
 
 
@@ -35,3 +36,35 @@ def worst(risks: list[SecurityRisk]) -> SecurityRisk:
 
 def at_least(risk: SecurityRisk, threshold: SecurityRisk) -> bool:
     return _ORDER[risk] >= _ORDER[threshold]
+
+
+FLOOR = frozenset(
+    (
+        "delete-tree",
+        "find-delete",
+        "drop-outside",
+        "device",
+        "disk",
+        "fork-bomb",
+        "kill-all",
+        "metadata",
+        "upload",
+        "connection",
+        "listen",
+        "remote-shell",
+        "fetch-to-exec",
+        "runs-later",
+        "git-programs",
+        "force-push",
+        "rewrite-history",
+        "publish",
+        "forge",
+        "infrastructure",
+        "container",
+    )
+)
+"""Rules that hold whatever the policy: what they find reaches beyond a sandbox, or cannot be undone in it."""
+
+
+def is_on_floor(finding: Finding) -> bool:
+    return finding.risk == "HIGH" and finding.rule in FLOOR

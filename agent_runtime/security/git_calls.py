@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent_runtime.security.calls import Call
+from agent_runtime.security import places
+from agent_runtime.security.calls import Call, resolve
+from agent_runtime.security.words import Word
 
 _FORCING = ("--force", "--mirror", "--delete", "--prune")
 _RUNNING_KEYS = re.compile(
@@ -91,6 +93,25 @@ def drops_changes(call: Call) -> bool:
             return bool({"drop", "clear"} & set(git.arguments))
         case _:
             return False
+
+
+def drops_outside(call: Call, workspace: str) -> bool:
+    """`git -C / clean -fdx`: what is thrown away belongs to others, or is no work of a repository at all."""
+    if not drops_changes(call):
+        return False
+    directory = call.directory
+    words = list(call.arguments)
+    while words and words[0].text.startswith("-"):
+        option, is_set, value = words.pop(0).text.partition("=")
+        if option in {"-C", "--work-tree"}:
+            word = Word(value) if is_set else (words.pop(0) if words else Word("."))
+            directory = resolve(word, directory)
+        elif option in _WITH_VALUE and not is_set and words:
+            words.pop(0)
+    work_tree = next((value for name, value in call.command.assigned if name == "GIT_WORK_TREE"), None)
+    if work_tree is not None:
+        directory = resolve(Word(work_tree, "\0" not in work_tree), directory)
+    return directory is not None and not places.is_inside(directory, workspace)
 
 
 def runs_programs(call: Call) -> bool:

@@ -24,6 +24,16 @@ _INDEX_VARIABLES = re.compile(
     r"|goproxy|gonosumdb|gonosumcheck|goinsecure|gem_host|bundle_mirror\w*",
     re.IGNORECASE,
 )
+_RUNS_PACKAGES = {
+    "npm": [["exec"], ["x"]],
+    "uv": [["tool", "run"]],
+    "pipx": [["run"]],
+    "pnpm": [["dlx"]],
+    "yarn": [["dlx"]],
+    "bun": [["x"]],
+}
+_MODULE = re.compile(r"[\w-]+(\.[\w-]+)+/\S*@\S")
+_PROGRAM_ADDRESS = re.compile(r"https?://")
 _USUAL_INDEX = re.compile(r"((direct|off)(,|\||\Z))*\Z")
 
 
@@ -35,6 +45,27 @@ def comes_from_elsewhere(call: Call, workspace: str) -> bool:
     if call.name == "gem" and words[:1] == ["sources"]:
         return call.has("-a", "--add")
     return _installs(call) and any(map(_ELSEWHERE.search, call.texts))
+
+
+def runs_address(call: Call, workspace: str) -> bool:
+    """`go run x.example/y@latest`, `deno run https://x.example/y.ts`."""
+    del workspace
+    words = [word.text for word in call.operands]
+    if call.name == "go":
+        return words[:1] == ["run"] and any(map(_MODULE.match, words[1:]))
+    return any(map(_PROGRAM_ADDRESS.match, words[:2]))
+
+
+def runs_package(call: Call, workspace: str) -> bool:
+    """`npx -y`, `uvx` and their like fetch what is not there, and run it."""
+    del workspace
+    words = [word.text for word in call.operands]
+    if call.name in {"npx", "npm"} and not call.has("-y", "--yes", "-p", "--package"):
+        return False  # asks, or runs what the project has installed
+    if call.name == "deno":
+        return any(word.startswith(("npm:", "jsr:")) for word in words[:2])
+    begins = _RUNS_PACKAGES.get(call.name)
+    return bool(words) if begins is None else any(words[: len(one)] == one for one in begins)
 
 
 def sets_index(call: Call, workspace: str) -> bool:

@@ -5,6 +5,8 @@ import re
 from pathlib import PurePosixPath
 
 _SCRATCH = tuple(map(PurePosixPath, ("/tmp", "/var/tmp", "/dev/shm")))  # noqa: S108 (named, not used)
+_HOMES = frozenset({PurePosixPath("~"), PurePosixPath("~root")})
+_PARTS_OF_TOP = 2  # the root and one name
 _STREAMS = re.compile(r"/dev/(null|zero|full|tty|std(in|out|err)|fd/\d+)\Z|/proc/self/fd/\d+\Z")
 _CREDENTIALS = re.compile(
     r"(^|/)\.(ssh|aws|azure|gnupg|kube|password-store)(/|$)"
@@ -30,15 +32,26 @@ def is_inside(path: str, workspace: str) -> bool:
     """In the workspace or in a place for temporary files; links are followed where they exist."""
     if path.startswith("~"):
         return False
-    real = PurePosixPath(os.path.realpath(path))
-    roots = (PurePosixPath(workspace), PurePosixPath(os.path.realpath(workspace)), *_SCRATCH)
+    real = PurePosixPath(_real(path))
+    roots = (PurePosixPath(workspace), PurePosixPath(_real(workspace)), *_SCRATCH)
     return bool(_STREAMS.match(path)) or any(real.is_relative_to(root) for root in roots)
 
 
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path  # as of other processes' files in /proc, whose targets cannot be read
+
+
 def is_whole_tree(path: str, workspace: str) -> bool:
-    """Deleting it would take the work itself along: the workspace, what it lies in, or its history."""
+    """Deleting it would take the work itself along, or all that a user has: the workspace, what it lies in,
+    its history, a home, a directory of the system.
+    """
     place, root = PurePosixPath(path), PurePosixPath(workspace)
-    return root.is_relative_to(place) or place == root / ".git"
+    if root.is_relative_to(place) or place == root / ".git":
+        return True
+    return place in _HOMES or (len(place.parts) == _PARTS_OF_TOP and place.is_absolute())
 
 
 def is_scratch_root(path: str) -> bool:

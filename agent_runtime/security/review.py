@@ -8,7 +8,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.security import SecurityAnalysisEvent
 from agent_runtime.security.actions import NEVER_ASKED, judge_action
 from agent_runtime.security.analyzers import RULES_ALONE, AnyAnalyzer
-from agent_runtime.security.finding import Finding, worst
+from agent_runtime.security.finding import Finding, is_on_floor, worst
 from agent_runtime.security.policy import NeverConfirm, Policy
 from agent_runtime.tools.tool import AnyTool
 
@@ -34,16 +34,19 @@ class Reviewer:
 
     def review(self, actions: Sequence[ActionEvent]) -> Review:
         """Looks at each. One that has to be asked about makes all wait: they were meant together."""
-        if not actions or (self.analyzer is None and isinstance(self.policy, NeverConfirm)):
+        if not actions:
             return Review(None, asks=False)
         details = {action.id: self._details(action) for action in actions}
+        asks = any(one["asks"] for one in details.values())
+        if not asks and self.analyzer is None and isinstance(self.policy, NeverConfirm):
+            return Review(None, asks=False)
         event = SecurityAnalysisEvent(
             analyzer=self.analyzer.kind if self.analyzer else RULES_ALONE,
             policy=self.policy.kind,
             risks={action_id: one.pop("risk") for action_id, one in details.items()},
             details=details,
         )
-        return Review(event, asks=any(one["asks"] for one in details.values()))
+        return Review(event, asks=asks)
 
     def likeness(self, action: ActionEvent) -> str:
         return judge_action(action, self.tools, self.workspace, directory=self.directory).likeness
@@ -60,6 +63,7 @@ class Reviewer:
         found = tuple(dict.fromkeys((*judgement.findings, *said)))
         risk = worst([one.risk for one in found])
         asks = self.policy.asks(risk) or any(self.policy.asks(one.risk) for one in found)
+        asks = asks or any(map(is_on_floor, judgement.findings))
         return {
             "risk": risk,
             "reasons": [one.reason for one in _telling(found)],

@@ -291,6 +291,13 @@ _GIT = (
     ),
     Rule("upload", "HIGH", "lets commits go to another machine", of("git"), _git(git_calls.names_remote)),
     Rule(
+        "drop-outside",
+        "HIGH",
+        "throws work away outside the workspace",
+        of("git"),
+        git_calls.drops_outside,
+    ),
+    Rule(
         "drop-changes",
         "MEDIUM",
         "throws work away that may not be saved elsewhere",

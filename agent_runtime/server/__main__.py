@@ -8,12 +8,15 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_runtime.server.loading import leave_out_unused, loading
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from agent_runtime.workspace.users import Users
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 SHUTDOWN_SECONDS = 5
@@ -23,6 +26,8 @@ FACTORY = "agent_runtime.server.application:application_of_environment"
 
 def main() -> None:
     arguments = _arguments()
+    if arguments.room:
+        _open_room(arguments.room)
     leave_out_unused()
     with loading():
         app, default_host = _prepare(arguments)
@@ -30,6 +35,19 @@ def main() -> None:
         _serve_anew(app, arguments, default_host)
     else:
         _serve(app, arguments, default_host)
+
+
+def _open_room(conversations: Path) -> None:
+    """Before anything is loaded: another process grows out of this one, and this one has no thread yet."""
+    from agent_runtime.workspace.room import RoomError, open_room
+
+    try:
+        spawner = open_room(conversations)
+    except RoomError as error:
+        sys.exit(str(error))
+    from agent_runtime.workspace.users import start_in_room
+
+    start_in_room(spawner)
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
@@ -43,6 +61,7 @@ def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
         hide_from_own_user,
         take_session_key,
     )
+    from agent_runtime.server.two_users import TwoUsersError, separate
     from agent_runtime.server.variables import TAKEN_OUT
 
     logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
@@ -50,13 +69,17 @@ def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
         handler.setFormatter(MaskingFormatter(LOG_FORMAT))
     # httpx would log every URL it calls.
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    hide_from_own_user()
     try:
         key = take_session_key(arguments.session_key_from) if arguments.session_key_from else None
         # The process that --reload starts again and again reads its keys from the environment itself.
-        config = read_config(dict(os.environ) if arguments.reload else os.environ, key)
-    except (ConfigError, HandOverError) as error:
+        environment = dict(os.environ) if arguments.reload else os.environ
+        # The usual place of a file is in the workspace, where the agent could put one.
+        config = read_config(environment, key, may_guess=not arguments.users)
+        if arguments.users:
+            separate(arguments.users, config.conversations_path)
+    except (ConfigError, HandOverError, TwoUsersError) as error:
         sys.exit(str(error))
+    hide_from_own_user()
     if not arguments.reload:
         erase_from_first_environment(TAKEN_OUT)
     _import_modules(arguments.extra_python_path, arguments.import_modules)
@@ -132,6 +155,18 @@ def _arguments() -> argparse.Namespace:
         help="where the session key is read, once: a file that is removed then; -: the standard input",
     )
     parser.add_argument(
+        "--users",
+        type=_users,
+        metavar="SERVER:AGENT",
+        help="for a start as root: the numbers of the users that the server and commands become",
+    )
+    parser.add_argument(
+        "--room",
+        type=Path,
+        metavar="CONVERSATIONS",
+        help="behind bubblewrap: commands run apart from the server, and see no logs in this directory",
+    )
+    parser.add_argument(
         "--import-modules", type=_split(","), default=[], metavar="A,B", help="modules to import at start"
     )
     parser.add_argument(
@@ -145,6 +180,12 @@ def _arguments() -> argparse.Namespace:
     if arguments.reload and arguments.fd is not None:
         parser.error("--reload begins anew with a socket of its own each time: leave --fd out")
     return arguments
+
+
+def _users(text: str) -> "Users":
+    from agent_runtime.server.two_users import parse_users
+
+    return parse_users(text)
 
 
 def _split(separator: str) -> Callable[[str], list[str]]:

@@ -18,6 +18,7 @@ from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.local import is_directory
 from agent_runtime.workspace.processes import signal_group
+from agent_runtime.workspace.users import start_process
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ class _Run:
 
     async def _run(self) -> int:
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await start_process(
                 bash_path(), "--noprofile", "--norc", "-c", self._command.command.encode("utf-8", "replace"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=self._stdout.write_end,

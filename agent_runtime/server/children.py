@@ -4,6 +4,7 @@ They are not reported: the receiver of reports knows the conversations it has as
 what their parent says of them.
 """
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -38,12 +39,18 @@ Isolation = Literal["worktree", "shared"]
 
 
 class Children:
-    """Starts and ends them. root: where their work trees lie."""
+    """Starts and ends them. root: where their work trees lie.
 
-    def __init__(self, registry: Registry, vault: Vault, root: Path) -> None:
+    tidy: called with the working directory of every conversation that was deleted.
+    """
+
+    def __init__(
+        self, registry: Registry, vault: Vault, root: Path, tidy: Callable[[Path], Awaitable[None]]
+    ) -> None:
         self._registry = registry
         self._vault = vault
         self._root = root
+        self._tidy = tidy
 
     def delegation_of(self, conversation_id: UUID) -> Delegation:
         """How that conversation has others work for it."""
@@ -137,6 +144,7 @@ class Children:
             await let_go(repository_of(parent, self), conversation_id, self._root)
         elif (tree := self._tree_of(conversation_id)).exists():
             await work_tree.remove(tree)
+        await self._tidy(conversation.working_dir)
         if parent is not None:
             parent.note_children([one for one in parent.state.children if one != conversation_id])
 
@@ -183,6 +191,8 @@ def _request(
         update={
             "agent": parent.agent.model_dump(mode="json"),
             "workspace": LocalWorkspace(working_dir=str(working_dir)),
+            "worktree": False,
+            "worktree_options": None,
             "conversation_id": child_id,
             "parent_conversation_id": parent.id,
             "initial_message": None,

@@ -12,6 +12,7 @@ from pydantic import (
     AfterValidator,
     Base64Bytes,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -38,6 +39,10 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _json_object(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
@@ -61,6 +66,7 @@ class Config(BaseModel):
     egress_proxy_url: the only way from here to the outside, opened by the session key; None: no proxy.
     egress_relay_port: where commands find that way, without a key; 0: any port that is free.
     egress_authority: PEM in base64 of whom commands have to believe there, beside the system's authorities.
+    command_variables: what commands get beside what this server has; its PATH is put in front.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -76,6 +82,7 @@ class Config(BaseModel):
     egress_proxy_url: HttpUrl | None = None
     egress_relay_port: int = Field(8021, ge=0, le=65_535)
     egress_authority: Base64Bytes | None = None
+    command_variables: Annotated[dict[str, str], BeforeValidator(_json_object)] = Field(default_factory=dict)
     init_api_key: SecretStr | None = None
     deferred_init: bool = False
     max_concurrent_runs: int | None = Field(10, ge=1)
@@ -111,14 +118,19 @@ class Config(BaseModel):
         return key.get_secret_value() if key else None
 
 
-def read_config(environment: MutableMapping[str, str], session_key: str | None = None) -> Config:
+def read_config(
+    environment: MutableMapping[str, str], session_key: str | None = None, *, may_guess: bool = True
+) -> Config:
     """The configuration of these variables, and of the file they name. Variables win.
 
+    may_guess: a file that no variable names counts, too, if it is in its usual place.
     session_key: one that came another way; then it is the only one. Keys are taken out of the variables:
     what runs here later must not inherit one. ConfigError when a value cannot be used.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
-    given = {**_read_file(path, is_named=FILE_VARIABLE in environment), **read_variables(environment, _NAMES)}
+    is_named = FILE_VARIABLE in environment
+    from_file = _read_file(path, is_named=is_named) if is_named or may_guess else {}
+    given = {**from_file, **read_variables(environment, _NAMES)}
     for name in [name for name in environment if name.startswith(TAKEN_OUT)]:
         del environment[name]
     config = validated(given if session_key is None else {**given, "session_api_keys": [session_key]})

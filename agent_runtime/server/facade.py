@@ -9,7 +9,10 @@ import orjson
 
 from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.frames import Frame
-from agent_runtime.conversation.log import Filter
+from agent_runtime.conversation.log import Filter, LogReader
+from agent_runtime.conversation.state import FINISH
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.state import ExecutionStatus
@@ -44,12 +47,7 @@ class Usage:
 
 def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> Conversation:
     """A new conversation with a profile's model, told what was said before. 404 for an unknown model."""
-    llm = saved.profiles.get(model)
-    if llm is None:
-        known = ", ".join(sorted(saved.profiles)) or "none yet"
-        raise ServerProblem(
-            404, "model_not_found", f"There is no profile {model[:128]}. Profiles that exist: {known}."
-        )
+    llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
     agent = {"tools": [{"name": name} for name in DEFAULT_SET], **settings, "llm": llm}
     if asked.system:
@@ -65,6 +63,35 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
     return conversation
 
 
+def require_model(saved: Saved, model: str) -> JsonObject:
+    """The profile of that name. 404."""
+    llm = saved.profiles.get(model)
+    if llm is None:
+        known = ", ".join(sorted(saved.profiles)) or "none yet"
+        raise ServerProblem(
+            404, "model_not_found", f"There is no profile {model[:128]}. Profiles that exist: {known}."
+        )
+    return llm
+
+
+def answer_to(log: LogReader, question: str) -> str | None:
+    """What the agent said last after a message of the user and before the next one; None without either."""
+    asked = log.get(question)
+    if asked is None or asked.kind != "MessageEvent" or asked.source != "user":
+        return None
+    said = None
+    for record in log.records(after_seq=asked.seq):
+        if record.kind == "MessageEvent" and record.source == "user":
+            break
+        if record.kind == "MessageEvent" and record.source == "agent":
+            said = MessageEvent.model_validate_json(record.body).llm_message.text
+        elif record.kind == "ActionEvent":
+            call = ActionEvent.model_validate_json(record.body)
+            if call.tool_name == FINISH and call.action is not None:
+                said = str(call.action.get("message", ""))
+    return said
+
+
 class Answer:
     """One question on its way through the agent. It hears from the moment it is made."""
 
@@ -78,6 +105,7 @@ class Answer:
         self._changed = asyncio.Event()
         self._stop: Callable[[], None] | None = conversation.subscribe(self._take)
         deliver(conversation, message)
+        self.question_id = conversation.state.last_user_message_id or ""
 
     async def text(self) -> str:
         """The answer, when the run is over. ServerProblem if it ended otherwise."""

@@ -6,12 +6,14 @@ remotes stay public ones.
 
 import logging
 import os
+import threading
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent_runtime.server.whole_file import replace_file
+from agent_runtime.server.whole_file import read_file, replace_file
 from agent_runtime.wire import GitRemotes
+from agent_runtime.workspace.private_tree import place_for_commands
 
 logger = logging.getLogger(__name__)
 
@@ -30,26 +32,28 @@ class RemotesFile:
 
     def __init__(self, directory: Path, outlet_url: str) -> None:
         self._kept = directory / ".git-remotes.json"
-        self._settings = directory / ".gitconfig"
+        self._settings = place_for_commands(directory) / ".gitconfig"
         self._outlet_url = outlet_url
+        # Both files say the same, also when several requests write at once.
+        self._writing = threading.Lock()
 
     def open(self) -> None:
         """Writes for this outlet what was set before. Commands that start from now on read it."""
-        self._settings.parent.mkdir(parents=True, exist_ok=True)
         self._write(self._read())
         os.environ[VARIABLE] = str(self._settings)
 
     def set(self, remotes: GitRemotes) -> None:
-        replace_file(self._kept, remotes.model_dump_json().encode())
-        self._write(remotes)
+        with self._writing:
+            replace_file(self._kept, remotes.model_dump_json().encode())
+            self._write(remotes)
 
     def _read(self) -> GitRemotes:
         try:
-            return GitRemotes.model_validate_json(self._kept.read_bytes())
+            return GitRemotes.model_validate_json(read_file(self._kept))
         except FileNotFoundError:
             return GitRemotes(remotes=())
         except ValidationError:
-            # Commands may write there.
+            # Where there is one user, commands may write there.
             logger.warning("the remotes of git cannot be read", extra={"path": str(self._kept)})
             return GitRemotes(remotes=())
 
@@ -58,4 +62,4 @@ class RemotesFile:
         for remote in remotes.remotes:
             parts.append(f'[url "{self._outlet_url}/{remote.name}"]\n')
             parts += [f'\tinsteadOf = "{address}"\n' for address in remote.addresses]
-        replace_file(self._settings, "".join(parts).encode())
+        replace_file(self._settings, "".join(parts).encode(), is_for_commands=True)

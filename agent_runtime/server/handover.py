@@ -1,8 +1,8 @@
 """How keys come to this process: afterwards they stand nowhere but in its memory, which is closed.
 
-Commands of the agent run as the same user: changing to another one takes a capability, which no sandbox
-has. The kernel still refuses them the memory, the first environment and the open files of a process that
-says it is not to be dumped.
+Where there is one user, commands of the agent run as the same one (see two_users.py for containers). The
+kernel still refuses them the memory, the first environment and the open files of a process that says it is
+not to be dumped.
 """
 
 import ctypes

@@ -46,7 +46,7 @@ class _RefusedError(Exception):
 
 
 class _UnknownConversationError(Exception):
-    """The receiver has no such conversation, or no longer."""
+    """The receiver has no such conversation, or no longer, or its log of it is full."""
 
 
 class Outbox:
@@ -74,7 +74,7 @@ class Outbox:
         self._wakeup.set()
 
     async def deliver_forever(self) -> None:
-        """Returns only when the receiver no longer knows the conversation."""
+        """Returns only when the receiver takes no more of the conversation."""
         stop = self._conversation.subscribe(self._take)
         try:
             while True:
@@ -91,8 +91,16 @@ class Outbox:
         if frame.seq is None:
             if self._is_away:
                 return
+            if frame.is_whole:
+                self._drop_whole()
             self._pieces.append((self._log.last_seq, frame))
         self._wakeup.set()
+
+    def _drop_whole(self) -> None:
+        """What the next frame says anew: a slow receiver must not get all of it."""
+        kept = [piece for piece in self._pieces if not piece[1].is_whole]
+        if len(kept) < len(self._pieces):
+            self._pieces = deque(kept, maxlen=MAX_WAITING_PIECES)
 
     async def _ask(self, then: Callable[[], None]) -> None:
         try:
@@ -196,7 +204,9 @@ class Outbox:
             )
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise _UnavailableError(f"{type(error).__name__}: {error}") from error
-        if reply.status_code == httpx.codes.NOT_FOUND:
+        if reply.status_code == httpx.codes.GONE:
+            logger.warning("the receiver's log of this conversation is full", extra={"url": self._url})
+        if reply.status_code in {httpx.codes.NOT_FOUND, httpx.codes.GONE}:
             raise _UnknownConversationError
         if reply.status_code in _REFUSALS:
             raise _RefusedError(f"HTTP {reply.status_code}: {reply.text[:_MAX_REASON_CHARS]}")

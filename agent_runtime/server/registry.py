@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import logging
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.frames import Frame
 from agent_runtime.conversation.log import LOG_NAME, LogInUseError, LogMissingError, LogReader, reading
+from agent_runtime.conversation.sealed import Sealing
 from agent_runtime.conversation.slots import RunSlots
 from agent_runtime.conversation.summary import Entry
 from agent_runtime.conversation.trajectory.receive import Wishes, receive
@@ -38,6 +38,8 @@ from agent_runtime.server.report import Reporter
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import CatchUpRequest, ForkRequest, StartConversationRequest
+from agent_runtime.workspace import private_tree
+from agent_runtime.workspace.users import server_files
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +51,14 @@ class Registry:
     """Finds, creates and deletes conversations; reports those it has opened."""
 
     def __init__(
-        self, config: Config, client: LLMClient, reporter: Reporter, credential_for: CredentialFor
+        self,
+        config: Config,
+        client: LLMClient,
+        reporter: Reporter,
+        credential_for: CredentialFor,
+        sealing: Sealing | None = None,
     ) -> None:
+        """sealing: how conversations keep their keys on disk; without it they do not."""
         self._path = config.conversations_path
         self._client = client
         self._reporter = reporter
@@ -58,10 +66,11 @@ class Registry:
         # Being deleted: nobody may open one again while its files are still there.
         self._leaving: set[UUID] = set()
         self.catalog = Catalog(self._path, self._live, self._leaving)
-        # Keys are not on disk: those of a conversation that leaves memory stay here.
+        # Keys may not be on disk: those of a conversation that leaves memory stay here.
         self._agents: dict[UUID, Agent] = {}
         self._secrets: dict[UUID, Secrets] = {}
         self._credential_for = credential_for
+        self._sealing = sealing
         self._idle = IdleWatch(config.conversation_idle_ttl_seconds, self._put_away)
         self.delegation_of: DelegationOf = lambda _: ALONE
         self.slots = RunSlots(config.max_concurrent_runs)
@@ -112,6 +121,7 @@ class Registry:
                 slots=self.slots,
                 secrets=secrets or Secrets(self._credential_for),
                 delegation=self.delegation_of(conversation_id),
+                sealing=self._sealing,
             )
         except ValidationError as error:
             raise invalid(error, "agent") from error
@@ -154,9 +164,10 @@ class Registry:
         draft = self._path / f".receiving-{uuid4().hex}"
         await asyncio.to_thread(receive, file, draft, wishes)
         try:
-            draft.rename(directory)
+            with server_files():
+                draft.rename(directory)
         except OSError as error:  # a directory that is not empty stays
-            shutil.rmtree(draft)
+            private_tree.remove(draft)
             raise ServerProblem(
                 409, "conversation_exists", f"There is a conversation {wishes.conversation_id} already."
             ) from error
@@ -271,6 +282,7 @@ class Registry:
                 slots=self.slots,
                 secrets=self._secrets.get(conversation_id) or Secrets(self._credential_for),
                 delegation=self.delegation_of(conversation_id),
+                sealing=self._sealing,
             )
         except LogMissingError:
             return None

@@ -20,8 +20,10 @@ from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
 from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.server.trust import trust
 from agent_runtime.server.vault import Vault
-from agent_runtime.workspace.environment import set_trusted
+from agent_runtime.server.worktrees import WorkTrees
+from agent_runtime.workspace.environment import set_given, set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
+from agent_runtime.workspace.private_tree import place_for_commands
 
 
 class Services:
@@ -45,6 +47,7 @@ class Services:
     async def start(self) -> None:
         """Begins them. If it fails, nothing of it is left."""
         config = self._config
+        set_given(config.command_variables)
         try:
             await asyncio.to_thread(config.workspace_path.mkdir, parents=True, exist_ok=True)
             await asyncio.to_thread(remove_leftovers)
@@ -53,7 +56,7 @@ class Services:
                 self._relay = Relay(config.egress_proxy_url, lambda: keys.present)
                 await self._relay.open(config.egress_relay_port)
                 if config.egress_authority:
-                    directory = config.conversations_path
+                    directory = place_for_commands(config.conversations_path)
                     await asyncio.to_thread(trust, directory, config.egress_authority)
             await self._open_outlet(config)
             self._begin(config)
@@ -71,6 +74,7 @@ class Services:
                 delattr(self._app.state, name)
         if self._outlet is not None:
             await self._outlet.close()
+        set_given({})
         if self._relay is not None:
             set_trusted({})
             await self._relay.close()
@@ -91,13 +95,14 @@ class Services:
     def _begin(self, config: Config) -> None:
         keys: SessionKeys = self._app.state.session_keys
         self._app.state.llm_client = self._client = LLMClient(credential_for=keys.credential_for)
-        self._app.state.vault = Vault(config)
+        self._app.state.vault = vault = Vault(config)
         self._reporter = Reporter(config.report_url, keys)
         self._app.state.registry = registry = Registry(
-            config, self._client, self._reporter, keys.credential_for
+            config, self._client, self._reporter, keys.credential_for, vault.sealing
         )
+        self._app.state.worktrees = trees = WorkTrees(registry, config.conversation_worktree_root)
         self._app.state.children = children = Children(
-            registry, self._app.state.vault, config.conversation_worktree_root
+            registry, vault, config.conversation_worktree_root, trees.tidy
         )
         registry.delegation_of = children.delegation_of
         self._app.state.bash_service = BashService(

@@ -1,7 +1,7 @@
 """Makes commands believe one more authority: whoever speaks for hosts that a credential is added to.
 
-A file of all that the system believes and this one, and the variables by which programs find it. Those that
-keep a list of their own (Java, the browser) are not reached.
+A file of all that the system believes and this one, and the variables by which programs find it. The agent's
+browser has a separate list and gets the authority when it starts. Java is not reached.
 """
 
 import errno
@@ -11,9 +11,10 @@ import ssl
 from pathlib import Path
 
 from agent_runtime.server.whole_file import replace_file
-from agent_runtime.workspace.environment import set_trusted
+from agent_runtime.workspace.environment import AUTHORITY, set_trusted
 
 FILE = ".authorities.pem"
+ONE_FILE = ".authority.pem"
 APT_FILE = ".apt.conf"
 
 _VARIABLES = (
@@ -34,23 +35,24 @@ def trust(directory: Path, authority: bytes) -> None:
 
     On a full disk they do not: whoever has filled it must be able to make room.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    file, apt_file = directory / FILE, directory / APT_FILE
+    file, one_file, apt_file = directory / FILE, directory / ONE_FILE, directory / APT_FILE
     try:
         _put(file, _of_system().rstrip() + b"\n" + authority)
+        _put(one_file, authority)
         _put(apt_file, f'Acquire::https::CAInfo "{file}";\n'.encode())
     except OSError as error:
         if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
         logger.warning("the disk is full: commands will not believe the proxy that adds credentials")
         return
-    set_trusted({**dict.fromkeys(_VARIABLES, str(file)), "APT_CONFIG": str(apt_file)})
+    found_by = {**dict.fromkeys(_VARIABLES, str(file)), AUTHORITY: str(one_file), "APT_CONFIG": str(apt_file)}
+    set_trusted(found_by)
 
 
 def _put(path: Path, content: bytes) -> None:
     """What stands there already needs no room."""
     if not (path.is_file() and path.read_bytes() == content):
-        replace_file(path, content)
+        replace_file(path, content, is_for_commands=True)
 
 
 def _of_system() -> bytes:

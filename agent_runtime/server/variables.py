@@ -19,7 +19,6 @@ _WITHOUT_EFFECT = {
     "OH_ACP_SKILL_SOURCING": "there are no ACP agents",
     "OH_BASH_EVENTS_DIR": "commands and their output are kept in memory, bounded",
     "OH_CONVERSATION_RUNTIME": "conversations run in this process; the app server isolates them",
-    "OH_CONVERSATION_WORKTREE_ROOT": "conversations work where they are told to",
     "OH_ENABLE_BROWSER": "the browser starts when an agent first uses it",
     "OH_LEASE_TTL_SECONDS": "a conversation belongs to whoever holds its lock, which ends with its process",
     "OH_PRELOAD_TOOLS": "tools are loaded in milliseconds",

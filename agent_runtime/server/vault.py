@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agent_runtime.conversation.sealed import Sealing
 from agent_runtime.events.base import JsonObject
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
@@ -84,12 +85,22 @@ class Vault:
         """What a client got from `seal`, or any other text unchanged."""
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
+        opened = self._opened(text)
+        return text if opened is None else opened  # it may only look like one
+
+    @property
+    def sealing(self) -> Sealing | None:
+        """How conversations keep their keys on disk; None without a secret key."""
+        return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
+
+    def _opened(self, token: str) -> str | None:
+        """None for what was sealed with none of the keys."""
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
 
         try:
-            return self._fernet().decrypt(text.encode()).decode()
+            return self._fernet().decrypt(token.encode()).decode()
         except InvalidToken:
-            return text  # it only looks like one
+            return None
 
     def _read(self) -> Saved:
         if not self.is_kept or not self._path.exists():

@@ -1,11 +1,32 @@
 """A small file written at once: whoever reads it meanwhile finds the old or the new content."""
 
+import os
+import tempfile
 from pathlib import Path
 
+from agent_runtime.workspace.users import are_two, server_files
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Only this user can read it. Blocking. Raises OSError."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.touch(mode=0o600)
-    partial.write_bytes(content)
-    partial.replace(path)
+
+def replace_file(path: Path, content: bytes, *, is_for_commands: bool = False) -> None:
+    """Only this server writes there; commands may read it or not. Blocking. Raises OSError.
+
+    Several callers may write at the same time: each has a separate draft, and the last one to finish wins.
+    """
+    with server_files():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".partial")
+        draft = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                os.fchmod(handle, 0o644 if is_for_commands and are_two() else 0o600)
+                file.write(content)
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+
+
+def read_file(path: Path) -> bytes:
+    """What `replace_file` wrote. Blocking. Raises OSError."""
+    with server_files():
+        return path.read_bytes()

@@ -12,6 +12,7 @@ from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.effects import NO_EFFECTS, Effect
 from agent_runtime.tools.tool import Action, OwnObservation, Tool, ToolAnnotations, ToolContext
 from agent_runtime.workspace.local import replacing
+from agent_runtime.workspace.users import server_files
 
 Command = Literal["view", "plan"]
 
@@ -80,7 +81,7 @@ class TaskTrackerTool(Tool[TaskTrackerAction]):
 
 
 def _store(path: Path, tasks: list[TaskItem]) -> None:
-    with replacing(path) as file:
+    with server_files(), replacing(path) as file:
         file.write(_TASKS.dump_json(tasks, indent=1))
 
 

@@ -21,6 +21,7 @@ from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.effects import NO_EFFECTS, UNDECLARED, Acts, Effect
+from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.workspace.environment import OF_CONVERSATION, command_environment
 
 SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
@@ -140,6 +141,7 @@ class ToolContext:
     """Where a conversation's tools work, and where they keep what must survive a restart.
 
     agent_definitions: of sub-agents, as the client has sent them. conversation_id: None in none.
+    live: where calls show what they print while they run.
     """
 
     working_dir: Path
@@ -148,6 +150,7 @@ class ToolContext:
     delegation: Delegation = ALONE
     agent_definitions: Sequence[JsonObject] = ()
     conversation_id: UUID | None = None
+    live: LiveOutputs = field(default_factory=LiveOutputs)
 
     def command_environment(self) -> dict[str, str]:
         """For programs that the agent starts: they can be known as its own for as long as they live."""

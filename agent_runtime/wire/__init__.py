@@ -39,6 +39,7 @@ from agent_runtime.wire.conversations import (
     SendMessageRequest,
     StartConversationRequest,
     StuckDetectionThresholds,
+    WorktreeOptions,
 )
 from agent_runtime.wire.git import (
     GitRemote,
@@ -215,5 +216,6 @@ __all__ = [
     "ToolCatalogResponse",
     "UpdateConversationRequest",
     "UpdateSecretsRequest",
+    "WorktreeOptions",
     "relay_path",
 ]

@@ -12,6 +12,7 @@ from pydantic import (
     SerializationInfo,
     field_serializer,
     field_validator,
+    model_validator,
 )
 
 from agent_runtime.events.base import JsonObject
@@ -24,6 +25,7 @@ from agent_runtime.wire.plugins import PluginSource
 MAX_MESSAGE_BYTES = 1024 * 1024
 
 
+_GIT_NAME = "[A-Za-z0-9][A-Za-z0-9._/-]*"
 # JSON can write them, UTF-8 cannot.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -79,6 +81,27 @@ class StuckDetectionThresholds(BaseModel):
     alternating_pattern: int = Field(default=6, ge=4, le=50, description="Calls in the pattern A, B, A, B …")
 
 
+class WorktreeOptions(BaseModel):
+    """How the git work tree of a conversation begins: at which commit, and the start of its branch's name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: Literal["default_branch", "head", "ref"] = "default_branch"
+    ref: str | None = Field(
+        default=None,
+        pattern=_GIT_NAME,
+        max_length=250,
+        description="A branch, tag or commit, for the base `ref`",
+    )
+    branch_prefix: str = Field(default="openhands/", pattern=f"^({_GIT_NAME})?$", max_length=200)
+
+    @model_validator(mode="after")
+    def _ref_belongs_to_its_base(self) -> "WorktreeOptions":
+        if (self.base == "ref") != (self.ref is not None):
+            raise ValueError("`ref` is given with the base `ref`, and only then")
+        return self
+
+
 class StartConversationRequest(BaseModel):
     """What brings a conversation into being. `agent` is the agent's specification as data.
 
@@ -87,12 +110,16 @@ class StartConversationRequest(BaseModel):
     mcp_approved: tools of MCP servers that were approved in other conversations, by server and name, as
     `agent_state.mcp_approved` of their logs tells them.
     runtime_plugins: what must run beside the agent, by the names that GET /api/runtime-plugins lists.
+    worktree: the agent works in a git work tree made for this conversation, if the workspace lies in a
+    repository.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     agent: JsonObject
     workspace: LocalWorkspace
+    worktree: bool = False
+    worktree_options: WorktreeOptions | None = None
     conversation_id: UUID | None = None
     parent_conversation_id: UUID | None = None
     initial_message: SendMessageRequest | None = None
@@ -113,6 +140,12 @@ class StartConversationRequest(BaseModel):
     tags: dict[str, str] = {}
     title: str | None = Field(default=None, max_length=200)
     autotitle: bool = True
+
+    @model_validator(mode="after")
+    def _options_are_for_a_worktree(self) -> "StartConversationRequest":
+        if self.worktree_options is not None and not self.worktree:
+            raise ValueError("`worktree_options` needs `worktree`")
+        return self
 
 
 class ConversationInfo(BaseModel):

@@ -1,6 +1,6 @@
 """What is asked of a conversation that is under way."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import (
@@ -8,6 +8,7 @@ from pydantic import (
     Field,
     StringConstraints,
     field_validator,
+    model_validator,
 )
 
 from agent_runtime.events.base import JsonObject
@@ -39,13 +40,22 @@ class ConfirmationResponseRequest(BaseModel):
 
     remember: do not ask about actions of these kinds again. action_ids: those that the answer is meant for;
     it is refused when others wait. run: a rejected agent goes on at once, with the reason.
+    approved_action_ids: of a rejection, the actions that run all the same; all others are rejected. A server
+    that does not know it rejects all.
     """
 
     accept: bool
     reason: str = Field(default="User rejected the action.", max_length=10_000)
     remember: bool = False
     action_ids: list[str] | None = Field(default=None, max_length=1000)
+    approved_action_ids: list[str] | None = Field(default=None, min_length=1, max_length=1000)
     run: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_answer(self) -> Self:
+        if self.accept and self.approved_action_ids is not None:
+            raise ValueError("`approved_action_ids` belongs to an answer with `accept: false`")
+        return self
 
 
 class ClientToolAnswer(BaseModel):

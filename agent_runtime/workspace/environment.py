@@ -21,6 +21,8 @@ BELONGS_TO = "SLIPWAY_BELONGS_TO"
 OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
 """Names the conversation that a process works for, wherever it has put itself: a session of its own, the
 background."""
+AUTHORITY = "SLIPWAY_EGRESS_AUTHORITY"
+"""The file with the certificate of the authority that speaks for hosts a credential is added to."""
 
 _NAMES = frozenset(
     (
@@ -45,6 +47,7 @@ _FIXED = {
     "GIT_TERMINAL_PROMPT": "0",
     "npm_config_update_notifier": "false",
 }
+_given: dict[str, str] = {}
 _way_out: dict[str, str] = {}
 _trusted: dict[str, str] = {}
 
@@ -56,11 +59,23 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         **allowed,
+        **_with_given_paths(allowed),
         **_way_out,
         **_trusted,
         **_FIXED,
         **(extra or {}),
     }
+
+
+def set_given(variables: Mapping[str, str]) -> None:
+    """What commands get beside what this server has. Of PATH it is the beginning."""
+    _given.clear()
+    _given.update(variables)
+
+
+def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
+    first = {"PATH": f"{_given['PATH']}:{allowed.get('PATH', os.defpath)}"} if "PATH" in _given else {}
+    return {**_given, **first}
 
 
 def set_way_out(proxy_url: str | None) -> None:

@@ -39,6 +39,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C.UTF-8",
 }
+_USUAL_DEFAULTS = ("remotes/origin/main", "remotes/origin/master", "heads/main", "heads/master")
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames")
 
 
@@ -195,6 +196,14 @@ async def base_of(repository: Path, ref: str | None) -> str:
         ):
             return base
     return head
+
+
+async def default_branch(repository: Path) -> str:
+    """What names the default branch of origin as it was last fetched; else `main` or `master`; else HEAD."""
+    for name in ("remotes/origin/HEAD", *_USUAL_DEFAULTS):
+        if await _commit(repository, f"refs/{name}"):
+            return f"refs/{name}"
+    return "HEAD"
 
 
 async def _known_commit(top: Path, sha: str) -> str:

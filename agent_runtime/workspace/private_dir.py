@@ -24,5 +24,5 @@ def remove_leftovers() -> None:
             owner = _NAME.match(entry.name)
             if owner is None or exists(int(owner[1])):
                 continue
-            if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            if entry.stat(follow_symlinks=False).st_uid == os.geteuid():
                 shutil.rmtree(entry.path, ignore_errors=True)

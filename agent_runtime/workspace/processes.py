@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_runtime.workspace.users import start_process
+
 _PIECE_BYTES = 64 * 1024
 _ROUNDS = 40
 _ROUND_SECONDS = 0.05
@@ -40,7 +42,7 @@ async def run_program(
     with tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
-        process = await asyncio.create_subprocess_exec(
+        process = await start_process(
             *arguments,
             stdin=source,
             stdout=asyncio.subprocess.PIPE,

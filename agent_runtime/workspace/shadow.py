@@ -268,7 +268,7 @@ class Shadow:
             return status.st_size
         if not stat.S_ISREG(status.st_mode):
             return None
-        return status.st_size if os.access(self.work_tree / path, os.R_OK) else -1
+        return status.st_size if os.access(self.work_tree / path, os.R_OK, effective_ids=True) else -1
 
     async def _record(self, found: "_Found") -> str:
         """The tree. Works on a copy of the index, so that nothing half done is ever the index."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, top_level
 
 
-async def add(directory: Path, place: Path, branch: str) -> Path | None:
-    """Checks out the present commit as a new branch in `place`; where `directory` lies in there.
+async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") -> Path | None:
+    """Checks out the commit `start` as a new branch in `place`; where `directory` lies in there.
 
     None when it lies in no repository, or in one without a commit. What is not committed stays behind.
     """
@@ -17,7 +17,7 @@ async def add(directory: Path, place: Path, branch: str) -> Path | None:
     except GitError:
         return None
     place.parent.mkdir(parents=True, exist_ok=True)
-    await run_git(top, "worktree", "add", "--quiet", "-b", branch, "--", str(place), "HEAD")
+    await run_git(top, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", str(place), start)
     prefix = await run_git(directory, "rev-parse", "--show-prefix")
     return place / os.fsdecode(prefix).strip("\n/")
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from agent_runtime.metering import prices
 from agent_runtime.wire import LocalWorkspace, StartConversationRequest
 from app_server.conversations.safeguards import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
@@ -12,7 +13,7 @@ from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
-from app_server.settings.models import LLMProfile
+from app_server.settings.models import RECORDED_PREFIX, LLMProfile
 from app_server.skills.files import SkillFile
 
 TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -36,6 +37,7 @@ PARALLEL_CALLS = 4
 NO_APPROVALS: Mapping[str, Any] = {}
 NO_SECRETS: Mapping[str, str | None] = {}
 NO_SERVERS: Mapping[str, Definition] = {}
+NO_FACTS = prices.Facts()
 
 
 def build(
@@ -45,6 +47,7 @@ def build(
     sandbox_id: UUID,
     profile: LLMProfile,
     inner_url: str,
+    model_proof: str,
     working_dir: str,
     skill_files: Sequence[SkillFile] = (),
     mode: ConfirmationMode = ConfirmationMode.NEVER,
@@ -53,6 +56,7 @@ def build(
     usable_tools: Collection[str] = (),
     mcp_approved: Mapping[str, Any] = NO_APPROVALS,
     mcp_servers: Mapping[str, Definition] = NO_SERVERS,
+    facts: prices.Facts = NO_FACTS,
 ) -> StartConversationRequest:
     """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
 
@@ -62,8 +66,11 @@ def build(
     mcp_approved: tools of MCP servers as the user has approved them, by server and name.
     mcp_servers: the user's, by name. The sandbox runs commands itself, and reaches the others through the
     inner listener, which adds what opens them.
+    facts: what is listed of the model.
     """
-    llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id)
+    llm = brokered_llm(
+        profile, facts=facts, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof
+    )
     # Of the agent's own model, for all that the conversation costs: the condenser has no budget of its own.
     budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
@@ -84,6 +91,7 @@ def build(
                 "load_user_skills": True,
                 "load_org_skills": True,
                 "load_public_skills": True,
+                "system_message_suffix": request.system_message_suffix,
                 "skill_files": [file.model_dump(exclude_none=True) for file in skill_files],
             },
         },
@@ -91,6 +99,8 @@ def build(
         conversation_id=conversation_id,
         initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
         title=request.title,
+        # A recording has no turn for it.
+        autotitle=not profile.model.startswith(RECORDED_PREFIX),
         secrets={
             name: {
                 "kind": "LookupSecret",
@@ -107,20 +117,33 @@ def build(
     )
 
 
-def brokered_llm(profile: LLMProfile, *, inner_url: str, conversation_id: UUID) -> dict[str, Any]:
-    """The model of a profile as a conversation in a sandbox reaches it, and pays for it."""
+def brokered_llm(
+    profile: LLMProfile, *, facts: prices.Facts, inner_url: str, conversation_id: UUID, model_proof: str
+) -> dict[str, Any]:
+    """The model of a profile as a conversation in a sandbox reaches it, and pays for it.
+
+    Its window and its prices go along: a sandbox has no list of them.
+    model_proof: of the conversation (see llm_gateway.proof).
+    """
+    own = prices.set_price(profile.input_cost_per_token, profile.output_cost_per_token)
+    price = own or facts.price
+    place = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
     return {
         "model": profile.model,
-        "base_url": f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}/v1",
-        "input_cost_per_token": profile.input_cost_per_token,
-        "output_cost_per_token": profile.output_cost_per_token,
+        "base_url": f"{place}/{model_proof}/v1",
+        "max_input_tokens": facts.context_window,
+        "input_cost_per_token": price and price.prompt,
+        "output_cost_per_token": price and price.completion,
+        "cache_read_cost_per_token": price and price.cache_read,
+        "cache_write_cost_per_token": price and price.cache_write,
         "usage_id": "agent",
         "stream": True,
         # Between the two stands the gateway: when the app server restarts, it is back within seconds. After
-        # that the waits grow, two minutes in all, for vendors that are overloaded.
+        # that the waits grow, a minute in all, for vendors that are overloaded. Then the run pauses.
         "num_retries": 8,
         "retry_multiplier": 1,
         "retry_min_wait": 1,
+        "retry_max_wait": 16,
     }
 
 

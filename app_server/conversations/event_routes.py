@@ -15,9 +15,11 @@ from app_server.errors import NotFound
 from app_server.events import log, stream
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.schemas import Moment
+from app_server.middleware import SUBPROTOCOL
 from app_server.pagination import Limit, PageId
 from app_server.pubsub import Frame
 from app_server.users.auth import authenticate_websocket
+from app_server.users.in_use import CredentialEnded
 
 router = APIRouter(prefix="/api/v1/conversation/{conversation_id}/events", tags=["Events"])
 
@@ -66,9 +68,10 @@ async def get_events(
 @router.websocket("/stream")
 async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: str = "0") -> None:
     """Frames of docs/protocol.md §2. Every refusal comes after the handshake, where browsers can read it."""
-    user = await authenticate_websocket(websocket)
-    await websocket.accept()
-    if user is None:
+    signed_in = await authenticate_websocket(websocket)
+    # Browsers end a connection for which they offered subprotocols and none was selected.
+    await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+    if signed_in is None:
         await stream.close(
             websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail="Sign in first."
         )
@@ -77,9 +80,13 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
     try:
         position = _position(after_seq)
         async with database.read() as session:
-            conversation = await service.require(session, user.id, _uuid(conversation_id))
+            conversation = await service.require(session, signed_in.user.id, _uuid(conversation_id))
     except NotFound as error:
         await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error=error.code, detail=error.detail)
+        return
+    if not websocket.state.open_streams.admit(conversation.user_id, websocket):
+        detail = "You follow too many conversations at once. Close some pages."
+        await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=detail)
         return
     viewer = Viewer(websocket.state.sandboxes)
 
@@ -87,14 +94,20 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
         async with database.read() as session:
             return await viewer.frames(session, conversation.id)
 
-    await stream.serve(
-        websocket,
-        database=database,
-        pubsub=websocket.state.pubsub,
-        conversation_id=conversation.id,
-        after_seq=position,
-        greeting=greeting,
-    )
+    try:
+        async with websocket.state.credentials_in_use.hold(signed_in.credential):
+            await stream.serve(
+                websocket,
+                database=database,
+                pubsub=websocket.state.pubsub,
+                conversation_id=conversation.id,
+                after_seq=position,
+                greeting=greeting,
+            )
+    except CredentialEnded:
+        await stream.close(
+            websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail="You are signed out."
+        )
 
 
 def _uuid(text: str) -> UUID:

@@ -6,8 +6,10 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations import full_log
+from app_server.conversations.full_log import LogFull, require_open, take_room
 from app_server.conversations.models import Conversation
-from app_server.conversations.noted import take_over_approvals, take_over_notes
+from app_server.conversations.noted import take_over_approvals, take_over_proposals
 from app_server.conversations.projection import Projection, fold
 from app_server.conversations.view import Viewer
 from app_server.database import Database, now
@@ -28,19 +30,39 @@ async def ingest(
 ) -> int:
     """The last position that is stored now.
 
-    Raises NotFound, also for a conversation of another sandbox, and Conflict `seq_gap` or `seq_conflict`
-    (see events.log.append).
+    Raises NotFound, also for a conversation of another sandbox, Conflict `seq_gap` or `seq_conflict` (see
+    events.log.append), and LogFull: the sandbox then reports no more of this conversation.
     """
-    async with database.session() as session:
-        conversation = await _locked(session, sandbox_id, conversation_id)
-        appended = await log.append(session, conversation_id, report.durable)
-        changed = _project(conversation, appended)
-        await take_over_notes(session, conversation, appended.new)
-        await take_over_approvals(session, conversation, appended.new)
-        await session.flush()
-        shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
+    try:
+        async with database.session() as session:
+            conversation = await _locked(session, sandbox_id, conversation_id)
+            appended = await log.append(session, conversation_id, report.durable)
+            take_room(conversation, appended)
+            changed = _project(conversation, appended)
+            await take_over_proposals(session, conversation, appended.new)
+            await take_over_approvals(session, conversation, appended.new)
+            await session.flush()
+            shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
+    except LogFull:
+        await _end(database, pubsub, viewer, sandbox_id, conversation_id)
+        raise
     pubsub.publish(conversation_id, [*_live(report, appended), *shown])
     return appended.acknowledged_seq
+
+
+async def _end(
+    database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
+) -> None:
+    """Lets readers see that no more comes. Raises LogFull, if they do already."""
+    async with database.session() as session:
+        conversation = await _locked(session, sandbox_id, conversation_id)
+        ended = await full_log.end(session, conversation)
+        _project(conversation, ended)
+        await session.flush()
+        shown = (await viewer.frames(session, conversation_id))[1:]
+    pubsub.publish(
+        conversation_id, [*(log.durable_frame(frame.seq, frame.body) for frame in ended.new), *shown]
+    )
 
 
 async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID) -> Conversation:
@@ -56,6 +78,7 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
     conversation = await session.scalar(query)
     if conversation is None:
         raise NotFound("No such conversation.")
+    require_open(conversation)
     return conversation
 
 
@@ -67,6 +90,7 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
         last_seq=conversation.last_seq,
         execution_status=conversation.execution_status,
         title=conversation.title,
+        title_given=conversation.title_given,
         llm_model=conversation.llm_model,
         metrics=conversation.metrics,
         goal=conversation.goal,

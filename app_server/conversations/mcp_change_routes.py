@@ -1,16 +1,23 @@
 """What the user says to a tool of an MCP server that is not as it was approved."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from agent_runtime.wire import McpChangeAnswer
 from app_server.conversations.dependencies import OwnedConversation, Viewer
 from app_server.conversations.schemas import Success
+from app_server.mcp_approvals.service import keep_answer
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
 
 @router.post("/answer-mcp-change")
-async def answer(viewer: Viewer, conversation: OwnedConversation, body: McpChangeAnswer) -> Success:
+async def answer(
+    viewer: Viewer, conversation: OwnedConversation, body: McpChangeAnswer, request: Request
+) -> Success:
     """Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`."""
-    await viewer.sandboxes.client(conversation.sandbox_id).answer_mcp_change(conversation.id, body)
+    client = viewer.sandboxes.client(conversation.sandbox_id)
+    # Before it is relayed: the sandbox may tell of the approval before it has answered us.
+    async with request.state.database.session() as session:
+        await keep_answer(session, conversation.user_id, conversation.id, body)
+    await client.answer_mcp_change(conversation.id, body)
     return Success()

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, false
 from sqlalchemy.engine.interfaces import ExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -57,6 +57,8 @@ class Conversation(Base):
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     git_provider: Mapped[str | None] = mapped_column(String(50))
     title: Mapped[str | None] = mapped_column(String(200))
+    title_given: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether a user chose the title: a generated one never replaces it."""
     trigger: Mapped[str | None] = mapped_column(String(50))
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
@@ -66,6 +68,8 @@ class Conversation(Base):
     metrics: Mapped[dict[str, Any] | None]
     goal: Mapped[dict[str, Any] | None]
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    log_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    """In characters of its events, as far as they have been counted."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None] = mapped_column(index=True)

@@ -25,11 +25,15 @@ _SUMMED_TOKENS = (
 
 @dataclass(frozen=True)
 class Projection:
-    """`metrics` is a MetricsSnapshot, `goal` a ConversationGoal, as the API gives them out."""
+    """`metrics` is a MetricsSnapshot, `goal` a ConversationGoal, as the API gives them out.
+
+    `title_given`: a user chose the title, so that one in the log does not replace it.
+    """
 
     last_seq: int = 0
     execution_status: str | None = None
     title: str | None = None
+    title_given: bool = False
     llm_model: str | None = None
     metrics: Mapping[str, Any] | None = None
     goal: Mapping[str, Any] | None = None
@@ -54,10 +58,14 @@ def title_of(content: Any) -> str | None:
         part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
     lines = (line for text in texts for line in text[:_READ_CHARACTERS].splitlines())
-    first = next((line for each in lines if (line := " ".join(_printable(each).split()))), None)
-    if first is None or len(first) <= MAX_TITLE_CHARACTERS:
-        return first
-    return first[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"
+    return next((line for each in lines if (line := _shortened(each))), None)
+
+
+def _shortened(line: str) -> str | None:
+    words = " ".join(_printable(line[:_READ_CHARACTERS]).split())
+    if len(words) <= MAX_TITLE_CHARACTERS:
+        return words or None
+    return words[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"
 
 
 def _printable(line: str) -> str:
@@ -67,6 +75,8 @@ def _printable(line: str) -> str:
 
 def _with_field(state: Projection, key: str, value: Any) -> Projection:
     match key, value:
+        case "title", str(title) if not state.title_given:
+            return replace(state, title=_shortened(title) or state.title)
         case "execution_status", str(status) if status in _STATUSES:
             return replace(state, execution_status=status)
         case "stats", {"usage_to_metrics": dict(by_usage)}:

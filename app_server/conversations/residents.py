@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from app_server.conversations.models import Conversation
 from app_server.egress.occupants import Occupant, Occupants
@@ -41,13 +42,17 @@ async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collec
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
     """None unless the conversation works in that sandbox. One query: every call of a model makes it."""
+    others = aliased(Conversation)
+    shares = exists().where(
+        others.sandbox_id == sandbox.id, others.id != conversation_id, others.deleted_at.is_(None)
+    )
     query = (
-        select(User, Conversation.working_dir)
+        select(User, Conversation.working_dir, shares)
         .join(Conversation, Conversation.user_id == User.id)
         .where(*_in(sandbox, conversation_id))
     )
     row = (await session.execute(query)).one_or_none()
-    return None if row is None else Caller(user=row[0], working_dir=row[1])
+    return None if row is None else Caller(user=row[0], working_dir=row[1], is_alone=not row[2])
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:

@@ -216,7 +216,14 @@ async def switch_conversation_profile(
     user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SwitchProfile, request: Request
 ) -> Success:
     """The agent's next call goes to another of the saved models."""
-    shown = await switch_profile(request.state.database, viewer, user.id, conversation_id, body.profile_name)
+    shown = await switch_profile(
+        request.state.database,
+        request.state.cipher,
+        viewer,
+        user.id,
+        conversation_id,
+        body.profile_name,
+    )
     request.state.pubsub.publish(conversation_id, [conversation_frame(shown)])
     return Success()
 

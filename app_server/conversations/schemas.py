@@ -1,5 +1,6 @@
 """What clients of the conversation routes send and get: names and shapes of docs/protocol.md §5."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -69,14 +70,48 @@ class StartGoal(BaseModel):
     max_iterations: GoalRounds = 10
 
 
-class StartRequest(BaseModel):
-    """What to start. Fields of the protocol that are not listed here are ignored.
+_NOT_SUPPORTED: Mapping[str, str] = {
+    "agent_profile_id": "choose a model with llm_profile",
+    "agent_type": "only the default agent can be started",
+    "git_provider": "the host is found from the repository's address",
+    "parent_conversation_id": "an agent starts sub-conversations itself",
+    "plugins": "put them into the repository, where their user agrees to them",
+    "pr_number": "name the branch of the pull request as selected_branch",
+    "processors": "read the conversation's stream of events",
+    "public": "conversations cannot be shared",
+    "secrets": "store them with POST /api/v1/secrets",
+    "selected_branch": "it is fixed when a conversation starts",
+    "selected_repository": "it is fixed when a conversation starts",
+    "suggested_task": "say it in initial_message",
+}
+"""Fields of the protocol that mean nothing here, each with what to do instead."""
+
+_MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
+
+
+class _Strict(BaseModel):
+    """Refuses fields without an effect. The protocol's may be sent with values that ask for nothing."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_not_supported(cls, body: Any) -> Any:
+        if not isinstance(body, dict):
+            return body
+        absent = _NOT_SUPPORTED.keys() - cls.model_fields.keys()
+        for name in sorted(body.keys() & absent):
+            if body[name] not in _MEANS_NOTHING:
+                raise ValueError(f"{name} is not supported: {_NOT_SUPPORTED[name]}")
+        return {name: value for name, value in body.items() if name not in absent}
+
+
+class StartRequest(_Strict):
+    """What to start.
 
     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
     """
-
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
     conversation_id: Id | None = None
     initial_message: SendMessageRequest | None = None
@@ -84,6 +119,10 @@ class StartRequest(BaseModel):
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    llm_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Chooses the saved profile with this model, where `llm_profile` names none."""
+    system_message_suffix: Annotated[str, Field(max_length=20_000)] | None = None
+    """What the agent is told beside its instructions."""
     confirmation_mode: ConfirmationMode | None = None
     """Whether the agent asks before it acts; null: as the user has set it."""
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -94,7 +133,9 @@ class StartRequest(BaseModel):
     max_budget_per_task: Dollars | None = None
     goal: StartGoal | None = None
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """What its sandbox starts from; null: as set for the repository, or for all, else `default`."""
+    """What its sandbox starts from; null: the image of the snapshot that it begins from. Without one: as set
+    for the repository, or for all, else `default`.
+    """
     sandbox_id: Id | None = None
     """One of the user's to work in; left out, the user's grouping strategy finds one or makes one."""
     snapshot_id: Id | None = None
@@ -114,6 +155,16 @@ class StartRequest(BaseModel):
         """What the first message says."""
         content = self.initial_message.content if self.initial_message else []
         return "\n".join(part.text for part in content if isinstance(part, TextContent)).strip()
+
+
+class RetryStart(_Strict):
+    """What of a failed start is to be another; what is left out stays as it was.
+
+    selected_repository: null stands for the same. selected_branch: null stands for the default branch.
+    """
+
+    selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
 
 
 class StartStage(BaseModel):
@@ -202,10 +253,10 @@ class AppConversation(BaseModel):
     last_seq: int
 
 
-class UpdateConversation(BaseModel):
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+class UpdateConversation(_Strict):
+    """What is left out stays as it is."""
 
-    title: Annotated[str, Field(min_length=1, max_length=200)]
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 class SwitchProfile(BaseModel):

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.config import Config
 from app_server.conversations import pending, start_tasks
+from app_server.conversations.full_log import require_open
 from app_server.conversations.joining import Newcomer, place_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.projection import title_of
@@ -34,10 +35,11 @@ from app_server.llm_gateway.spending import Payer, allow_as_much_again, allow_co
 from app_server.pagination import decode_page_id, encode_page_id
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed
+from app_server.sandboxes.agent_calls import NoAnswer
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
-from app_server.settings.profiles import get_profile
+from app_server.settings.profiles import choose_profile
 from app_server.users.models import User
 
 
@@ -114,10 +116,10 @@ async def start(
     A sandbox that others can join has its row from here on. `why_no_spec`: why the user may not choose what
     its sandbox is built on; None if they may.
 
-    Raises NotFound `llm_profile_not_found`, InvalidRepository (422), Forbidden `repository_not_allowed`,
-    PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
-    `two_origins`, Forbidden `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and what
-    joining.join does.
+    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
+    InvalidRepository (422), Forbidden `repository_not_allowed`, PayloadTooLarge, Conflict
+    `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest `two_origins`, Forbidden
+    `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and what joining.join does.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -125,21 +127,23 @@ async def start(
     message = request.initial_message
     if message:
         _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)
-    profile = await get_profile(session, user.id, request.llm_profile)
+    profile = await choose_profile(session, user.id, name=request.llm_profile, model=request.llm_model)
     request = await _with_origin(session, user, request)
-    address = await _checked_address(request, user)
+    address = await checked_address(request, user)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
     # Whoever names a sandbox takes the image that it has.
     takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
     request = await _with_spec(session, user, request, address, why_no_spec)
-    spec = await sandbox_specs.chosen(session, user.id, request.sandbox_spec_id, None)
+    base_image = await sandbox_specs.base_image(
+        session, user.id, request.sandbox_spec_id, request.snapshot_id
+    )
     newcomer = Newcomer(
         id=conversation_id,
         user_id=user.id,
         backend=sandboxes.describe().backend,
-        base_image=spec.base if spec else None,
+        base_image=base_image,
         takes_any_image=takes_any_image,
         repository=address.identity if address else None,
     )
@@ -153,6 +157,7 @@ async def start(
             selected_repository=request.selected_repository,
             selected_branch=request.selected_branch,
             git_provider=request.git_provider,
+            title_given=request.title is not None,
             title=request.title or (title_of(message.model_dump()["content"]) if message else None),
             trigger=request.trigger,
             llm_profile=profile.name,
@@ -183,16 +188,6 @@ async def start(
     return task
 
 
-async def retry(session: AsyncSession, user_id: UUID, task_id: UUID) -> StartTask:
-    """A failed start goes on; one that did not fail stays as it is. Raises NotFound."""
-    await require(session, user_id, task_id)
-    task = await session.get_one(StartTask, task_id, with_for_update=True)
-    if task.status == StartStatus.ERROR:
-        start_tasks.retry(task)
-        await session.flush()
-    return task
-
-
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
     """Whether its sandbox lies in an archive. Then the start begins again, which takes it out of there."""
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
@@ -214,8 +209,9 @@ async def rename(
     session: AsyncSession, viewer: Viewer, user_id: UUID, conversation_id: UUID, update_: UpdateConversation
 ) -> AppConversation:
     conversation = await require(session, user_id, conversation_id)
-    conversation.title, conversation.updated_at = update_.title, now()
-    await session.flush()
+    if update_.title is not None:
+        conversation.title, conversation.title_given, conversation.updated_at = update_.title, True, now()
+        await session.flush()
     shown = await viewer.find(session, conversation_id, user_id=user_id)
     assert shown is not None
     return shown
@@ -242,7 +238,8 @@ async def send_message(
 ) -> SendMessageReply:
     """Hands the message to the agent, or keeps it: until the conversation is READY, or its sandbox up again.
 
-    Raises NotFound, PayloadTooLarge, TooManyRequests, Conflict `sandbox_not_running`, BadGateway.
+    Kept too when nothing tells whether it arrived. Raises NotFound, PayloadTooLarge, TooManyRequests,
+    Conflict `sandbox_not_running`, BadGateway, LogFull.
     """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
@@ -251,16 +248,17 @@ async def send_message(
         await bring_back(session, task)
         if task.status != StartStatus.READY:
             return await _keep(session, viewer, user_id, conversation_id, message_id, message)
+        require_open(await require(session, user_id, conversation_id))
         await allow_as_much_again(session, Payer(user_id, conversation_id))
     # Outside the transaction: nobody waits for the sandbox with a lock in hand.
     if not await viewer.sandboxes.is_awake(task.sandbox_id):
-        async with database.session() as session:
-            task = await locked_task(session, user_id, conversation_id)
-            if task.status == StartStatus.READY:
-                await _begin_again(session, task, set(SandboxStatus))
-            return await _keep(session, viewer, user_id, conversation_id, message_id, message)
+        return await _keep_for_later(database, viewer, user_id, conversation_id, message_id, message)
     client = viewer.sandboxes.client(task.sandbox_id)
-    await client.send_message(conversation_id, message.to_agent(message_id))
+    try:
+        await client.send_message(conversation_id, message.to_agent(message_id))
+    except NoAnswer:
+        # It may have arrived: it is handed over once more, which its id makes the same as once.
+        return await _keep_for_later(database, viewer, user_id, conversation_id, message_id, message)
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user_id)
     if shown is None:
@@ -377,6 +375,8 @@ async def _with_spec(
         raise sandbox_specs_not_allowed(why_not)
     if why_not:
         return request.model_copy(update={"sandbox_spec_id": sandbox_specs.DEFAULT})
+    if given is None and request.snapshot_id is not None:
+        return request  # the files go on in the image they were made in
     spec = await sandbox_specs.chosen(session, user.id, given, address.identity if address else None)
     spec_id = spec.id.hex if spec else sandbox_specs.DEFAULT
     return request.model_copy(update={"sandbox_spec_id": spec_id})
@@ -386,7 +386,8 @@ def _id_taken() -> Conflict:
     return Conflict("This conversation id is taken.", code="conversation_id_taken", fix="Choose another id.")
 
 
-async def _checked_address(request: StartRequest, user: User) -> Address | None:
+async def checked_address(request: StartRequest, user: User) -> Address | None:
+    """Of the repository, if there is one. Raises InvalidRepository, Forbidden `repository_not_allowed`."""
     if request.selected_repository is None:
         return None
     address = parse_address(request.selected_repository, request.git_provider)
@@ -402,6 +403,22 @@ async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUI
     """Raises NotFound."""
     await require(session, user_id, conversation_id)
     return await session.get_one(StartTask, conversation_id, with_for_update=True)
+
+
+async def _keep_for_later(
+    database: Database,
+    viewer: Viewer,
+    user_id: UUID,
+    conversation_id: UUID,
+    message_id: str,
+    message: SendMessageRequest,
+) -> SendMessageReply:
+    """Until its sandbox is up again, which this begins."""
+    async with database.session() as session:
+        task = await locked_task(session, user_id, conversation_id)
+        if task.status == StartStatus.READY:
+            await _begin_again(session, task, set(SandboxStatus))
+        return await _keep(session, viewer, user_id, conversation_id, message_id, message)
 
 
 async def _keep(

@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.metering import prices
 from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
 from app_server.config import Config
 from app_server.consents import service as consents
@@ -35,6 +36,8 @@ from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.credentials import credentials_for
 from app_server.git.local import refuse_foreign_path
 from app_server.git.source import pack
+from app_server.git.way import guard_for
+from app_server.llm_gateway.proof import proof_of
 from app_server.mcp_approvals.service import approvals_of
 from app_server.mcp_servers.service import enabled_definitions
 from app_server.memory import service as memory
@@ -106,6 +109,11 @@ class Start:
             self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
         return self._running
 
+    async def sandbox_again(self) -> RunningSandbox:
+        """The sandbox, once its agent server answers again."""
+        self._running = None
+        return await self.sandbox()
+
     async def workplace(self) -> tuple[AgentClient, str]:
         """The agent server and the conversation's directory, once its repository stands there."""
         running = await self.sandbox()
@@ -168,14 +176,15 @@ async def create_sandbox(start: Start) -> Outcome:
 async def _base_image(session: AsyncSession, start: Start) -> str | None:
     """None: as the server is configured. Raises StartFailure `sandbox_spec_missing`."""
     try:
-        spec = await sandbox_specs.chosen(session, start.user_id, start.request.sandbox_spec_id, None)
+        return await sandbox_specs.base_image(
+            session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
+        )
     except NotFound as error:
         raise StartFailure(
             "sandbox_spec_missing",
             "The sandbox image that was chosen has been deleted.",
             fix="Start another conversation, from another image.",
         ) from error
-    return spec.base if spec else None
 
 
 async def wait_for_sandbox(start: Start) -> Outcome:
@@ -276,6 +285,7 @@ async def start_conversation(start: Start) -> Outcome:
             sandbox_id=start.sandbox_id,
             profile=profile,
             inner_url=running.inner_url,
+            model_proof=proof_of(start.cipher, start.id),
             working_dir=directory,
             skill_files=await asyncio.to_thread(read_skill_files, start.config, start.user_id),
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
@@ -284,6 +294,7 @@ async def start_conversation(start: Start) -> Outcome:
             usable_tools=await client.usable_tools(),
             mcp_approved=approved,
             mcp_servers=mcp_servers,
+            facts=await prices.looked_up(profile.model),
         )
     )
     if has_begun:
@@ -330,6 +341,7 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
             timeout_seconds=start.config.clone_timeout_seconds,
             report=start.progress.say,
             credentials=credentials,
+            guard=guard_for(start.config, start.role),
         )
         start.progress.say("Moving the repository into the sandbox")
         await repository.check_out(client, packed, address, directory)

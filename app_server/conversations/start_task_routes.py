@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, func, select, tuple_
 
 from app_server.conversations import service
 from app_server.conversations.models import Conversation, StartTask
-from app_server.conversations.schemas import Ids, StartTaskInfo
+from app_server.conversations.retrying import retry
+from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
 from app_server.conversations.view import in_order, show_task, start_task_frame
 from app_server.database import ReadSession
 from app_server.events.schemas import Moment
@@ -75,10 +76,14 @@ async def get_start_tasks(
 
 
 @router.post("/{task_id}/retry")
-async def retry_start(user: CurrentUser, task_id: UUID, request: Request) -> StartTaskInfo:
-    """A failed start goes on at the stage that failed."""
+async def retry_start(
+    user: CurrentUser, task_id: UUID, request: Request, body: RetryStart | None = None
+) -> StartTaskInfo:
+    """A failed start goes on at the stage that failed, on another branch or with another repository if the
+    body names one and it was not fetched yet.
+    """
     async with request.state.database.session() as session:
-        task = await service.retry(session, user.id, task_id)
+        task = await retry(session, request.state.cipher, user, task_id, body)
     request.state.pubsub.publish(task_id, [start_task_frame(task)])
     request.state.start_worker.wake()
     return show_task(task)

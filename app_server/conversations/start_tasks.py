@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy import ColumnElement, CursorResult, false, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app_server.conversations.models import LONG_AGO, STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import StartError, StartStage
 from app_server.database import now
+from app_server.sandboxes.models import Sandbox
 
 LEASE = timedelta(seconds=10)
 
@@ -35,8 +36,10 @@ class Claim:
     sandbox_id: UUID
 
 
-async def claim(session: AsyncSession, owner: str) -> Claim | None:
+async def claim(session: AsyncSession, owner: str, server_id: str | None = None) -> Claim | None:
     """The oldest start that nobody works on, now `owner`'s for as long as LEASE.
+
+    server_id: those whose sandbox is a process of another server are left to that one.
 
     First of a user of whom the fewest are worked on: no other must wait behind all of one's.
     """
@@ -51,6 +54,7 @@ async def claim(session: AsyncSession, owner: str) -> Claim | None:
         .where(
             StartTask.status.not_in(_ENDED), StartTask.lease_until < moment, Conversation.deleted_at.is_(None)
         )
+        .where(~elsewhere(StartTask.sandbox_id, server_id))
         .order_by(under_way.scalar_subquery(), StartTask.created_at)
         .limit(1)
     )
@@ -64,6 +68,14 @@ async def claim(session: AsyncSession, owner: str) -> Claim | None:
     )
     row = (await session.execute(statement)).one_or_none()
     return None if row is None else Claim(*row)
+
+
+def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
+    """Whether that sandbox is a process of another server. server_id: None, there is no other."""
+    if server_id is None:
+        return false()
+    other = aliased(Sandbox)
+    return select(other.id).where(other.id == sandbox_id, other.server_id != server_id).exists()
 
 
 async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:

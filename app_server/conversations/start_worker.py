@@ -25,10 +25,11 @@ from app_server.conversations.start import STEPS, Outcome, Progress, Start
 from app_server.conversations.start_tasks import Claim, LeaseLost
 from app_server.conversations.take_down import deleted_conversations, take_down
 from app_server.conversations.view import Viewer
-from app_server.database import Database, now
+from app_server.database import UNAVAILABLE, Database, now
 from app_server.encryption import Cipher
 from app_server.errors import AppError, StartFailure
 from app_server.pubsub import PubSub
+from app_server.sandboxes.agent_calls import NoAnswer
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import User
 
@@ -39,6 +40,7 @@ MAX_OWNED = 64
 POLL_SECONDS = 2.0
 RENEW_SECONDS = 3.0
 PROGRESS_SECONDS = 0.3
+MAX_SILENCES = 5
 _OWNER_FILE = "start-worker"
 
 _START_CODES = frozenset(
@@ -132,7 +134,7 @@ class StartWorker:
     async def _claim_free(self) -> None:
         while len(self._tasks) < MAX_OWNED and self._busy < MAX_CONCURRENT:
             async with self._database.session() as session:
-                claim = await start_tasks.claim(session, self._owner)
+                claim = await start_tasks.claim(session, self._owner, self._sandboxes.server_id)
             if claim is None:
                 return
             self._sandbox_of[claim.id] = claim.sandbox_id
@@ -144,7 +146,9 @@ class StartWorker:
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
     async def _take_down_deleted(self) -> None:
-        for conversation_id in await deleted_conversations(self._database, MAX_CONCURRENT):
+        for conversation_id in await deleted_conversations(
+            self._database, MAX_CONCURRENT, self._sandboxes.server_id
+        ):
             if working := self._tasks.get(conversation_id):
                 if working.get_name() == "take down":
                     continue
@@ -211,8 +215,8 @@ class StartWorker:
                     await self._hand_over(start, outcome)
                 else:
                     await self._change(task_id, _finisher(stage, outcome))
-            except (LeaseLost, asyncio.CancelledError):
-                raise
+            except (LeaseLost, asyncio.CancelledError, *UNAVAILABLE):
+                raise  # without the database, nothing can be noted: who claims it next goes on
             except Exception as error:  # noqa: BLE001 (whatever happens, the user is told at its stage)
                 failure = _as_start_error(error, stage, task_id)
                 await self._change(task_id, partial(start_tasks.fail, stage=stage, error=failure))
@@ -236,7 +240,7 @@ class StartWorker:
 
     async def _hand_over(self, start: Start, outcome: Outcome) -> None:
         """Sends what waited, in order; READY is the moment when nothing waits any more."""
-        running = await start.sandbox()
+        running, silences = await start.sandbox(), 0
 
         def finish(task: StartTask) -> None:
             _finisher(STAGES[-1], outcome)(task)
@@ -251,7 +255,13 @@ class StartWorker:
                     await start_tasks.change(session, start.id, self._owner, finish)
                     break
             request = SendMessageRequest.model_validate(message.message)
-            await running.client.send_message(start.id, request.to_agent(message.id))
+            try:
+                await running.client.send_message(start.id, request.to_agent(message.id))
+            except NoAnswer:
+                if (silences := silences + 1) > MAX_SILENCES:
+                    raise
+                running = await start.sandbox_again()
+                continue
             async with self._database.session() as session:
                 await pending.forget(session, start.id, message.id)
         await self.announce(start.id)

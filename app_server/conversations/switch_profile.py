@@ -2,15 +2,23 @@
 
 from uuid import UUID
 
+from agent_runtime.metering import prices
 from app_server.conversations import agent_request, service
 from app_server.conversations.schemas import AppConversation
 from app_server.conversations.view import Viewer
 from app_server.database import Database, now
+from app_server.encryption import Cipher
+from app_server.llm_gateway.proof import proof_of
 from app_server.settings.profiles import get_profile
 
 
 async def switch_profile(
-    database: Database, viewer: Viewer, user_id: UUID, conversation_id: UUID, profile_name: str
+    database: Database,
+    cipher: Cipher,
+    viewer: Viewer,
+    user_id: UUID,
+    conversation_id: UUID,
+    profile_name: str,
 ) -> AppConversation:
     """The conversation as it is then: its agent's next call goes to that model.
 
@@ -20,7 +28,13 @@ async def switch_profile(
         conversation = await service.require(session, user_id, conversation_id)
         profile = await get_profile(session, user_id, profile_name)
     sandbox = viewer.sandboxes.running(conversation.sandbox_id)
-    llm = agent_request.brokered_llm(profile, inner_url=sandbox.inner_url, conversation_id=conversation_id)
+    llm = agent_request.brokered_llm(
+        profile,
+        facts=await prices.looked_up(profile.model),
+        inner_url=sandbox.inner_url,
+        conversation_id=conversation_id,
+        model_proof=proof_of(cipher, conversation_id),
+    )
     await sandbox.client.switch_llm(conversation_id, llm)
     async with database.session() as session:
         conversation = await service.require(session, user_id, conversation_id)

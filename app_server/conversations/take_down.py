@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 from app_server.conversations import repository
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.residents import residents_of
+from app_server.conversations.start_tasks import elsewhere
 from app_server.database import Database
 from app_server.errors import NotFound
 from app_server.events.log import delete_log
@@ -24,8 +25,10 @@ logger = logging.getLogger(__name__)
 _REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
 
 
-async def deleted_conversations(database: Database, limit: int) -> Sequence[UUID]:
-    """Those that can be taken down now.
+async def deleted_conversations(
+    database: Database, limit: int, server_id: str | None = None
+) -> Sequence[UUID]:
+    """Those that can be taken down now, by the server of this id.
 
     One whose sandbox others use has to wait until that can be reached: until it is back from its archive,
     or mended.
@@ -37,6 +40,7 @@ async def deleted_conversations(database: Database, limit: int) -> Sequence[UUID
         .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
         .where(
             Conversation.deleted_at.is_not(None),
+            ~elsewhere(Conversation.sandbox_id, server_id),
             or_(Sandbox.id.is_(None), Sandbox.status.in_(_REACHABLE), ~others.exists()),
         )
         .order_by(Conversation.deleted_at)

@@ -54,6 +54,12 @@ MALFORMED = Answer(
     "Slipway: malformed request",
     "The proxy takes CONNECT host:port, and http:// addresses in full.",
 )
+NOT_HTTP = Answer(
+    HTTPStatus.BAD_REQUEST,
+    "not_http",
+    "Slipway: only HTTP passes to port 80",
+    "A tunnel to port 80 carries HTTP requests for the host that it was asked for, and nothing else.",
+)
 
 
 def answer_to(reason: Reason, host: str, port: int) -> Answer:
@@ -94,6 +100,14 @@ _WORDS = {
     Reason.UPSTREAM_REFUSED: (
         "the proxy of this server's network does not let {place} through",
         "Ask whoever runs that proxy, or name the host in NO_PROXY.",
+    ),
+    Reason.GIT_WRITE: (
+        "{host} is a git host of the user, and is changed through Slipway's git proxy alone",
+        "Push to the conversation's repository, at the address that git remote -v shows.",
+    ),
+    Reason.FOREIGN_CREDENTIAL: (
+        "{host} is a git host of the user, and takes no credential that the sandbox sends",
+        "Read without one. The user can add a credential for the host under Network in the settings.",
     ),
     Reason.BAD_CERTIFICATE: (
         "the certificate of {place} cannot be verified",

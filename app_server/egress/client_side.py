@@ -10,7 +10,8 @@ import h11
 from app_server.egress.answers import REASON_HEADER, Answer
 
 MAX_HEAD_BYTES = 32 * 1024
-HEAD_SECONDS = 60.0
+NEXT_HEAD_SECONDS = 60.0
+"""For a further request: the connection's sandbox is known by then."""
 PIECE_BYTES = 64 * 1024
 _MAX_CLIENT_CHARACTERS = 40
 
@@ -80,7 +81,16 @@ def of_host(host: str, port: int) -> ReadRequest:
 
 
 class ClientSide:
-    def __init__(self, reader: Source, writer: Sink, read: ReadRequest = of_proxy) -> None:
+    def __init__(
+        self,
+        reader: Source,
+        writer: Sink,
+        read: ReadRequest = of_proxy,
+        *,
+        head_seconds: float = NEXT_HEAD_SECONDS,
+    ) -> None:
+        """head_seconds: for the head of the first request."""
+        self._head_seconds = head_seconds
         self._reader = reader
         self._writer = writer
         self._read = read
@@ -92,8 +102,9 @@ class ClientSide:
             self._http.start_next_cycle()
         if self._http.our_state is not h11.IDLE:
             return None
-        async with asyncio.timeout(HEAD_SECONDS):
+        async with asyncio.timeout(self._head_seconds):
             event = await self._next_event()
+        self._head_seconds = NEXT_HEAD_SECONDS
         if not isinstance(event, h11.Request):
             return None
         return self._read(event)

@@ -14,7 +14,7 @@ from pydantic import (
 
 from app_server.addresses import parse_host
 from app_server.database import Id, Timestamp
-from app_server.egress.echoes import MIN_CHARACTERS
+from app_server.echoes import MIN_CHARACTERS
 from app_server.egress.models import (
     MAX_PREFIX_CHARACTERS,
     CredentialKind,

@@ -2,21 +2,24 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.addresses import BadHost, parse_host, parse_named
+from app_server.addresses import BadHost, is_address, is_refused, parse_host, parse_named
 from app_server.config import Config
 from app_server.database import Database
+from app_server.egress import git_hosts
+from app_server.egress.client_side import Asked
 from app_server.egress.credentials import Held, held_for
 from app_server.egress.ledger import Target
 from app_server.egress.policy import Policy, Reason
 from app_server.egress.reach import Line, Refused, Tls, Tunnel, addresses_of, connect
 from app_server.egress.settings import policy_of
 from app_server.encryption import Cipher
-from app_server.guarded import Resolver
-from app_server.sandboxes.auth import authenticate, is_revoked
+from app_server.guarded import FairResolver, Resolver
+from app_server.sandboxes.auth import authenticate_patiently, is_revoked
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.upstream import Scheme, Upstream, UpstreamProxy
 
@@ -30,13 +33,27 @@ _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 class Way:
     """A request that may pass, and the addresses it may pass to, or the proxy that has to find them.
 
-    `held`: credentials for that host.
+    `held`: credentials for that host. is_git_host: its pushes go through the git proxy.
     """
 
     target: Target
     addresses: list[str]
     proxy: UpstreamProxy | None
     held: Sequence[Held] = field(repr=False)
+    is_git_host: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its requests are read on the way, inside TLS too."""
+        return self.is_git_host or bool(self.held)
+
+    def held_for(self, asked: Asked) -> Held | None:
+        return next((one for one in self.held if one.opens(asked.path or "")), None)
+
+    def check(self, asked: Asked, held: Held | None) -> None:
+        """held: what is added to it. Raises Refused: what may not go to a git host."""
+        if self.is_git_host and (reason := git_hosts.refusal(asked, held.header if held else None)):
+            raise Refused(reason)
 
     async def connect(self, tls: Tls | None = None) -> Line:
         """Raises Refused."""
@@ -60,14 +77,13 @@ class Judge:
         self._database = database
         self._cipher = cipher
         self._repositories_of = repositories_of
-        self._resolve = resolve
+        self._resolver = FairResolver(resolve)
         self._upstream = upstream
         self._named = parse_named(config.egress_private)
 
     async def sandbox(self, key: str) -> Sandbox | None:
         """Raises Unavailable `session_key_expired`."""
-        async with self._database.read() as session:
-            return await authenticate(session, key)
+        return await authenticate_patiently(self._database, key)
 
     async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
         """As it is now; None when it is gone or given up."""
@@ -87,18 +103,24 @@ class Judge:
             raise Refused(Reason.BAD_HOST) from error
         user_id = target.user_id
         async with self._database.read() as session:
-            policy, repository = await self._policy(session, user_id, target.sandbox_id)
+            repositories = await self._repositories_of(session, target.sandbox_id)
+            policy = await self._policy(session, user_id, target.sandbox_id, repositories)
             if reason := policy.refusal(host, target.port):
-                raise Refused(reason)
+                raise Refused(self._told(reason, host))
+            # What all of them work on is whose credentials are added.
+            repository = repositories[0] if len(set(repositories)) == 1 else None
             held = await held_for(session, self._cipher, user_id, repository, host=host, port=target.port)
+            known = await git_hosts.git_hosts_of(session, user_id, repositories)
         proxy = self._upstream.proxy_for(host, scheme)
         try:
-            addresses = await addresses_of(host, self._resolve, self._named)
+            resolve = partial(self._resolver.resolve, target.sandbox_id)
+            addresses = await addresses_of(host, resolve, self._named)
         except Refused as refused:
             if proxy is None or refused.reason is not Reason.UNKNOWN_HOST:
                 raise
             addresses = []
-        return Way(replace(target, host=host), addresses, proxy, held)
+        is_git_host = any(each.is_at(host, target.port) for each in known)
+        return Way(replace(target, host=host), addresses, proxy, held, is_git_host)
 
     async def ended(self, sandbox_id: UUID, targets: Collection[Target]) -> set[Target]:
         """Those of a sandbox's open connections that would not be let through any more."""
@@ -106,15 +128,18 @@ class Judge:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None or sandbox.status not in _UP:
                 return set(targets)
-            policy, _ = await self._policy(session, sandbox.user_id, sandbox_id)
+            repositories = await self._repositories_of(session, sandbox_id)
+            policy = await self._policy(session, sandbox.user_id, sandbox_id, repositories)
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
+    def _told(self, reason: Reason, host: str) -> Reason:
+        """A user is not asked to allow an address that only an administrator can open."""
+        is_closed = is_address(host) and is_refused(host, host, self._named)
+        return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason
+
     async def _policy(
-        self, session: AsyncSession, user_id: UUID, sandbox_id: UUID
-    ) -> tuple[Policy, str | None]:
-        """And the repository whose credentials are added: that which all work on."""
-        repositories = await self._repositories_of(session, sandbox_id)
-        policy = await policy_of(
+        self, session: AsyncSession, user_id: UUID, sandbox_id: UUID, repositories: Sequence[str | None]
+    ) -> Policy:
+        return await policy_of(
             session, self._config, user_id, repositories=repositories, sandbox_id=sandbox_id
         )
-        return policy, repositories[0] if len(set(repositories)) == 1 else None

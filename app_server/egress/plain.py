@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import h11
 
+from app_server.echoes import Echoes
 from app_server.egress.client_side import MAX_HEAD_BYTES, PIECE_BYTES, Asked, ClientSide, Malformed
-from app_server.egress.echoes import Echoes
 from app_server.egress.reach import Line
 from app_server.egress.tunnel import Traffic
 from app_server.upstream import UpstreamProxy
@@ -87,13 +87,15 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
         target = f"http://{place}{target}"
         if changes.proxy.authorization:
             headers.append((b"proxy-authorization", changes.proxy.authorization.encode()))
+    is_chunked = asked.header("transfer-encoding") != ""
+    # Beside chunks a length is what two servers read in two ways.
+    framed = {b"content-length"} if is_chunked else set[bytes]()
     named = {name.strip().lower().encode() for name in asked.header("connection").split(",")}
     kept = [
         (name, value)
         for name, value in asked.request.headers
-        if name not in _HOP_BY_HOP and name not in named and name not in changes.dropped
+        if name not in _HOP_BY_HOP | named | framed | changes.dropped
     ]
-    is_chunked = asked.header("transfer-encoding") != ""
     framing = [(b"transfer-encoding", b"chunked")] if is_chunked else []
     return h11.Request(
         method=asked.request.method,

@@ -32,6 +32,8 @@ class Reason(StrEnum):
     NOT_TRUSTED = "not_trusted"
     BAD_CERTIFICATE = "bad_certificate"
     UPSTREAM_REFUSED = "upstream_refused"
+    GIT_WRITE = "git_write"
+    FOREIGN_CREDENTIAL = "foreign_credential"
 
 
 ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))

@@ -11,18 +11,19 @@ from dataclasses import replace
 
 from app_server.addresses import BadHost, is_address, parse_host
 from app_server.config import Config
+from app_server.connections import HEAD_SECONDS
 from app_server.database import Database
 from app_server.egress import answers
 from app_server.egress.authority import Authority
 from app_server.egress.client_hello import HANDSHAKE_RECORD, NotTls, read_hello
-from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malformed
+from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malformed, of_host
 from app_server.egress.judge import Judge, RepositoriesOf, Way
 from app_server.egress.ledger import Ledger, Target
 from app_server.egress.open_connections import OpenConnections, Place
 from app_server.egress.plain import Broken, Changes, pass_on
 from app_server.egress.policy import Reason
 from app_server.egress.reach import Line, Refused, connect_to_proxy
-from app_server.egress.speaking import TLS_PORT, Speaking, outside_context
+from app_server.egress.speaking import TLS_PORT, Speaking
 from app_server.egress.tunnel import Traffic, close, join
 from app_server.encryption import Cipher
 from app_server.errors import Unavailable
@@ -31,12 +32,13 @@ from app_server.sandboxes.models import Sandbox
 from app_server.upstream import Upstream
 
 HELLO_SECONDS = 60.0
+PLAIN_PORT = 80
 
 
 class EgressProxy:
     """One per process. `resolve`: who is asked for addresses. `outside`: who is believed there.
 
-    upstream: how the outside is reached.
+    upstream: how the outside is reached. head_seconds: for the head of a connection's first request.
     """
 
     def __init__(
@@ -50,17 +52,19 @@ class EgressProxy:
         resolve: Resolver = system_resolver,
         outside: ssl.SSLContext | None = None,
         upstream: Upstream | None = None,
+        head_seconds: float = HEAD_SECONDS,
     ) -> None:
         self._ledger = ledger
+        self._head_seconds = head_seconds
         self._judge = Judge(config, database, cipher, repositories_of, resolve, upstream or Upstream())
-        self._speaking = Speaking(database, ledger, self._judge, authority, outside or outside_context())
+        self._speaking = Speaking(database, ledger, self._judge, authority, outside)
         self._open = OpenConnections()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection to its end."""
         line = Line(reader, writer)
         try:
-            await self._answer(line, ClientSide(reader, writer))
+            await self._answer(line, ClientSide(reader, writer, head_seconds=self._head_seconds))
         except (OSError, TimeoutError):
             return  # whoever broke off knows
         finally:
@@ -105,9 +109,9 @@ class EgressProxy:
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
             return None
-        if way.held:
+        if asked.port == PLAIN_PORT or way.is_read:
             early = await client.open_tunnel()
-            return await self._speaking.serve(line, early, way, sandbox)
+            return await self._speak(line, early, way, sandbox, place)
         world = await self._reach(client, way, way.connect())
         if world is None:
             return None
@@ -118,6 +122,34 @@ class EgressProxy:
             await self._tunnel(line, early, way.target, world, traffic)
         finally:
             await self._ended(way.target, world, traffic)
+
+    async def _speak(self, line: Line, early: bytes, way: Way, sandbox: Sandbox, place: Place) -> None:
+        """A tunnel that is read. At a git host that may be one of http on any port."""
+        if way.target.port != PLAIN_PORT:
+            async with asyncio.timeout(HELLO_SECONDS):
+                early = early or await line.reader.read(PIECE_BYTES)
+            if way.held or way.target.port == TLS_PORT or early.startswith(HANDSHAKE_RECORD):
+                return await self._speaking.serve(line, early, way, sandbox)
+        return await self._speak_plainly(line, early, way, sandbox, place)
+
+    async def _speak_plainly(
+        self, line: Line, early: bytes, way: Way, sandbox: Sandbox, place: Place
+    ) -> None:
+        """A tunnel of http: its requests go to the host that was judged, whatever they name."""
+        inside = ClientSide(
+            _Begun(early, line.reader), line.writer, of_host(way.target.host, way.target.port)
+        )
+        try:
+            while asked := await inside.next_request():
+                if await self._judge.again(sandbox) is None:
+                    return await inside.refuse(answers.NOT_A_SANDBOX)
+                if not await self._pass(inside, asked, sandbox, place):
+                    return None
+        except Malformed:
+            await inside.refuse(answers.NOT_HTTP)
+        except Broken:
+            await inside.refuse(answers.BROKEN)
+        return None
 
     async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place) -> bool:
         """Whether another request may follow."""
@@ -142,6 +174,8 @@ class EgressProxy:
         target = Target(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
         try:
             way = await self._judge.way(target, asked.host, "http" if asked.path else "https")
+            if asked.path is not None:
+                way.check(asked, None)
         except Refused as refused:
             await self._refuse(client, target, refused.reason)
             return None
@@ -169,6 +203,18 @@ class EgressProxy:
         except _Disguised as disguise:
             line.writer.write(disguise.alert)
             await self._ledger.note(target, disguise.reason)
+
+
+class _Begun:
+    """What was read already, and then the rest."""
+
+    def __init__(self, early: bytes, reader: asyncio.StreamReader) -> None:
+        self._early = early
+        self._reader = reader
+
+    async def read(self, size: int, /) -> bytes:
+        early, self._early = self._early, b""
+        return early or await self._reader.read(size)
 
 
 class _Disguised(Exception):

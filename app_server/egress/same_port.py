@@ -10,8 +10,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from uvicorn import Config as ServerConfig
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
+
+from app_server.connections import (
+    HEAD_SECONDS,
+    ConnectionLimits,
+    Deadline,
+    LimitedHttp,
+    limited_http,
+    limits_for_sandboxes,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -22,17 +30,30 @@ _DECIDED_BYTES = 30
 _LONGEST_METHOD = 20
 
 
-def same_port(serve: Serve) -> type[asyncio.Protocol]:
-    """A protocol for uvicorn that gives connections of proxy clients to `serve`."""
+def same_port(
+    serve: Serve, limits: ConnectionLimits | None = None, head_seconds: float = HEAD_SECONDS
+) -> type[asyncio.Protocol]:
+    """A protocol for uvicorn that gives connections of proxy clients to `serve`.
+
+    head_seconds: for the first bytes, and then for the head of an HTTP request.
+    """
+    http = limited_http(None, head_seconds)
+    counted = limits or limits_for_sandboxes()
 
     class SamePort(_SamePort):
         proxy = staticmethod(serve)
+        http_protocol = http
+        connection_limits = counted
+        seconds = head_seconds
 
     return SamePort
 
 
 class _SamePort(asyncio.Protocol):
     proxy: Serve
+    http_protocol: type[LimitedHttp]
+    connection_limits: ConnectionLimits
+    seconds: float
 
     def __init__(
         self,
@@ -41,7 +62,7 @@ class _SamePort(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        self._make_http: Callable[[], asyncio.Protocol] = lambda: HttpToolsProtocol(
+        self._make_http: Callable[[], asyncio.Protocol] = lambda: self.http_protocol(
             config, server_state, app_state, _loop
         )
         # The server ends what it knows of; it asks no more of it than `shutdown`.
@@ -49,12 +70,17 @@ class _SamePort(asyncio.Protocol):
         self._tasks = server_state.tasks
         self._transport: asyncio.Transport | None = None
         self._begun = b""
+        self._deadline: Deadline | None = None
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if not self.connection_limits.admit(transport):
+            transport.abort()
+            return
         self._connections.add(self)
+        self._deadline = Deadline(transport, self.seconds)
 
     def data_received(self, data: bytes) -> None:
         self._begun += data
@@ -65,6 +91,7 @@ class _SamePort(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
+        self._deadline_is_met()
         self._connections.discard(self)
 
     def shutdown(self) -> None:
@@ -76,6 +103,7 @@ class _SamePort(asyncio.Protocol):
 
     def _hand_over_to_http(self) -> None:
         assert self._transport
+        self._deadline_is_met()
         self._connections.discard(self)
         http = self._make_http()
         self._transport.set_protocol(http)
@@ -84,6 +112,7 @@ class _SamePort(asyncio.Protocol):
 
     def _hand_over_to_proxy(self) -> None:
         assert self._transport
+        self._deadline_is_met()
         reader = asyncio.StreamReader()
         streams = asyncio.StreamReaderProtocol(reader)
         self._transport.set_protocol(streams)
@@ -93,6 +122,10 @@ class _SamePort(asyncio.Protocol):
         self._task = asyncio.create_task(self._run(reader, writer), name="egress")
         self._tasks.add(self._task)
         self._task.add_done_callback(self._tasks.discard)
+
+    def _deadline_is_met(self) -> None:
+        if self._deadline:
+            self._deadline.met()
 
     async def _run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,5 +1,7 @@
 """Where a host has a credential, the proxy speaks for it: what is asked inside TLS goes on with that.
 
+It does so at the user's git hosts, too, to see what goes there.
+
 The real host is called over TLS alone, with its certificate verified. Redirects are the client's business: it
 asks anew, and another host gets another credential or none.
 """
@@ -10,11 +12,11 @@ import ssl
 from dataclasses import replace
 
 from app_server.database import Database
+from app_server.echoes import Echoes
 from app_server.egress import answers
 from app_server.egress.authority import Authority
 from app_server.egress.client_side import Asked, ClientSide, Malformed, of_host
 from app_server.egress.credentials import Held, note_use
-from app_server.egress.echoes import Echoes
 from app_server.egress.judge import Judge, Way
 from app_server.egress.ledger import Ledger, Target
 from app_server.egress.plain import Broken, Changes, pass_on
@@ -38,7 +40,9 @@ _NOT_WITH_CREDENTIALS = frozenset(
 
 
 class Speaking:
-    """One per process. `outside`: what certificates of real hosts are verified with."""
+    """One per process. `outside`: what certificates of real hosts are verified with. By default what this
+    machine trusts, loaded when it is first needed: that takes 50 ms.
+    """
 
     def __init__(
         self,
@@ -46,7 +50,7 @@ class Speaking:
         ledger: Ledger,
         judge: Judge,
         authority: Authority,
-        outside: ssl.SSLContext,
+        outside: ssl.SSLContext | None = None,
     ) -> None:
         self._database = database
         self._ledger = ledger
@@ -84,9 +88,12 @@ class Speaking:
         traffic = Traffic()
         try:
             way = await self._judge.way(target, target.host)
-            held = next((one for one in way.held if one.opens(asked.path or "")), None)
+            held = way.held_for(asked)
+            way.check(asked, held)
             if held and asked.request.method.upper() == b"TRACE":
                 return await client.refuse(answers.NO_TRACE)
+            if self._outside is None:
+                self._outside = await asyncio.to_thread(outside_context)
             world = await way.connect(Tls(target.host, self._outside))
         except Refused as refused:
             await self._ledger.note(target, refused.reason)

@@ -20,6 +20,9 @@ MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
 """A report is decoded in the event loop, which everybody else waits for meanwhile (webhooks/fairness.py)."""
 
+MAX_OUTPUT_CHARS = 16_000
+"""Of one call that runs, in a frame of output."""
+
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 
 
@@ -122,8 +125,34 @@ class ItemAbortedFrame(_ItemFrame):
     retry: Retry | None = None
 
 
+_Style = tuple[
+    Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], Annotated[str, Field(max_length=100)]
+]
+
+
+class _LiveOutput(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    action_id: str = Field(max_length=128)
+    text: str = Field(max_length=MAX_OUTPUT_CHARS)
+    styles: list[_Style] = Field(default=[], max_length=1000)
+
+
+class OutputFrame(BaseModel):
+    """What running calls have printed: all of it, so that the next such frame replaces this one."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: Literal["output"]
+    outputs: list[_LiveOutput] = Field(max_length=64)
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(self.model_dump_json(), stands=bool(self.outputs))
+
+
 ReportedFrame = Annotated[
-    DurableFrame | ItemStartedFrame | DeltaFrame | ItemAbortedFrame, Field(discriminator="type")
+    DurableFrame | ItemStartedFrame | DeltaFrame | ItemAbortedFrame | OutputFrame, Field(discriminator="type")
 ]
 
 

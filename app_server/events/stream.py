@@ -14,13 +14,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app_server.database import Database
 from app_server.events import log
-from app_server.pubsub import End, Ended, Frame, PubSub, Subscription
+from app_server.pubsub import LOOK, End, Ended, Frame, PubSub, Subscription
 
 logger = logging.getLogger(__name__)
 
 NOT_AUTHENTICATED = 4001
 NO_SUCH_CONVERSATION = 4004
-SLOW_CONSUMER = 1013
+SLOW_CONSUMER = TRY_LATER = 1013
 SERVER_RESTARTS = 1012
 
 REPLAY_PAGE = 500
@@ -32,7 +32,7 @@ _CLOSE_CODES = {
     End.GONE: NO_SUCH_CONVERSATION,
 }
 
-DELETED = Frame('{"type":"deleted"}')
+DELETED = Frame('{"type":"deleted"}', stands=False)
 """Published once a conversation is deleted: never shown, it closes the streams of those who watch."""
 
 Greeting = Callable[[], Awaitable[list[Frame]]]
@@ -112,8 +112,7 @@ class _Source:
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
         """Everything after `after_seq`, for as long as the subscription lasts."""
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
-        async with self.database.read() as session:
-            through_seq = await log.last_seq(session, self.conversation_id)
+        through_seq = await self._last_seq()
         yield _sync(self.after_seq, through_seq)
         for frame in await self.greeting():
             yield frame
@@ -125,15 +124,27 @@ class _Source:
             for frame in live:
                 if frame == DELETED:
                     raise Ended(End.GONE)
-                if frame.seq is None:
-                    yield frame
-                elif frame.seq > reached:
-                    # Two reports may commit in one order and be published in the other.
-                    async for earlier in self._stored(reached, frame.seq - 1):
-                        yield earlier
-                    yield frame
-                    reached = frame.seq
+                async for due in self._due(frame, reached):
+                    yield due
+                    reached = max(reached, due.seq or 0)
             live = [await subscription.next()]
+
+    async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
+        """The events to send because of `frame`: itself, and those stored before it and not yet sent."""
+        if frame == LOOK:
+            async for untold in self._stored(reached, await self._last_seq()):
+                yield untold
+        elif frame.seq is None:
+            yield frame
+        elif frame.seq > reached:
+            # Two reports may commit in one order and be published in the other.
+            async for earlier in self._stored(reached, frame.seq - 1):
+                yield earlier
+            yield frame
+
+    async def _last_seq(self) -> int:
+        async with self.database.read() as session:
+            return await log.last_seq(session, self.conversation_id)
 
     async def _stored(self, after_seq: int, through_seq: int) -> AsyncIterator[Frame]:
         position = after_seq

@@ -6,6 +6,8 @@ cookies can be reached at a sandbox's name or below a link.
 
 import asyncio
 import logging
+from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection, Request
@@ -17,9 +19,9 @@ from agent_runtime.relay.sockets import refuse_socket, relay_socket
 from agent_runtime.relay.target import Header, Target, Unanswered, first
 from agent_runtime.wire import NOT_ANSWERED_HEADER, relay_path
 from app_server.config import Config
-from app_server.database import now
+from app_server.database import UNAVAILABLE, now, on_database_error
 from app_server.errors import AppError, BadGateway, Conflict, Forbidden, NotAuthenticated
-from app_server.gateway import links
+from app_server.gateway import agent_server, links
 from app_server.gateway.headers import (
     PREVIEW_COOKIES,
     SHARED_WITH_OPAQUE_ORIGINS,
@@ -29,14 +31,18 @@ from app_server.gateway.headers import (
 from app_server.gateway.links import Grant
 from app_server.gateway.pages import refusal
 from app_server.gateway.places import OPEN_PATH, Below, OwnName, Place, Places
+from app_server.gateway.rewriting import Addition, rewriting, unpacked, wants_page
+from app_server.gateway.schemas import PLUGINS_OF_PORTS
 from app_server.middleware import RequestContext, is_safe
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Sandbox
+from app_server.users.in_use import CredentialEnded
 
 logger = logging.getLogger(__name__)
 
 _CLOSE_POLICY = 1008
 _PLACE = "slipway.place"
+_NOT_LISTENING = "port_not_listening"
 
 
 class Gateway:
@@ -66,6 +72,11 @@ class Gateway:
                 await refuse_socket(send)
                 return
             response = refusal(Request(scope), error, " ".join(self._framed_by(place)))
+        except UNAVAILABLE as error:
+            if scope["type"] == "websocket":
+                await refuse_socket(send)
+                return
+            response = await on_database_error(Request(scope), error)
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: Place) -> Response | None:
@@ -84,6 +95,7 @@ class Gateway:
         """Trades the token for a cookie of this one name, so that no token stays in the address."""
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
+        await _require_maker(connection, grant)
         await self._client(connection, grant, place)
         response = RedirectResponse(grant.path, 303)
         response.headers["Referrer-Policy"] = "no-referrer"
@@ -99,9 +111,15 @@ class Gateway:
 
     async def _relay(self, connection: HTTPConnection, place: Place, receive: Receive, send: Send) -> None:
         grant = self._grant(connection, place)
+        await _require_maker(connection, grant)
         client = await self._client(connection, grant, place)
-        target = _target(connection, place, grant, client)
+        if grant.to_agent_server and isinstance(place, Below):
+            agent_server.require_allowed(_method(connection), place.path)
         scope = connection.scope
+        target = _target(connection, place, grant, client)
+        if addition := _addition(connection, place, grant):
+            target = replace(target, headers=unpacked(target.headers))
+            send = rewriting(send, addition)
         framed_by = self._framed_by(place)
 
         def on_reply(_status: int, headers: list[Header]) -> list[Header]:
@@ -110,15 +128,23 @@ class Gateway:
             return reply_headers(headers, place, grant.port, framed_by)
 
         try:
-            async with asyncio.timeout(_seconds_left(grant)):
+            async with (
+                connection.state.credentials_in_use.hold(grant.made_by),
+                asyncio.timeout(_seconds_left(grant)),
+            ):
                 if scope["type"] == "websocket":
                     await relay_socket(target, scope, receive, send)
-                else:
-                    transport = connection.state.relay_transport
-                    await relay_http(transport, target, scope, receive, send, on_reply)
+                    return
+                transport = connection.state.relay_transport
+                relay = partial(relay_http, transport, target, scope, receive, send, on_reply)
+                try:
+                    await relay()
+                except BadGateway as error:
+                    await _start_plugin(client, grant, scope, error)
+                    await relay()
         except Unanswered as error:
             raise _unreachable(str(error)) from error
-        except TimeoutError:
+        except (TimeoutError, CredentialEnded):
             logger.info("a link ended while it was in use", extra={"sandbox_id": grant.sandbox_id.hex})
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": _CLOSE_POLICY, "reason": "link_expired"})
@@ -138,7 +164,9 @@ class Gateway:
 
     async def _client(self, connection: HTTPConnection, grant: Grant, place: Place) -> AgentClient:
         """Of the sandbox that is meant. Raises Gone `link_expired`, Conflict `sandbox_not_running`."""
-        if isinstance(place, OwnName) and (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port):
+        if isinstance(place, OwnName) and (
+            grant.to_agent_server or (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port)
+        ):
             raise links.expired("This link leads to another page.")
         try:
             client: AgentClient = connection.state.sandboxes.client(grant.sandbox_id)
@@ -165,23 +193,62 @@ class Gateway:
         return sources
 
 
+async def _start_plugin(client: AgentClient, grant: Grant, scope: Scope, error: BadGateway) -> None:
+    """The runtime plugin that should answer. Raises `error` where a start does not help."""
+    plugin = PLUGINS_OF_PORTS.get(grant.port)
+    if plugin is None or scope["method"] != "GET" or error.code != _NOT_LISTENING:
+        raise error
+    await client.start_runtime_plugin(plugin)
+
+
+async def _require_maker(connection: HTTPConnection, grant: Grant) -> None:
+    """Raises Gone `link_expired`."""
+    try:
+        await connection.state.credentials_in_use.require(grant.made_by)
+    except CredentialEnded:
+        raise links.expired(
+            "This link has ended: its maker has signed out, or the API key it was made with is deleted."
+        ) from None
+
+
 def _target(connection: HTTPConnection, place: Place, grant: Grant, client: AgentClient) -> Target:
-    agent_server = urlsplit(client.url)
-    assert agent_server.hostname
+    address = urlsplit(client.url)
+    assert address.hostname
     path: bytes = connection.scope["raw_path"]
     if isinstance(place, Below) and not grant.keeps_prefix:
         path = place.path.encode("latin-1")
     query = connection.scope["query_string"]
     headers = request_headers(connection.scope["headers"], place, grant.port, client.session_key)
+    way = relay_path(grant.port)
+    if grant.to_agent_server:
+        way = ""
+        query = agent_server.without_key(query)
+        headers = agent_server.with_key(headers, client.session_key)
     passage = [(name.lower().encode(), value.encode()) for name, value in client.passage.items()]
-    is_https = agent_server.scheme == "https"
+    is_https = address.scheme == "https"
     return Target(
-        host=agent_server.hostname,
-        port=agent_server.port or (443 if is_https else 80),
-        path=(agent_server.path + relay_path(grant.port)).encode() + path + (b"?" + query if query else b""),
-        headers=[(b"host", agent_server.netloc.encode()), *headers, *passage],
+        host=address.hostname,
+        port=address.port or (443 if is_https else 80),
+        path=(address.path + way).encode() + path + (b"?" + query if query else b""),
+        headers=[(b"host", address.netloc.encode()), *headers, *passage],
         tls=connection.state.trust_of_hosts if is_https else None,
     )
+
+
+def _method(connection: HTTPConnection) -> str:
+    scope = connection.scope
+    return "WEBSOCKET" if scope["type"] == "websocket" else str(scope["method"])
+
+
+def _addition(connection: HTTPConnection, place: Place, grant: Grant) -> Addition | None:
+    """What a page needs in order to work at this place. A program that was told its path needs nothing."""
+    is_below = isinstance(place, Below)
+    is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)
+    if connection.scope["type"] != "http" or is_told:
+        return None
+    if not wants_page(connection.scope, framed=not is_below):
+        return None
+    return Addition.of(place.prefix if isinstance(place, Below) else None)
 
 
 def _require_own_page(connection: HTTPConnection, place: OwnName) -> None:
@@ -216,7 +283,7 @@ def _seconds_left(grant: Grant) -> int:
 
 
 def _not_answered(code: str, port: int) -> BadGateway:
-    if code == "port_not_listening":
+    if code == _NOT_LISTENING:
         return BadGateway(
             f"Nothing listens on port {port} of this sandbox.",
             code=code,

@@ -8,6 +8,7 @@ import jwt
 
 from app_server.encryption import Cipher
 from app_server.errors import Gone, NotFound
+from app_server.users.in_use import Credential
 
 _ALGORITHM = "HS256"
 _PURPOSE = "preview links"
@@ -16,9 +17,11 @@ _FIX = "Open the port again in Slipway, or ask whoever sent you the link for a n
 
 @dataclass(frozen=True)
 class Grant:
-    """One port of one sandbox until `expires_at`, as long as there is the sandbox.
+    """One port of one sandbox until `expires_at`, as long as there are the sandbox and the key or
+    session that made the link.
 
     path: where the link leads. keeps_prefix: of a link by path, that its path reaches the program whole.
+    to_agent_server: the link leads to the agent server itself, as far as `gateway/agent_server.py` lets it.
     """
 
     sandbox_id: UUID
@@ -26,6 +29,8 @@ class Grant:
     path: str
     keeps_prefix: bool
     expires_at: datetime
+    made_by: Credential
+    to_agent_server: bool = False
 
 
 def sign(cipher: Cipher, grant: Grant) -> str:
@@ -34,8 +39,11 @@ def sign(cipher: Cipher, grant: Grant) -> str:
         "port": grant.port,
         "path": grant.path,
         "whole": grant.keeps_prefix,
+        "by": str(grant.made_by),
         "exp": int(grant.expires_at.timestamp()),
     }
+    if grant.to_agent_server:
+        claims["agent"] = True
     return jwt.encode(claims, cipher.signing_keys(_PURPOSE)[0], algorithm=_ALGORITHM)
 
 
@@ -48,12 +56,17 @@ def read(cipher: Cipher, token: str) -> Grant:
             raise expired("This link has come to its end.") from None
         except jwt.InvalidTokenError:
             continue
+        if "by" not in claims:
+            # Of a version whose links did not end with a sign-out.
+            raise expired("This link is from an earlier version of Slipway.")
         return Grant(
             sandbox_id=UUID(claims["sandbox"]),
             port=claims["port"],
             path=claims["path"],
             keeps_prefix=claims["whole"],
             expires_at=datetime.fromtimestamp(claims["exp"], UTC),
+            made_by=Credential.parse(claims["by"]),
+            to_agent_server=claims.get("agent", False),
         )
     raise NotFound("This link is none of ours.", code="link_unknown", fix=_FIX)
 

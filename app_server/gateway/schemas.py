@@ -1,21 +1,30 @@
 """Links to ports in the API."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from agent_runtime.wire import ListeningPort
 from app_server.database import Id, Timestamp
 
-PortName = Literal["VSCODE", "DESKTOP"]
-NAMED_PORTS: dict[PortName, int] = {"VSCODE": 8001, "DESKTOP": 8002}
+PortName = Literal["AGENT_SERVER", "VSCODE", "DESKTOP", "WORKER_1", "WORKER_2"]
+AGENT_SERVER: Final[PortName] = "AGENT_SERVER"
+NAMED_PORTS: dict[PortName, int] = {
+    AGENT_SERVER: 8000,
+    "VSCODE": 8001,
+    "DESKTOP": 8002,
+    "WORKER_1": 8011,
+    "WORKER_2": 8012,
+}
+PLUGINS_OF_PORTS: Final = {NAMED_PORTS["VSCODE"]: "vscode", NAMED_PORTS["DESKTOP"]: "desktop"}
+"""The gateway starts these when a link to them is opened."""
 
 DEFAULT_SECONDS = 12 * 3600
 MAX_SECONDS = 7 * 24 * 3600
 
 
 class CreateLink(BaseModel):
-    """To a port by its number or its name.
+    """To a port by its number or its name. `AGENT_SERVER`: the REST API of the agent server, in part.
 
     path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
     (`vite --base`): it gets the path whole. Where ports have names of their own this changes nothing.
@@ -32,6 +41,8 @@ class CreateLink(BaseModel):
     def _one_of_both(self) -> Self:
         if (self.name is None) == (self.port is None):
             raise ValueError("give either a name or a port")
+        if self.name == AGENT_SERVER and (self.keeps_prefix or self.path != "/"):
+            raise ValueError("path and keeps_prefix do not belong to the agent server's link")
         return self
 
     @property
@@ -40,7 +51,9 @@ class CreateLink(BaseModel):
 
 
 class Link(BaseModel):
-    """Whoever has `url` can open the port until `expires_at`, signed in or not."""
+    """Anyone who has `url` can open the port until `expires_at`, signed in or not, as long as its maker stays
+    signed in or keeps the API key it was made with.
+    """
 
     url: str
     expires_at: Timestamp

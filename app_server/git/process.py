@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from app_server.git.way import Way
+
 OUTPUT_CHARACTERS = 8192
 _PASSED_ON = ("PATH", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
 _SETTINGS = {
@@ -61,8 +63,9 @@ async def run_git(
     timeout_seconds: float,
     report: Callable[[str], None] | None = None,
     credentials: Credentials | None = None,
+    way: Way | None = None,
 ) -> GitResult:
-    """Runs git in `directory`, which is also its home. Progress lines go to `report`.
+    """Runs git in `directory`, which is also its home. Progress lines go to `report`. way: to another host.
 
     `credentials` never stand on a command line, where every user of this machine could read them.
     Raises GitTimeout. However it ends, no process of it is left.
@@ -71,7 +74,7 @@ async def run_git(
         "git",
         *arguments,
         cwd=directory,
-        env=_environment(directory, credentials),
+        env=_environment(directory, credentials, way or Way()),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -128,8 +131,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _environment(home: Path, credentials: Credentials | None) -> dict[str, str]:
-    settings, secrets = _SETTINGS, {}
+def _environment(home: Path, credentials: Credentials | None, way: Way) -> dict[str, str]:
+    settings, secrets = {**_SETTINGS, **way.settings}, {}
     if credentials:
         settings = {**settings, f"credential.{credentials.origin}.helper": _ANSWER}
         secrets = {
@@ -149,7 +152,7 @@ def _environment(home: Path, credentials: Credentials | None) -> dict[str, str]:
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ASKPASS": "true",
         "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
-        "GIT_SSH_COMMAND": _SSH,
+        "GIT_SSH_COMMAND": _SSH + way.ssh_options,
     }
 
 

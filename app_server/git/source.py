@@ -12,6 +12,8 @@ from pathlib import Path
 from app_server.errors import StartFailure
 from app_server.git.address import Address, without_credentials
 from app_server.git.process import Credentials, GitTimeout, run_git
+from app_server.git.way import way_to
+from app_server.guarded import Guard
 
 _BUNDLE_TIMEOUT_SECONDS = 600.0
 _QUERY_TIMEOUT_SECONDS = 30.0
@@ -25,6 +27,7 @@ _ABSENT = (
     "no such file or directory",
     "not exported",
 )
+_REDIRECTED = "returned error: 30"
 _REFUSED = ("could not read username", "authentication failed", "permission denied", "403")
 
 
@@ -44,15 +47,18 @@ async def pack(
     timeout_seconds: float,
     report: Callable[[str], None],
     credentials: Credentials | None = None,
+    guard: Guard | None = None,
 ) -> PackedRepository:
     """All branches and tags of the repository as one file in `directory`.
 
-    credentials: what opens it for its user. They are for the web, so with them ssh is not used.
+    credentials: what opens it for its user. They are for the web, so with them ssh is not used. guard: what
+    keeps its user from the server's neighbours, see way.guard_for.
 
-    Raises StartFailure: `repository_not_found`, `branch_not_found`, `repository_clone_failed`.
+    Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
+    `repository_clone_failed`.
     """
     clone = directory / "clone.git"
-    await _clone(address, clone, timeout_seconds, report, credentials)
+    await _clone(address, clone, timeout_seconds, report, credentials, guard)
     if branch is not None and not await _has_branch(clone, branch):
         raise _branch_not_found(address, branch, await _first_branches(clone))
     if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
@@ -69,10 +75,11 @@ async def check_out(
     directory: Path,
     timeout_seconds: float,
     credentials: Credentials | None = None,
+    guard: Guard | None = None,
 ) -> Path:
     """The files of a branch, to be read here: a folder in `directory`. Raises as `pack`."""
     clone, tree = directory / "clone.git", directory / "tree"
-    await _clone(address, clone, timeout_seconds, lambda _line: None, credentials)
+    await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)
     if branch is not None and not await _has_branch(clone, branch):
         raise _branch_not_found(address, branch, await _first_branches(clone))
     at_branch = ["--branch", branch] if branch else []
@@ -102,8 +109,10 @@ async def _clone(
     timeout_seconds: float,
     report: Callable[[str], None],
     credentials: Credentials | None,
+    guard: Guard | None,
 ) -> None:
-    url = address.web_url if credentials else None
+    url = (address.web_url if credentials else None) or address.public_url
+    way = await way_to(url, guard if address.local_path is None else None)
     try:
         result = await run_git(
             "clone",
@@ -111,12 +120,13 @@ async def _clone(
             "--progress",
             "--template=",
             "--",
-            url or address.public_url,
+            url,
             str(clone),
             directory=clone.parent,
             timeout_seconds=timeout_seconds,
             report=lambda line: report(without_credentials(line)),
             credentials=credentials,
+            way=way,
         )
     except GitTimeout as timeout:
         raise StartFailure(
@@ -206,6 +216,13 @@ async def _lines(clone: Path, *arguments: str) -> list[str]:
 
 def _clone_failed(address: Address, output: str) -> StartFailure:
     said = output.lower()
+    if _REDIRECTED in said:
+        return StartFailure(
+            "repository_not_found",
+            f"{address.public_url} redirects to another address.",
+            fix="Give the address that it redirects to, often the same with .git at its end.",
+            output=output,
+        )
     if any(words in said for words in _REFUSED):
         return StartFailure(
             "repository_not_found",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import httpx
 from fastapi import Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -20,6 +21,8 @@ from app_server.git_proxy.refusal import Refusal
 from app_server.git_proxy.upstream import Target
 from app_server.sandboxes.auth import sandbox_of
 from app_server.sandboxes.models import Sandbox
+from app_server.users.models import User
+from app_server.users.outgoing import http_of
 
 LOCAL = "local"
 """Stands for the host in the names of repositories on this machine."""
@@ -65,6 +68,8 @@ class Access:
     database: Database
     background: Background
     moves: Moves
+    http: httpx.AsyncClient
+    """Keeps a user who does not run this installation from its neighbours."""
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "Access":
@@ -79,7 +84,8 @@ class Access:
                 raise Refusal("This sandbox's key does not hold, or not any more. Its user can restart it.")
             work = await state.git_work_of(session, state.cipher, sandbox)
             target = await _target(session, state.cipher, sandbox, work, name)
-        return cls(sandbox, target, state.database, state.background, state.git_moves)
+            http = http_of(request, await session.get_one(User, sandbox.user_id))
+        return cls(sandbox, target, state.database, state.background, state.git_moves, http)
 
     @property
     def url(self) -> str:

@@ -1,11 +1,21 @@
 """What a push asks for: the command list of receive-pack, read strictly (gitprotocol-pack(5))."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from app_server.git_proxy.pkt_line import ProtocolError, Reader
 
 MAX_COMMANDS = 500
+MAX_SHALLOW_LINES = 10_000
+"""A shallow clone names each commit at which its history ends."""
+MAX_LIST_BYTES = 1024**2
+_LINES_AT_ONCE = 200
+_TOO_SHALLOW = (
+    f"The history of the clone ends at more than {MAX_SHALLOW_LINES} commits. "
+    "Run git fetch --unshallow first."
+)
 _OBJECT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _COMMAND = re.compile(rf"({_OBJECT}) ({_OBJECT}) (refs/[^\x00-\x20\x7f~^:?*\[\\]+)")
 _SHALLOW = re.compile(rf"shallow {_OBJECT}")
@@ -45,18 +55,22 @@ class CommandList:
 async def read_commands(reader: Reader) -> CommandList:
     """Reads up to the flush behind the commands. None at all: a client that tries the door.
 
-    Raises ProtocolError for what is no such list, and for what cannot be judged: signed pushes, a ref that
-    is named twice, and pushes without a report.
+    Raises ProtocolError for what is no such list, for one that does not end, and for what cannot be judged:
+    signed pushes, a ref that is named twice, and pushes without a report.
     """
     commands: list[Command] = []
+    shallow_lines = 0
     capabilities: frozenset[str] = frozenset()
-    while (line := await reader.line()) is not None:
+    async for line in _lines(reader):
         text, zero, told = _decoded(line).partition("\0")
         if zero and not commands:
             capabilities = frozenset(told.split())
         elif zero:
             raise ProtocolError("Capabilities stand at the first command alone.")
         if not commands and _SHALLOW.fullmatch(text.rstrip("\n")):
+            shallow_lines += 1
+            if shallow_lines > MAX_SHALLOW_LINES:
+                raise ProtocolError(_TOO_SHALLOW)
             continue
         commands.append(_command(text.removesuffix("\n")))
         if len(commands) > MAX_COMMANDS:
@@ -66,6 +80,18 @@ async def read_commands(reader: Reader) -> CommandList:
     if commands and capabilities.isdisjoint({"report-status", "report-status-v2"}):
         raise ProtocolError("Only pushes that want a report can be passed on.")
     return CommandList(tuple(commands), capabilities)
+
+
+async def _lines(reader: Reader) -> AsyncIterator[bytes]:
+    """Raises ProtocolError when they do not end."""
+    count = 0
+    while (line := await reader.line()) is not None:
+        if reader.seen_bytes > MAX_LIST_BYTES:
+            raise ProtocolError(f"The list of what is pushed is longer than {MAX_LIST_BYTES} bytes.")
+        yield line
+        count += 1
+        if count % _LINES_AT_ONCE == 0:
+            await asyncio.sleep(0)  # many lines come in one piece, and others wait for the loop
 
 
 def _decoded(line: bytes) -> str:

@@ -31,24 +31,38 @@ def length_of(head: bytes) -> int:
 
 def lines_of(data: bytes) -> Iterator[bytes]:
     """All lines up to a flush or the end. Raises ProtocolError for one that is cut off."""
-    while data:
-        size = length_of(data[:4])
+    at = 0
+    while at < len(data):
+        size = length_of(data[at : at + 4])
         if size == 0:
             return
-        line, data = data[4 : 4 + size], data[4 + size :]
-        if len(line) < size:
+        at += 4
+        if at + size > len(data):
             raise ProtocolError("A packet line is cut off.")
-        yield line
+        yield data[at : at + size]
+        at += size
 
 
 class Reader:
-    """A body that is read in lines first, and passed on in pieces then."""
+    """A body that is read in lines first, and passed on in pieces then.
+
+    The work grows with the bytes that come, not with their square: bytearrays give up their beginning, and
+    take more at their end, without a copy of the rest.
+    """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
-        self._held = b""
-        self.seen = b""
+        self._held = bytearray()
+        self._seen = bytearray()
+
+    @property
+    def seen(self) -> bytes:
         """What was read in lines, byte for byte."""
+        return bytes(self._seen)
+
+    @property
+    def seen_bytes(self) -> int:
+        return len(self._seen)
 
     async def line(self) -> bytes | None:
         """The next line; None for a flush. Raises ProtocolError, also at the end of the body."""
@@ -58,7 +72,8 @@ class Reader:
     async def rest(self) -> AsyncIterator[bytes]:
         """What has not been read yet. May be asked for again, after what was taken."""
         while True:
-            piece, self._held = self._held, b""
+            piece = bytes(self._held)
+            self._held.clear()
             if not piece and not (piece := await anext(self._pieces, b"")):
                 return
             yield piece
@@ -74,6 +89,7 @@ class Reader:
             if not piece:
                 raise ProtocolError("The request ended in the middle of a packet line.")
             self._held += piece
-        taken, self._held = self._held[:size], self._held[size:]
-        self.seen += taken
+        taken = bytes(self._held[:size])
+        del self._held[:size]
+        self._seen += taken
         return taken

@@ -35,8 +35,8 @@ class ReportReader:
 
     def __init__(self, *, has_sideband: bool) -> None:
         self._has_sideband = has_sideband
-        self._held = b""
-        self._report = b""
+        self._held = bytearray()
+        self._report = bytearray()
         self._is_readable = True
 
     def feed(self, piece: bytes) -> None:
@@ -51,13 +51,14 @@ class ReportReader:
                 self._is_readable = False
         self._is_readable = self._is_readable and len(self._report) <= MAX_REPORT_BYTES
         if not self._is_readable:
-            self._held = self._report = b""
+            self._held.clear()
+            self._report.clear()
 
     def outcomes(self) -> dict[str, str | None]:
         """By ref: None if it was carried out, else the reason. What is missing is not known."""
         found: dict[str, str | None] = {}
         try:
-            for line in lines_of(self._report):
+            for line in lines_of(bytes(self._report)):
                 word, _, rest = line.decode(errors="replace").rstrip("\n").partition(" ")
                 ref, _, reason = rest.partition(" ")
                 if word in {"ok", "ng"}:
@@ -68,10 +69,11 @@ class ReportReader:
 
     def _unpack(self) -> None:
         while len(self._held) >= len(FLUSH):
-            size = length_of(self._held[:4])
+            size = length_of(bytes(self._held[:4]))
             if len(self._held) < 4 + size:
                 return
-            line, self._held = self._held[4 : 4 + size], self._held[4 + size :]
+            line = self._held[4 : 4 + size]
+            del self._held[: 4 + size]
             if line[:1] == _DATA:
                 self._report += line[1:]
 

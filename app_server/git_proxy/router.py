@@ -28,7 +28,7 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
     try:
         access = await Access.of(request, name)
         target, given = access.target, request.headers
-        reply, place = await upstream.advertised(request.state.http, target, wanted, given)
+        reply, place = await upstream.advertised(access.http, target, wanted, given)
     except Refusal as no:
         return refusal.to_advertisement(wanted, no)
     access.remember(place)
@@ -121,5 +121,4 @@ async def _pass_on(access: Access, pushed: CommandList, reader: Reader, request:
 async def _called(
     access: Access, service: Service, request: Request, body: AsyncIterator[bytes]
 ) -> httpx.Response:
-    http, given = request.state.http, request.headers
-    return await upstream.called(http, access.target, access.url, service, given, body)
+    return await upstream.called(access.http, access.target, access.url, service, request.headers, body)

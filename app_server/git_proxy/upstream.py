@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from app_server.errors import Forbidden
 from app_server.git.address import origin_of
 from app_server.git.models import PushScope
 from app_server.git.process import Credentials
@@ -109,6 +110,8 @@ async def _send(http: httpx.AsyncClient, target: Target, request: httpx.Request)
     request.extensions["timeout"] = _TIMEOUT.as_dict()
     try:
         return await http.send(request, stream=True, follow_redirects=False, auth=None)
+    except Forbidden as error:
+        raise Refusal(f"{error.detail} {error.fix}") from error
     except httpx.HTTPError as error:
         logger.info("a git host did not answer", extra={"host": target.host, "cause": type(error).__name__})
         raise Unanswered(

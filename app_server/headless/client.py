@@ -51,6 +51,11 @@ class Client:
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
+    def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
+        """Answers what the agent asks. It goes on with the reason."""
+        body = {"accept": False, "action_ids": action_ids, "reason": reason}
+        self._json("POST", f"/app-conversations/{conversation_id}/respond-to-confirmation", json=body)
+
     def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
         """Runs a command in the conversation's directory: `{exit_code, stdout, stderr, …}`."""
         return self._json(

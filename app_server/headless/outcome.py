@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-ENDED = frozenset({"finished", "error", "stuck", "paused", "waiting_for_confirmation"})
+ENDED = frozenset({"finished", "error", "stuck", "paused"})
+MAX_WORDS = 200
+ASKS = "waiting_for_confirmation"
+MAX_REFUSALS = 5
+"""An agent that goes on asking has nothing else to try."""
 
 
 @dataclass
@@ -15,10 +19,34 @@ class Outcome:
     stages: list[dict[str, Any]] = field(default_factory=list)
     failure: dict[str, Any] | None = None
     final_message: str = ""
+    pending: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Calls without a result, by their ids: the action's id, and what it would do."""
+    refused: int = 0
 
     @property
     def has_ended(self) -> bool:
-        return self.status in ENDED or self.status == "start_failed"
+        return self.status in ENDED or self.status == "start_failed" or self.refused > MAX_REFUSALS
+
+    @property
+    def asks(self) -> bool:
+        """Whether the agent waits for the word of a user."""
+        return self.status == ASKS
+
+    @property
+    def wanted(self) -> str:
+        """What waits, in words."""
+        return "; ".join(words for _, words in self.pending.values())
+
+    def refuse(self) -> list[str]:
+        """Notes a refusal. The ids of the actions that it is about."""
+        self.refused += 1
+        if self.refused > MAX_REFUSALS:
+            cause = f"The agent goes on asking for what needs a user's word: {self.wanted}"
+            fix = "Run the task where a user can answer, or word it so that this is not needed."
+            self.failure = {"code": "confirmation_needed", "cause": cause, "fix": fix}
+        # It stays so until the log says otherwise.
+        self.status = "refused"
+        return [action_id for action_id, _ in self.pending.values()]
 
     @property
     def succeeded(self) -> bool:
@@ -39,6 +67,10 @@ class Outcome:
             self.status, self.failure = "start_failed", task["error"]
 
     def _take_event(self, event: dict[str, Any]) -> None:
+        if event["kind"] == "ActionEvent":
+            self.pending[event["tool_call_id"]] = event["id"], _words_of(event)
+        elif "tool_call_id" in event:
+            self.pending.pop(event["tool_call_id"], None)
         match event:
             case {"kind": "ConversationStateUpdateEvent", "key": "execution_status", "value": str(status)}:
                 self.status = status
@@ -48,3 +80,8 @@ class Outcome:
                 self.final_message = message
             case {"kind": "MessageEvent", "source": "agent", "llm_message": {"content": [*parts]}}:
                 self.final_message = "\n".join(part.get("text", "") for part in parts)
+
+
+def _words_of(action: dict[str, Any]) -> str:
+    said = action.get("action") or {}
+    return str(said.get("command") or said.get("path") or action["tool_name"])[:MAX_WORDS]

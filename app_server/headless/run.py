@@ -20,6 +20,9 @@ from app_server.users.models import ApiKey, Role, User
 from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
 
 VERIFY_TIMEOUT_SECONDS = 300
+REFUSAL = (
+    "This run has no user who could allow it. Do it in another way, or leave it out and say so at the end."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,8 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
         printer.frame(frame)
         was_starting = outcome.events == 0
         outcome.take(frame)
+        if outcome.asks:
+            _refuse(client, conversation_id, outcome, printer)
         if was_starting and outcome.events:
             agent_started = time.monotonic()
         if outcome.has_ended:
@@ -94,6 +99,14 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
     return succeeded
 
 
+def _refuse(client: Client, conversation_id: str, outcome: Outcome, printer: Printer) -> None:
+    """Says no in place of the user who is not there, so that the run does not wait for ever."""
+    printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
+    action_ids = outcome.refuse()
+    if not outcome.has_ended:
+        client.refuse(conversation_id, action_ids, REFUSAL)
+
+
 def _how_to_allow(offer: dict[str, Any]) -> str:
     if offer["problem"]:
         return f"It cannot be allowed. {offer['problem']}"
@@ -118,7 +131,7 @@ def _start_request(what: Run) -> dict[str, Any]:
         "llm_profile": what.profile,
         "consent": list(what.consent),
         "ask_when_stuck": False,
-        # Nobody is there to be asked.
+        # There is no user to ask. What would have to be asked about is refused.
         "confirmation_mode": "never",
     }
     return {name: value for name, value in request.items() if value is not None}

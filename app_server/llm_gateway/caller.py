@@ -6,17 +6,18 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.errors import NotFound
+from app_server.errors import Forbidden, NotFound
 from app_server.sandboxes.models import Sandbox
 from app_server.users.models import User
 
 
 @dataclass(frozen=True)
 class Caller:
-    """`working_dir`: of the conversation, once there is one."""
+    """`working_dir`: of the conversation, once there is one. is_alone: no other one works in the sandbox."""
 
     user: User
     working_dir: str | None
+    is_alone: bool
 
 
 CallerOf = Callable[[AsyncSession, Sandbox, UUID], Awaitable[Caller | None]]
@@ -24,10 +25,18 @@ CallerOf = Callable[[AsyncSession, Sandbox, UUID], Awaitable[Caller | None]]
 
 
 async def require_caller(
-    find: CallerOf, session: AsyncSession, sandbox: Sandbox, conversation_id: UUID
+    find: CallerOf, session: AsyncSession, sandbox: Sandbox, conversation_id: UUID, *, is_proven: bool
 ) -> Caller:
-    """Raises NotFound `conversation_not_found`."""
+    """Where several work, a call has to prove for which it is. Raises NotFound `conversation_not_found`,
+    Forbidden `conversation_proof_missing`.
+    """
     caller = await find(session, sandbox, conversation_id)
     if caller is None:
         raise NotFound("No such conversation works in this sandbox.", code="conversation_not_found")
+    if not (is_proven or caller.is_alone):
+        raise Forbidden(
+            "This call of a model does not prove for which conversation of the shared sandbox it is.",
+            code="conversation_proof_missing",
+            fix="Choose the conversation's model anew: it gets an address with a proof then.",
+        )
     return caller

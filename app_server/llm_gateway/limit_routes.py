@@ -1,11 +1,11 @@
 """What a user's agents may spend on models, all conversations together."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from agent_runtime.wire import Dollars
 from app_server.database import Session
@@ -16,12 +16,21 @@ from app_server.users.auth import CurrentUser
 router = APIRouter(prefix="/api/v1/settings/spending-limit", tags=["Settings"])
 
 
+def _countable(dollars: float) -> float:
+    if spending.to_micros(dollars) == 0:
+        raise ValueError("less than a millionth of a dollar cannot be counted")
+    return dollars
+
+
+CountedDollars = Annotated[Dollars, AfterValidator(_countable)]
+
+
 class SetSpendingLimit(BaseModel):
     """`limit`: dollars per period; null: any amount. Periods begin at midnight UTC."""
 
     model_config = ConfigDict(extra="forbid")
 
-    limit: Dollars | None
+    limit: CountedDollars | None
     period: Literal["day", "month"] = "month"
 
 
@@ -30,7 +39,7 @@ class RaiseSpendingLimit(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    by: Dollars
+    by: CountedDollars
 
 
 class AdministeredLimit(SetSpendingLimit):

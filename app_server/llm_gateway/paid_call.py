@@ -1,6 +1,5 @@
 """One call that somebody pays for: reserved before it goes out, settled when its reply has ended."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -50,12 +49,8 @@ async def begin(
     spending: Spending, payer: Payer, profile: LLMProfile, body: dict[str, Any], request_bytes: int
 ) -> PaidCall:
     """Raises PaymentRequired when a limit of the payer's is reached, or cannot be kept."""
-    listed = (
-        prices.listed(profile.model)
-        if prices.are_at_hand()
-        else await asyncio.to_thread(prices.listed, profile.model)
-    )
-    price = prices.flat_price(profile.input_cost_per_token, profile.output_cost_per_token) or listed.price
+    listed = await prices.looked_up(profile.model)
+    price = prices.set_price(profile.input_cost_per_token, profile.output_cost_per_token) or listed.price
     most = _most(body, request_bytes, listed)
     call_id = await spending.reserve(payer, _cost(most, price))
     return PaidCall(spending, payer, call_id, price, request_bytes)

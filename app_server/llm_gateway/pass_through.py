@@ -1,7 +1,7 @@
 """Vendors that speak our protocol: their bytes go straight through, the key is added on the way out."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
@@ -9,12 +9,13 @@ import orjson
 from fastapi import Response
 
 from app_server.errors import BadGateway
+from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
 from app_server.llm_gateway.vendors import PassThrough
 from app_server.passing import Passing
 
 logger = logging.getLogger(__name__)
 
-_FORWARDED = ("accept", "content-type", "user-agent", "openai-beta", "idempotency-key")
+_FORWARDED = ("accept", "user-agent", "openai-beta", "idempotency-key")
 _RETURNED = ("content-type", "content-encoding", "retry-after", "retry-after-ms", "x-request-id")
 _RETURNED_PREFIXES = ("x-ratelimit-", "openai-")
 _MAX_ERROR_BYTES = 64 * 1024
@@ -32,24 +33,31 @@ async def pass_through(
 ) -> Response:
     """The vendor's reply as it comes; `timeout_seconds` is how long it may stay silent.
 
-    Raises BadGateway `llm_vendor_unreachable`.
+    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`.
     """
+    content = orjson.dumps({**body, "model": vendor.model})
+    length = str(len(content))
     request = http.build_request(
         "POST",
         f"{vendor.base_url}/chat/completions",
-        content=orjson.dumps({**body, "model": vendor.model}),
-        headers=_request_headers(headers, api_key),
+        content=_let_go(content),
+        headers={**_request_headers(headers, api_key), "content-length": length},
         timeout=httpx.Timeout(timeout_seconds, connect=_CONNECT_TIMEOUT_SECONDS),
     )
     try:
         reply = await http.send(request, stream=True, follow_redirects=False)
+        if _is_page(reply):
+            await reply.aclose()
+            raise wrong_base_url(vendor.base_url, reply.status_code)
         if reply.is_success:
             return Passing(reply, reply.aiter_raw(), status=reply.status_code, headers=_reply_headers(reply))
         return await _vendor_error(reply, api_key)
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise unreachable(error, vendor.base_url) from error
     except httpx.HTTPError as error:
         raise BadGateway(
             f"The model's vendor did not answer ({type(error).__name__}).",
-            code="llm_vendor_unreachable",
+            code="llm_vendor_silent",
             fix="Check the model's base URL in the settings, and that this server can reach it.",
         ) from error
 
@@ -72,13 +80,24 @@ async def _vendor_error(reply: httpx.Response, api_key: str | None) -> Response:
     return Response(without_key(content, api_key), reply.status_code, headers=headers)
 
 
+async def _let_go(content: bytes) -> AsyncIterator[bytes]:
+    """The content, kept no longer than it takes to send it: a reply may take minutes."""
+    yield content
+
+
 def without_key(content: bytes, api_key: str | None) -> bytes:
     return content.replace(api_key.encode(), b"[key]") if api_key else content
 
 
+def _is_page(reply: httpx.Response) -> bool:
+    """Whether a web site answers. What stands before a vendor may send pages, too, while that is down."""
+    is_html = reply.headers.get("content-type", "").startswith("text/html")
+    return is_html and (reply.is_success or reply.status_code in {404, 405})
+
+
 def _request_headers(headers: Mapping[str, str], api_key: str | None) -> dict[str, str]:
     # The bytes pass as they are, and what they say of their cost is read on the way.
-    forwarded = {"accept-encoding": "identity"} | {
+    forwarded = {"accept-encoding": "identity", "content-type": "application/json"} | {
         name: headers[name] for name in _FORWARDED if name in headers
     }
     if api_key:

@@ -3,17 +3,17 @@
 from typing import Any
 from uuid import UUID
 
-import orjson
 from fastapi import APIRouter, Request, Response
 
 from app_server.config import Config
 from app_server.database import Database
 from app_server.encryption import Cipher
-from app_server.errors import BadRequest
-from app_server.llm_gateway import paid_call
-from app_server.llm_gateway.caller import require_caller
+from app_server.llm_gateway import fields, paid_call
+from app_server.llm_gateway.caller import Caller, require_caller
 from app_server.llm_gateway.pass_through import pass_through
+from app_server.llm_gateway.proof import is_proof
 from app_server.llm_gateway.recorded import replay
+from app_server.llm_gateway.room import Place, Room
 from app_server.llm_gateway.spending import Payer
 from app_server.llm_gateway.translate import translate
 from app_server.llm_gateway.vendors import PassThrough, Recorded, Translated, vendor_of
@@ -27,11 +27,20 @@ from app_server.users.outgoing import guard_of, http_of, require_callable
 router = APIRouter(prefix="/llm", tags=["LLM gateway"])
 
 
+@router.post("/{profile_name}/conversations/{conversation_id}/{proof}/v1/chat/completions")
+async def complete_with_proof(
+    profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
+) -> Response:
+    """A call of one of the sandbox's conversations, which has this address from us."""
+    is_proven = is_proof(request.state.cipher, conversation_id, proof)
+    return await _complete(profile_name, conversation_id, sandbox, request, is_proven=is_proven)
+
+
 @router.post("/{profile_name}/conversations/{conversation_id}/v1/chat/completions")
 async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """A call of one of the sandbox's conversations."""
+    """A call of the only conversation of a sandbox, from before there were proofs."""
     return await _complete(profile_name, conversation_id, sandbox, request)
 
 
@@ -41,19 +50,33 @@ async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request)
     return await _complete(profile_name, sandbox.id, sandbox, request)
 
 
-async def _complete(profile_name: str, conversation_id: UUID, sandbox: Sandbox, request: Request) -> Response:
+async def _complete(
+    profile_name: str, conversation_id: UUID, sandbox: Sandbox, request: Request, *, is_proven: bool = False
+) -> Response:
     database: Database = request.state.database
     # Closed before the vendor is asked: a reply may take minutes.
     async with database.brief_read() as session:
         profile = await get_profile(session, sandbox.user_id, profile_name)
-        caller = await require_caller(request.state.llm_caller_of, session, sandbox, conversation_id)
+        find = request.state.llm_caller_of
+        caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
+    room: Room = request.state.room_for_models
+    place = await room.enter(sandbox.id)
+    async with place.unless_left():
+        payer = Payer(sandbox.user_id, conversation_id)
+        return place.left_after(await _paid(place, payer, profile, caller, request))
+
+
+async def _paid(
+    place: Place, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+) -> Response:
     user, working_dir = caller.user, caller.working_dir or "."
-    content = await request.body()
-    body = _object_of(content)
+    body, size = await place.body_of(request)
+    vendor = vendor_of(profile.model, profile.base_url)
+    fields.check(body, fields.CompatibleFields if isinstance(vendor, PassThrough) else fields.ChatFields)
     if profile.is_recording:
         return await _ask(profile, user, body, request, working_dir=working_dir)
-    body, payer = _with_usage(body), Payer(sandbox.user_id, conversation_id)
-    paid = await paid_call.begin(request.state.spending, payer, profile, body, len(content))
+    body = _with_usage(body)
+    paid = await paid_call.begin(request.state.spending, payer, profile, body, size)
     try:
         response = await _ask(profile, user, body, request, working_dir=working_dir)
     except BaseException:
@@ -100,13 +123,3 @@ def _with_usage(body: dict[str, Any]) -> dict[str, Any]:
     options = body.get("stream_options")
     asked = options if isinstance(options, dict) else {}
     return {**body, "stream_options": {**asked, "include_usage": True}}
-
-
-def _object_of(content: bytes) -> dict[str, Any]:
-    try:
-        body = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise BadRequest(f"The body is not JSON: {error}.", code="malformed_json") from error
-    if not isinstance(body, dict):
-        raise BadRequest("The body must be a JSON object.", code="malformed_json")
-    return body

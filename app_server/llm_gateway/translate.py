@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -12,8 +13,11 @@ from fastapi.responses import StreamingResponse
 
 from app_server.errors import BadGateway
 from app_server.guarded import Guard
-from app_server.llm_gateway import guarded
+from app_server.llm_gateway import bounds
+from app_server.llm_gateway.contents import without_addresses
+from app_server.llm_gateway.fields import ChatFields
 from app_server.llm_gateway.pass_through import without_key
+from app_server.llm_gateway.vendor_failures import RETRY_HEADERS, connection_failure, unreachable
 from app_server.llm_gateway.vendors import Translated
 
 logger = logging.getLogger(__name__)
@@ -22,8 +26,7 @@ T = TypeVar("T")
 
 _DONE = b"data: [DONE]\n\n"
 
-# What is ours to say, not the sandbox's: where the call goes and with whose key.
-_RESERVED = frozenset({"api_key", "api_base", "base_url", "model", "custom_llm_provider", "extra_headers"})
+_FIELDS = ChatFields.model_fields.keys() - {"model"}
 
 
 async def translate(
@@ -36,45 +39,65 @@ async def translate(
 ) -> Response:
     """An OpenAI reply, streaming if `body` asks for it. A vendor's refusal keeps its status.
 
-    guard: keeps the call to what is public; None where nobody but this server has said where it goes.
+    body: checked ChatFields. guard: keeps the call to what is public; None where only this server has
+    said where it goes.
+
+    Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
-    arguments = {name: value for name, value in body.items() if name not in _RESERVED} | {
+    arguments = {name: value for name, value in body.items() if name in _FIELDS} | {
+        "messages": without_addresses(body["messages"]),
         "model": vendor.model,
         "base_url": vendor.base_url,
         "api_key": api_key,
         "timeout": timeout_seconds,
         "num_retries": 0,
+        "max_retries": 0,
         "drop_params": True,
     }
     # A thread of its own: a slow model must not use up those that everybody shares.
     limiter = CapacityLimiter(1)
+    within = partial(_within, vendor, guard)
     try:
-        reply = await to_thread.run_sync(_complete, arguments, guard, limiter=limiter, abandon_on_cancel=True)
+        reply = await to_thread.run_sync(
+            within, lambda litellm: litellm.completion(**arguments), limiter=limiter, abandon_on_cancel=True
+        )
     except Exception as error:  # noqa: BLE001 (litellm lets out its own errors and every client's alike)
-        return _refusal(error, api_key)
+        return _refusal(vendor, error, api_key)
     if not body.get("stream"):
         return Response(orjson.dumps(reply.model_dump(exclude_none=True)), media_type="application/json")
-    return StreamingResponse(_chunks(iter(reply), limiter), media_type="text/event-stream")
+    return StreamingResponse(_chunks(within, iter(reply), limiter), media_type="text/event-stream")
 
 
-def _complete(arguments: dict[str, Any], guard: Guard | None) -> Any:
+def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
+    """In a thread: `work` with litellm, which reaches the vendor and nothing else."""
     # Without it litellm fetches its price list over the network when it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # 4 CPU s and 190 MB: paid only by those who use such a vendor
 
-    guarded.keep_in(litellm)
-    return litellm.completion(**arguments, **guarded.client_for(arguments["model"], guard))
+    # It would print advice to standard output with every failure.
+    litellm.suppress_debug_info = True
+    # After a change of models the history has replies without the new one's signed thinking: not an error.
+    litellm.modify_params = True
+    bounds.keep_in(litellm)
+    with bounds.bounded(litellm, vendor.model, vendor.base_url, guard):
+        return work(litellm)
 
 
-async def _chunks(pieces: Iterator[Any], limiter: CapacityLimiter) -> AsyncIterator[bytes]:
+async def _chunks(
+    within: Callable[[Callable[[Any], Any]], Any], pieces: Iterator[Any], limiter: CapacityLimiter
+) -> AsyncIterator[bytes]:
     end = object()
-    take: Callable[[], Any] = lambda: next(pieces, end)  # noqa: E731
-    while (piece := await to_thread.run_sync(take, limiter=limiter, abandon_on_cancel=True)) is not end:
+    take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731
+    while (
+        piece := await to_thread.run_sync(within, take, limiter=limiter, abandon_on_cancel=True)
+    ) is not end:
         yield b"data: " + orjson.dumps(piece.model_dump(exclude_none=True)) + b"\n\n"
     yield _DONE
 
 
-def _refusal(error: Exception, api_key: str | None) -> Response:
+def _refusal(vendor: Translated, error: Exception, api_key: str | None) -> Response:
+    if (failure := connection_failure(error)) is not None:
+        raise unreachable(failure, vendor.base_url) from error
     status = getattr(error, "status_code", None)
     logger.warning("the model's vendor refused", extra={"status": status, "error": type(error).__name__})
     if not isinstance(status, int) or not 400 <= status < 600:
@@ -84,4 +107,6 @@ def _refusal(error: Exception, api_key: str | None) -> Response:
             fix="Check the model's name and base URL in the settings.",
         ) from error
     content = orjson.dumps({"error": {"message": str(error), "type": type(error).__name__, "code": status}})
-    return Response(without_key(content, api_key), status, media_type="application/json")
+    told = getattr(error, "litellm_response_headers", None) or {}
+    headers = {name: value for name, value in told.items() if name.lower() in RETRY_HEADERS}
+    return Response(without_key(content, api_key), status, headers=headers, media_type="application/json")

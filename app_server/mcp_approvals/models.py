@@ -12,6 +12,21 @@ MAX_REPOSITORY_CHARACTERS = 500
 MAX_SERVER_CHARACTERS = 200
 
 
+class McpAnswer(Base):
+    """A user's approval of one change of a tool, as this server has relayed it to their sandbox.
+
+    `fingerprint` is that of the change (see agent_runtime.wire.mcp_definitions).
+    """
+
+    __tablename__ = "mcp_answers"
+
+    conversation_id: Mapped[UUID] = mapped_column(primary_key=True)
+    server: Mapped[str] = mapped_column(String(MAX_SERVER_CHARACTERS), primary_key=True)
+    fingerprint: Mapped[str] = mapped_column(String(MAX_SERVER_CHARACTERS), primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class McpApproval(Base):
     """`repository` is an Address.identity, or empty; `tools` is JSON: the definitions by name."""
 

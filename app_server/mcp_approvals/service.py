@@ -1,21 +1,38 @@
-"""What was approved in one conversation holds in the next of the same user about the same repository."""
+"""What was approved in one conversation holds in the next of the same user about the same repository.
 
-from collections.abc import Mapping
+A sandbox says what was approved. It is believed for the tools of a server that is seen for the first time, if
+the user has added or allowed that server, and for changes that the user has approved through us.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
-from sqlalchemy import select
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.wire import McpChangeAnswer
+from agent_runtime.wire.mcp_definitions import ToolDefinition
 from app_server.database import now
-from app_server.mcp_approvals.models import MAX_REPOSITORY_CHARACTERS, MAX_SERVER_CHARACTERS, McpApproval
+from app_server.mcp_approvals.changes import with_answers
+from app_server.mcp_approvals.models import (
+    MAX_REPOSITORY_CHARACTERS,
+    MAX_SERVER_CHARACTERS,
+    McpAnswer,
+    McpApproval,
+)
 
 MAX_SERVERS = 100
 """Per user and repository."""
 MAX_TOOLS_BYTES = 1024 * 1024
 """Of one server's tools. A server that says more is seen anew by every conversation."""
+
+
+_DEFINITIONS = TypeAdapter(dict[str, ToolDefinition])
 
 
 def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -39,21 +56,69 @@ async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) ->
     return {row.server: orjson.loads(row.tools) for row in rows}
 
 
-async def take_over(
-    session: AsyncSession, user_id: UUID, repository: str, approved: Mapping[str, Any]
+async def keep_answer(
+    session: AsyncSession, user_id: UUID, conversation_id: UUID, answer: McpChangeAnswer
 ) -> None:
-    """The last one who tells of a server wins."""
+    """Before it is relayed. A refusal takes an approval of the same change back."""
+    key = {
+        "conversation_id": conversation_id,
+        "server": answer.server,
+        "fingerprint": answer.fingerprint,
+    }
+    if answer.accept:
+        row = _insert(session)(McpAnswer).values(**key, user_id=user_id, created_at=now())
+        await session.execute(row.on_conflict_do_nothing())
+    else:
+        await session.execute(delete(McpAnswer).filter_by(**key))
+
+
+async def take_over(
+    session: AsyncSession,
+    user_id: UUID,
+    repository: str,
+    *,
+    conversation_id: UUID,
+    servers: Collection[str],
+    approved: Mapping[str, Any],
+) -> None:
+    """servers: those that the user has added, or has allowed the repository to bring."""
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
     known = await approvals_of(session, user_id, repository)
+    answers = await _answers(session, conversation_id)
     room = MAX_SERVERS - len(known)
     for server, tools in approved.items():
-        encoded = orjson.dumps(tools).decode()
-        if known.get(server) == tools or not _fits(server, encoded):
+        told = _definitions(tools)
+        if told is None or not (server in known or (server in servers and room > 0)):
             continue
-        room -= server not in known
-        if room >= 0:
+        before = _definitions(known[server]) if server in known else None
+        after = told if before is None else with_answers(before, told, answers[server])
+        if after == before:
+            continue
+        encoded = _DEFINITIONS.dump_json(after).decode()
+        if _fits(server, encoded):
+            room -= server not in known
             await _upsert(session, user_id=user_id, repository=repository, server=server, tools=encoded)
+
+
+async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
+    """Fingerprints of changes that the user has approved, by server."""
+    rows = await session.execute(
+        select(McpAnswer.server, McpAnswer.fingerprint).where(McpAnswer.conversation_id == conversation_id)
+    )
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for server, fingerprint in rows:
+        found[server].add(fingerprint)
+    return found
+
+
+def _definitions(tools: Any) -> dict[str, ToolDefinition] | None:
+    """None if they are none, or go by other names than their own."""
+    try:
+        found = _DEFINITIONS.validate_python(tools)
+    except ValidationError:
+        return None
+    return found if all(name == one.name for name, one in found.items()) else None
 
 
 def _fits(server: str, tools: str) -> bool:
@@ -62,9 +127,12 @@ def _fits(server: str, tools: str) -> bool:
 
 async def _upsert(session: AsyncSession, **values: object) -> None:
     # Two conversations may tell of the same server at the same moment.
-    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    row = insert(McpApproval).values(id=uuid4(), updated_at=now(), **values)
+    row = _insert(session)(McpApproval).values(id=uuid4(), updated_at=now(), **values)
     changed = {name: row.excluded[name] for name in ("tools", "updated_at")}
     await session.execute(
         row.on_conflict_do_update(index_elements=["user_id", "repository", "server"], set_=changed)
     )
+
+
+def _insert(session: AsyncSession) -> Any:
+    return sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert

@@ -1,4 +1,4 @@
-"""The current user's notes. Agents write them; people read, mend and delete them."""
+"""The current user's notes. Agents propose them; people accept, read, change and delete them."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -6,12 +6,18 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from app_server.database import ReadSession, Session
-from app_server.memory import service
+from app_server.memory import proposals, service
 from app_server.memory.models import MemoryNote
-from app_server.memory.schemas import MemoryNoteInfo, MemoryNoteSummary, UpdateMemoryNote
+from app_server.memory.schemas import (
+    MemoryNoteInfo,
+    MemoryNoteSummary,
+    MemoryProposalInfo,
+    UpdateMemoryNote,
+)
 from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/memory", tags=["Memory"])
+proposal_router = APIRouter(prefix="/api/v1/memory-proposals", tags=["Memory"])
 
 
 @router.get("", response_model=list[MemoryNoteSummary])
@@ -36,3 +42,22 @@ async def update_memory_note(
 async def delete_memory_note(user: CurrentUser, session: Session, note_id: UUID) -> None:
     """Later conversations do not know it any more; one that is going on may still have read it."""
     await service.delete_note(session, user.id, note_id)
+
+
+@proposal_router.get("")
+async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list[MemoryProposalInfo]:
+    """What agents want noted, by repository and name. No conversation is told of it until it is accepted."""
+    found = await proposals.list_proposals(session, user.id)
+    columns = [(proposal.__dict__, kind) for proposal, kind in found]
+    return [MemoryProposalInfo.model_validate({**values, "kind": kind}) for values, kind in columns]
+
+
+@proposal_router.post("/{proposal_id}/accept", status_code=204)
+async def accept_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
+    """Conversations that start from now on are given the note. 404 for one that was replaced since."""
+    await proposals.accept(session, user.id, proposal_id)
+
+
+@proposal_router.post("/{proposal_id}/reject", status_code=204)
+async def reject_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
+    await proposals.reject(session, user.id, proposal_id)

@@ -1,6 +1,6 @@
 """Notes on the wire."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -46,6 +46,21 @@ class MemoryNoteSummary(BaseModel):
 
 class MemoryNoteInfo(MemoryNoteSummary):
     text: str
+
+
+class MemoryProposalInfo(BaseModel):
+    """What an agent wants noted. `text` is null for a deletion. Another text of it has another id."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: Id
+    kind: Literal["new", "change", "deletion"]
+    repository: str
+    name: str
+    title: str
+    text: str | None
+    conversation_id: Id
+    created_at: Timestamp
 
 
 class UpdateMemoryNote(BaseModel):

@@ -1,22 +1,21 @@
-"""Notes by user and repository. The last one who writes a note wins; no other note is touched by that."""
+"""Notes by user and repository, as their user has accepted them."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Select, delete, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.database import now
-from app_server.errors import NotFound
-from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote
+from app_server.errors import Conflict, NotFound
+from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.memory.schemas import UpdateMemoryNote
-from app_server.memory.written import Written
 
 MAX_NOTES_GIVEN = 200
 """How many notes a sandbox gets: its agent server reads no more."""
 MAX_NOTES_KEPT = 400
-"""Per repository. An agent is refused at 200; several at once, or a sandbox that lies, may get further."""
+"""Per repository. An agent is refused at 200; several at once may get further."""
 
 
 async def list_notes(session: AsyncSession, user_id: UUID) -> Sequence[MemoryNote]:
@@ -56,33 +55,34 @@ async def delete_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> No
     await session.delete(await get_note(session, user_id, note_id))
 
 
-async def take_over(
-    session: AsyncSession, user_id: UUID, repository: str, conversation_id: UUID, written: Written
-) -> None:
-    """Keeps what an agent has noted, as far as there is room."""
-    if len(repository) > MAX_REPOSITORY_CHARACTERS:
-        return
-    if written.command == "delete":
-        await session.execute(delete(MemoryNote).where(*_key(user_id, repository, written.name)))
-        return
-    known = await session.scalar(select(MemoryNote).where(*_key(user_id, repository, written.name)))
-    text = written.text or (known.text if known else None)
-    if text is None or (known is None and await _is_full(session, user_id, repository)):
-        return
-    title = written.title or (known.title if known else written.name)
+async def find_note(session: AsyncSession, user_id: UUID, repository: str, name: str) -> MemoryNote | None:
+    query = _of_user(user_id).where(MemoryNote.repository == repository, MemoryNote.name == name)
+    found: MemoryNote | None = await session.scalar(query)
+    return found
+
+
+async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -> None:
+    """Raises Conflict `too_many_notes`."""
+    known = await find_note(session, accepted.user_id, accepted.repository, accepted.name)
+    if known is None and await _is_full(session, accepted.user_id, accepted.repository):
+        raise Conflict(
+            f"There are {MAX_NOTES_KEPT} notes about this repository, which is as many as there can be.",
+            code="too_many_notes",
+            fix="Delete one that is no longer needed.",
+        )
     await _upsert(
         session,
-        user_id=user_id,
-        repository=repository,
-        name=written.name,
-        title=title,
+        user_id=accepted.user_id,
+        repository=accepted.repository,
+        name=accepted.name,
+        title=accepted.title,
         text=text,
-        conversation_id=conversation_id,
+        conversation_id=accepted.conversation_id,
     )
 
 
 async def _upsert(session: AsyncSession, **values: object) -> None:
-    # Two conversations may write the same note at the same moment.
+    # Two answers may come at the same moment.
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     moment = now()
     row = insert(MemoryNote).values(id=uuid4(), created_at=moment, updated_at=moment, **values)
@@ -102,7 +102,3 @@ async def _is_full(session: AsyncSession, user_id: UUID, repository: str) -> boo
 
 def _of_user(user_id: UUID) -> Select[MemoryNote]:
     return select(MemoryNote).where(MemoryNote.user_id == user_id)
-
-
-def _key(user_id: UUID, repository: str, name: str) -> tuple[ColumnElement[bool], ...]:
-    return (MemoryNote.user_id == user_id, MemoryNote.repository == repository, MemoryNote.name == name)

@@ -28,6 +28,7 @@ from app_server.sandbox_host.relay import AgentRelay
 from app_server.sandbox_host.routes import open_router, router
 from app_server.sandbox_host.work import Work
 from app_server.sandboxes.remote.wire import MAX_BASE_BYTES, PREFIX
+from app_server.start_faults import explained
 from app_server.version import VERSION
 
 TEND_SECONDS = 5.0
@@ -41,8 +42,9 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
     _require_tls(config, behind_tls=behind_tls)
     async with AsyncExitStack() as stack:
         sockets = listen([config.host], config.sandbox_host_port, "sandbox-host-port", stack)
-        stack.enter_context(home_of_our_own(config.home))
-        token = await asyncio.to_thread(host_token, config.home)
+        with explained(config):
+            stack.enter_context(home_of_our_own(config.home))
+            token = await asyncio.to_thread(host_token, config.home)
         work = Work(config)
         stack.push_async_callback(work.backend.close)
         stack.push_async_callback(work.background.close)

@@ -16,6 +16,7 @@ from app_server.errors import AppError, BadRequest, StartFailure
 from app_server.git.address import Address
 from app_server.git.process import Credentials
 from app_server.git.source import check_out
+from app_server.guarded import Guard
 from app_server.sandboxes.context_files import MAX_TAR_BYTES
 from app_server.sandboxes.devcontainer import PLACES, Devcontainer, read_devcontainer
 from app_server.sandboxes.own_base import BaseSource, pack_base, resolved_source
@@ -46,7 +47,11 @@ def pack_text(dockerfile: str) -> Packed:
 
 
 async def pack_repository(
-    address: Address, branch: str | None, path: str | None, credentials: Credentials | None
+    address: Address,
+    branch: str | None,
+    path: str | None,
+    credentials: Credentials | None,
+    guard: Guard | None,
 ) -> Packed:
     """Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and
     `repository_…` or `branch_not_found` where it cannot be had.
@@ -54,7 +59,12 @@ async def pack_repository(
     scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
     try:
         project = await check_out(
-            address, branch, directory=scratch, timeout_seconds=CLONE_SECONDS, credentials=credentials
+            address,
+            branch,
+            directory=scratch,
+            timeout_seconds=CLONE_SECONDS,
+            credentials=credentials,
+            guard=guard,
         )
         return await asyncio.to_thread(_pack_project, project, path, address.identity)
     except StartFailure as failure:

@@ -13,6 +13,7 @@ from app_server.errors import BadRequest, Conflict, Forbidden, StartFailure
 from app_server.git.address import check_exists, parse_address
 from app_server.git.credentials import credentials_for
 from app_server.git.local import refuse_foreign_path
+from app_server.git.way import guard_for
 from app_server.sandbox_specs import service
 from app_server.sandbox_specs.files import Packed, pack_repository, pack_text
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
@@ -146,7 +147,8 @@ async def _pack(request: Request, user: User, given: FromRepository) -> Packed:
     await asyncio.to_thread(check_exists, address)
     async with request.state.database.read() as session:
         credentials = await credentials_for(session, request.state.cipher, user.id, address)
-    packed = await pack_repository(address, given.selected_branch, given.path, credentials)
+    guard = guard_for(request.state.config, user.role)
+    packed = await pack_repository(address, given.selected_branch, given.path, credentials, guard)
     if packed.build is None:
         _foreign(packed.base)
     return packed

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.errors import Conflict, NotFound
 from app_server.sandbox_specs.files import Packed
-from app_server.sandboxes.models import SandboxSpec, SpecChoice
+from app_server.sandboxes.models import Archive, Sandbox, SandboxSpec, SpecChoice
 
 MAX_SPECS = 20
 DEFAULT = "default"
@@ -102,6 +102,20 @@ async def chosen(
         found = known.get(repository or ALL_REPOSITORIES, known.get(ALL_REPOSITORIES))
         return await session.get(SandboxSpec, found) if found else None
     return None if spec_id == DEFAULT else await _get(session, user_id, spec_id)
+
+
+async def base_image(
+    session: AsyncSession, user_id: UUID, spec_id: str | None, snapshot_id: UUID | None
+) -> str | None:
+    """What the image of a new sandbox is built on; None: as the server is configured.
+
+    `spec_id`: None for the image of the snapshot that it begins from. Raises NotFound.
+    """
+    if spec_id is None and snapshot_id is not None:
+        query = select(Sandbox.base_image).join(Archive, Archive.sandbox_id == Sandbox.id)
+        return await session.scalar(query.where(Archive.id == snapshot_id, Archive.user_id == user_id))
+    spec = await chosen(session, user_id, spec_id, None)
+    return spec.base if spec else None
 
 
 async def _get(session: AsyncSession, user_id: UUID, spec_id: str) -> SandboxSpec:

@@ -145,6 +145,9 @@ class Admission:
                 continue
             held = await self._held(capacities, standing)
             if own := next((each for each in line if each.sandbox_id in held), None):
+                if len(capacities) > 1:
+                    # After a restart its memory may be on record already, and its host not yet.
+                    await self._machines.backend.room_for(own.sandbox_id, held - {own.sandbox_id})
                 return own
             rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in line]
             if free := next((each for each, room in rooms if self._has_space(room)), None):
@@ -168,10 +171,11 @@ class Admission:
         """Those that hold memory: their machine runs, is halted, or is about to start.
 
         All there are, as long as there would be room beside all of them: then the engine need not be asked.
+        With several hosts it is, since what each of them runs decides where the next one is placed.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)
-        if self._fits(len(known), min(capacities)):
+        if len(capacities) == 1 and self._fits(len(known), capacities[0]):
             return known
         dead = await backend.find_dead(known)
         # A server that was killed may have left a place of one that is deleted by now.

@@ -1,7 +1,7 @@
 """One call to an agent server, and what its answer means.
 
-A refusal becomes an AppError: 404, 409 and 503 are passed on, whatever else goes wrong there is BadGateway
-(`agent_server_error`) with the agent server's own words.
+A refusal becomes an AppError: 404, 409, 503 and `path_not_allowed` are passed on, whatever else goes wrong
+there is BadGateway (`agent_server_error`) with the agent server's own words.
 """
 
 import asyncio
@@ -13,15 +13,23 @@ import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agent_runtime.wire import API_KEY_HEADER
-from app_server.errors import BadGateway, Conflict, NotFound, Unavailable
+from app_server.errors import BadGateway, Conflict, Forbidden, NotFound, Unavailable
 
 TIMEOUT_SECONDS = 30.0
+PROBE_TIMEOUT_SECONDS = 5.0
 ARCHIVE_TIMEOUT_SECONDS = 300.0
+PATH_NOT_ALLOWED = "path_not_allowed"
 _MAX_DETAIL_CHARACTERS = 2000
 # Members of a refusal that whoever asked should see.
 _PASSED_ON = ("diff", "fix", "output")
 
 Answer = TypeVar("Answer")
+
+
+class NoAnswer(BadGateway):
+    """Nothing came back: what was asked for may have been done or not."""
+
+    code = "agent_server_error"
 
 
 class AgentCalls:
@@ -40,6 +48,15 @@ class AgentCalls:
     def session_key(self) -> str:
         """At this moment: it changes while the sandbox runs."""
         return self._headers[API_KEY_HEADER]
+
+    async def responds(self) -> bool:
+        """Whether anything comes back from there, whatever it is."""
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
+                await self._http.get(f"{self.url}/health", headers=self.passage)
+        except (httpx.HTTPError, TimeoutError):
+            return False
+        return True
 
     async def _call(
         self, method: str, route: str, *, timeout_seconds: float | None = None, **request: Any
@@ -72,9 +89,8 @@ def _as_bad_gateway() -> Iterator[None]:
         yield
     except (httpx.HTTPError, TimeoutError) as error:
         reason = str(error) or type(error).__name__
-        raise BadGateway(
+        raise NoAnswer(
             f"The sandbox's agent server does not answer: {reason}",
-            code="agent_server_error",
             fix="Try again in a moment: a sandbox that stopped is started again by itself.",
         ) from error
 
@@ -89,6 +105,8 @@ def _raise_for_problem(reply: httpx.Response) -> None:
         raise Conflict(detail, code=code, **members)
     if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
         raise Unavailable(detail, code=code, **members)
+    if code == PATH_NOT_ALLOWED:
+        raise Forbidden(detail, code=code)
     raise BadGateway(
         f"The sandbox's agent server answered {reply.status_code}: {detail}",
         code="agent_server_error",

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 from uuid import UUID
@@ -38,10 +37,11 @@ from agent_runtime.wire import (
     SwitchLLMRequest,
 )
 from app_server.errors import BadGateway, Conflict
-from app_server.sandboxes.agent_calls import TIMEOUT_SECONDS, AgentCalls, parse, to_json, to_params
+from app_server.sandboxes.agent_calls import TIMEOUT_SECONDS, parse, to_json, to_params
+from app_server.sandboxes.agent_files import AgentFiles
 
 HEALTH_TIMEOUT_SECONDS = 2.0
-UPLOAD_TIMEOUT_SECONDS = 600.0
+SEND_TIMEOUT_SECONDS = 15.0
 # A model reads all of it and writes a summary.
 CONDENSE_TIMEOUT_SECONDS = 600.0
 # A repository with thousands of files, on a busy machine.
@@ -114,7 +114,7 @@ class BrowserView(BaseModel):
     image_url: str | None = Field(max_length=1_000_000, pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")
 
 
-class AgentClient(AgentCalls):
+class AgentClient(AgentFiles):
     """The agent server at `url`. Cheap to make; holds no connection of its own."""
 
     async def idle_seconds(self) -> float | None:
@@ -180,8 +180,9 @@ class AgentClient(AgentCalls):
         await self._call("DELETE", f"/api/conversations/{conversation_id}")
 
     async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
-        """Idempotent by the message's id."""
-        await self._call("POST", f"/api/conversations/{conversation_id}/events", json=to_json(message))
+        """Idempotent by the message's id. Raises NoAnswer when it may have arrived or not."""
+        route = f"/api/conversations/{conversation_id}/events"
+        await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
         """How far its log has come there. Raises NotFound."""
@@ -362,17 +363,6 @@ class AgentClient(AgentCalls):
         """These join the conversation. Raises Conflict `offer_changed`."""
         body = {"hashes": list(hashes)}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
-
-    async def upload_file(self, source: Path, path: str) -> None:
-        """Copies a file of this machine to the absolute `path` in the sandbox, a piece at a time."""
-        with source.open("rb") as file:
-            await self._call(
-                "POST",
-                "/api/file/upload",
-                params={"path": path},
-                files={"file": (source.name, file)},
-                timeout_seconds=UPLOAD_TIMEOUT_SECONDS,
-            )
 
     async def git_changes(self, path: str, ref: str | None = None) -> list[GitChange]:
         reply = await self._call("GET", "/api/git/changes", params=to_params(path=path, ref=ref))

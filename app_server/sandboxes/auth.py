@@ -1,5 +1,7 @@
 """Which sandbox is asking: the dependency of every route of the inner listener."""
 
+import asyncio
+import time
 from datetime import datetime
 from typing import Annotated
 
@@ -8,11 +10,14 @@ from sqlalchemy import String, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
-from app_server.database import now
+from app_server.database import Database, now
 from app_server.errors import NotAuthenticated, Unavailable
+from app_server.middleware import api_key_of
 from app_server.sandboxes.models import Sandbox, SandboxStatus
-from app_server.users.auth import api_key_of
 from app_server.users.tokens import token_hash
+
+RENEWAL_PATIENCE_SECONDS = 20.0
+RENEWAL_POLL_SECONDS = 0.2
 
 _REVOKED = {SandboxStatus.ERROR, SandboxStatus.MISSING}
 
@@ -48,6 +53,19 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
     )
 
 
+async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
+    """As `authenticate`, but waits for a while until an expired key is renewed: no run ends over that."""
+    deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
+    while True:
+        try:
+            async with database.brief_read() as session:
+                return await authenticate(session, session_key)
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(RENEWAL_POLL_SECONDS)
+
+
 def is_revoked(sandbox: Sandbox) -> bool:
     """Whether none of its keys opens anything."""
     return sandbox.status in _REVOKED
@@ -74,9 +92,9 @@ async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandb
 
 
 async def _require_sandbox(connection: HTTPConnection) -> Sandbox:
-    async with connection.state.database.brief_read() as session:
-        if sandbox := await sandbox_of(session, connection):
-            return sandbox
+    key = api_key_of(connection)
+    if key and (sandbox := await authenticate_patiently(connection.state.database, key)):
+        return sandbox
     raise NotAuthenticated(
         "Only a sandbox's session key opens this listener.", headers={"WWW-Authenticate": "Bearer"}
     )

@@ -15,11 +15,14 @@ from pathlib import Path
 
 PROBE_TIMEOUT_SECONDS = 20
 TMP_BYTES = 1024**3
+WHOLE_PROC = Path("/run/proc")
 SHM_BYTES = 512 * 1024**2
 
 _ISOLATION = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--new-session"),
     *("--cap-drop", "ALL", "--hostname", "sandbox"),
+    # The agent server makes a room for commands with these, and gives them up.
+    *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_CHROOT", "--cap-add", "CAP_SETPCAP"),
 )
 # A user namespace that allows no further ones keeps commands from what the kernel offers only in these. Root
 # does without where a machine (often a container) grants none.
@@ -78,6 +81,9 @@ class Bubblewrap:
             *("--dev", "/dev", "--size", str(SHM_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm"),  # noqa: S108
             *("--remount-ro", "/dev"),
             *("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/var"),  # noqa: S108
+            *("--perms", "0755", "--tmpfs", "/run"),
+            # A new /proc is granted only where a whole one is to be seen. The agent server covers this one.
+            *("--bind", "/proc", str(WHOLE_PROC)),
             *("--symlink", "/tmp", "/var/tmp"),  # noqa: S108 (all of these are the sandbox's own)
             *_binds("--ro-bind", readable),
             *_binds("--bind", writable),

@@ -33,11 +33,15 @@ class Incarnation(BaseModel):
 
 
 class Handle(Incarnation):
-    """`init`: the first process behind the walls, if there are any; all others there end with it."""
+    """`init`: the first process behind the walls, if there are any; all others there end with it.
+
+    `place`: the folder that it works in. None: written by an older version.
+    """
 
     port: int
     inner_url: str
     init: Incarnation | None = None
+    place: str | None = None
 
     @property
     def is_walled(self) -> bool:
@@ -70,6 +74,7 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
         port=launch.listener.getsockname()[1],
         inner_url=inner_url,
         init=init,
+        place=_place(folder),
     )
     _write_handle(folder, handle)
     return handle
@@ -100,8 +105,10 @@ def listen(wanted: int) -> socket.socket:
 
 
 def read_handle(folder: Path) -> Handle | None:
+    """None also for what was copied with its folder: that process is the original's."""
     try:
-        return Handle.model_validate_json((folder / "process.json").read_bytes())
+        handle = Handle.model_validate_json((folder / "process.json").read_bytes())
+        return handle if handle.place in {None, _place(folder)} else None
     except (FileNotFoundError, ValidationError):
         return None
 
@@ -190,6 +197,12 @@ def _write_handle(folder: Path, handle: Handle) -> None:
     draft = folder / "process.json.new"
     draft.write_text(handle.model_dump_json())
     draft.replace(folder / "process.json")
+
+
+def _place(folder: Path) -> str:
+    """A copy of the folder has another one; a folder that is renamed keeps it."""
+    status = folder.stat()
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _incarnation(pid: int) -> Incarnation:

@@ -4,12 +4,13 @@ import io
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from app_server.config import Config
 from app_server.errors import StartFailure
 from app_server.sandboxes.backend import LastWords, MachineState
 from app_server.sandboxes.fitting import judge_ended
-from app_server.sandboxes.hardening import AGENT_UID
+from app_server.sandboxes.hardening import AGENT_UID, HOME_LABEL, SPARE_TMP, USERS_LABEL, hardened, two_users
 from app_server.sandboxes.measuring import measured, measuring
 from app_server.sandboxes.network import NETWORK
 
@@ -35,6 +36,18 @@ def image_id(client: "DockerClient", name: str) -> str | None:
         return str(client.images.get(name).id)
     except ImageNotFound:
         return None
+
+
+def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
+    """Keyword arguments for `containers.create` that hold a sandbox in.
+
+    Not every image keeps the agent server and the agent apart: one of a user's own may be from before that.
+    """
+    labels = client.images.get(image).labels or {}
+    found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
+    if labels.get(HOME_LABEL) == "workspace":
+        found["tmpfs"] = SPARE_TMP
+    return found
 
 
 def has_volume(client: "DockerClient", name: str) -> bool:

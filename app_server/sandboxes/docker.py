@@ -344,7 +344,7 @@ class DockerBackend(OneMachine):
             environment=self._environment,
             network=NETWORK,
             volumes={volume: {"bind": WORKSPACE, "mode": "rw"}},
-            **hardened(self._config),
+            **containers.walls(client, image, self._config),
         )
 
     def _export(

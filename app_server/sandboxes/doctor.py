@@ -25,7 +25,7 @@ from app_server.sandboxes.docker import DockerBackend
 from app_server.sandboxes.engine import ask, connect
 from app_server.sandboxes.engine_checks import check_engine, check_image, check_network
 from app_server.sandboxes.findings import Finding, check_disk, failed, fails_starts, warned, well
-from app_server.sandboxes.home_checks import check_ports, check_workspaces
+from app_server.sandboxes.home_checks import check_database, check_ports, check_workspaces
 from app_server.sandboxes.host_checks import check_host
 from app_server.sandboxes.images import base_is_gone, can_be_made, fix_without
 from app_server.sandboxes.memory_checks import check_unused_pool
@@ -47,6 +47,8 @@ _BROWSER = "browser_tool_set"
 async def examine(config: Config) -> AsyncIterator[Finding]:
     """One finding after the other, in a few seconds together; most of them go into the probe sandbox."""
     yield await asyncio.to_thread(check_disk, "disk", config.home)
+    for finding in await check_database(config):
+        yield finding
     yield _check_git()
     examined = _examine_hosts(config) if config.sandbox == "remote" else _examine_here(config)
     async for finding in examined:

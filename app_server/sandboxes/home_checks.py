@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import func, select
@@ -11,9 +13,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app_server.config import Config
 from app_server.database import Database
+from app_server.errors import ConfigurationError
+from app_server.migrate import is_current
 from app_server.sandboxes.findings import Finding, failed, warned, well
 from app_server.sandboxes.models import Sandbox
 from app_server.sandboxes.process import SPEC_ID as PROCESS
+from app_server.start_faults import explained
 
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
@@ -33,14 +38,49 @@ def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
     return well("ports", f"{config.port} and {config.inner_port} are free.")
 
 
+async def check_database(config: Config) -> list[Finding]:
+    """Whether it can be read, a file of ours as a whole."""
+    if config.database_file and not await asyncio.to_thread(config.database_file.exists):
+        return []
+    damage = None
+    try:
+        with explained(config):
+            if config.database_file:
+                damage = await asyncio.to_thread(_damage, config.database_file)
+            else:
+                await _ask_for_revision(config)
+    except ConfigurationError as error:
+        return [failed("database", str(error), "Do that, then run this again.")]
+    if damage:
+        fix = "Restore it from a backup, or move it away to begin with an empty one."
+        return [failed("database", f"The database {config.database_file} is damaged: {damage}.", fix)]
+    return [well("database", "It is whole." if config.database_file else "It answers.")]
+
+
+def _damage(file: Path) -> str | None:
+    with closing(sqlite3.connect(file)) as connection:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return None if found is None or found[0] == "ok" else " ".join(str(found[0]).split())
+
+
+async def _ask_for_revision(config: Config) -> None:
+    database = Database(config.resolved_database_url)
+    try:
+        await is_current(database)
+    finally:
+        await database.close()
+
+
 async def check_workspaces(config: Config, backend: str) -> list[Finding]:
     """Whether all sandboxes of this home can be started by `backend`."""
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
     try:
         others = await _count_others(config, backend)
-    except SQLAlchemyError as error:
-        return [warned("workspaces", f"The database cannot be read: {error}", "Start Slipway: it tells why.")]
+    except SQLAlchemyError:
+        fix = "Repair the database first; or start Slipway, which brings an older one up to date."
+        return [warned("workspaces", "The database cannot be read.", fix)]
     if not others:
         return [well("workspaces", "All lie in sandboxes of the kind that is used now.")]
     return [

@@ -13,6 +13,7 @@ from uuid import UUID
 import httpx
 
 from app_server.background import Background, finish
+from app_server.certificates import public_authorities
 from app_server.config import Config
 from app_server.errors import AppError, NotFound, StartFailure
 from app_server.sandboxes.agent_client import AgentClient
@@ -30,6 +31,8 @@ from app_server.sandboxes.session_keys import Offer, SessionKeys
 logger = logging.getLogger(__name__)
 
 HEALTH_POLL_SECONDS = 0.05
+SILENT_SECONDS = 60.0
+"""After so long without an answer an agent server counts as frozen, whatever its process does."""
 
 OnChange = Callable[[UUID], Awaitable[None]]
 OnAddress = Callable[[list[str]], Awaitable[None]]
@@ -51,7 +54,8 @@ class Machines:
         self.http = httpx.AsyncClient(
             transport=BoundedTransport(
                 httpx.AsyncHTTPTransport(
-                    verify=trust_of_hosts(config) or True, limits=httpx.Limits(max_connections=None)
+                    verify=trust_of_hosts(config) or public_authorities(),
+                    limits=httpx.Limits(max_connections=None),
                 )
             )
         )
@@ -62,6 +66,8 @@ class Machines:
         self.running: dict[UUID, RunningSandbox] = {}
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.deleting: set[UUID] = set()
+        self.elsewhere: set[UUID] = set()
+        """Of other servers on the same database, as the monitor has seen them last."""
         self.kept_up: Counter[UUID] = Counter()
         self.held: set[UUID] = set()
         """Halted for a moment by one of us: they are not dead."""
@@ -103,9 +109,15 @@ class Machines:
             return await self._start(sandbox_id, report)
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes it, its workspace and its row; nothing happens when there is none. Raises StartFailure."""
+        """Removes it, its workspace and its row; nothing happens when there is none.
+
+        Raises StartFailure; Unavailable when it is another server's.
+        """
         self.deleting.add(sandbox_id)
         try:
+            sandbox = await self._rows.find(sandbox_id)
+            if sandbox and sandbox.server_id:  # no other server could remove what was never noted
+                self._rows.ownership.require(sandbox)
             async with self.locks[sandbox_id]:
                 self.running.pop(sandbox_id, None)
                 await self.backend.delete(sandbox_id)
@@ -129,10 +141,11 @@ class Machines:
                 self.running.pop(sandbox_id)
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
-        """Its row. Raises NotFound, also when it is being deleted."""
+        """Its row. Raises NotFound, also when it is being deleted; Unavailable if another server has it."""
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None or sandbox_id in self.deleting:
             raise NotFound("No such sandbox.")
+        self._rows.ownership.require(sandbox)
         return sandbox
 
     async def why_dead(self, sandbox_id: UUID) -> StartFailure:
@@ -163,9 +176,12 @@ class Machines:
                 fix="Start Slipway with the SLIPWAY_SANDBOX that it was started with.",
             )
         backup = await self._lay_out(sandbox, report)
-        if (running := self.running.get(sandbox_id)) and await running.client.is_healthy():
-            await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
-            return running
+        if running := self.running.get(sandbox_id):
+            if await running.client.is_healthy():
+                await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
+                return running
+            if await self._is_frozen(running):
+                await self._end_silent(sandbox_id)
         running = await self._start_machine(sandbox, report, backup)
         if running is None:
             # Its key was replaced by a server with a database that is newer than ours, as after a restore.
@@ -181,6 +197,30 @@ class Machines:
             )
         self.running[sandbox_id] = running
         return running
+
+    async def end_silent(self, sandbox_id: UUID) -> bool:
+        """Ends its machine if that runs, but its agent server has stopped answering."""
+        async with self.locks[sandbox_id]:
+            running = self.running.get(sandbox_id)
+            if running is None or await running.client.responds():
+                return False
+            await self._end_silent(sandbox_id)
+            return True
+
+    async def _end_silent(self, sandbox_id: UUID) -> None:
+        logger.warning("an agent server runs but does not answer", extra={"sandbox_id": sandbox_id.hex})
+        await finish(self.backend.stop(sandbox_id))
+
+    async def _is_frozen(self, running: RunningSandbox) -> bool:
+        """Whether it lives, but is silent for as long as a busy one never is."""
+        deadline = time.monotonic() + SILENT_SECONDS
+        while not await running.client.responds():
+            if await self.backend.find_dead([running.id]):
+                return False
+            if time.monotonic() > deadline:
+                return True
+            await asyncio.sleep(HEALTH_POLL_SECONDS)
+        return False
 
     async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
         """The backup that its workspace was laid out from, if it was one: its logs are as old."""

@@ -11,7 +11,7 @@ import platform
 import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import make_url
 
@@ -118,9 +118,9 @@ def _read(path: Path) -> Member | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all, for us alone."""
+    """Whole or not at all, readable for us alone. Of several that write at once the last one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".new")
+    unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")
     with unfinished.open("w") as file:
         unfinished.chmod(0o600)
         file.write(text)

@@ -57,6 +57,8 @@ class Sandbox(Base):
     """What it was started from: the image of a container, or `process`."""
     base_image: Mapped[str | None] = mapped_column(String(MAX_IMAGE_CHARACTERS))
     """What its image is built on, if its user has chosen that; None: as the server is configured."""
+    server_id: Mapped[str | None] = mapped_column(String(64))
+    """Of a process, where several servers share the database: the one on whose machine it is."""
     archive_id: Mapped[UUID | None]
     """While it is set, the workspace is what this archive holds: its own, or a snapshot to begin from."""
     has_leftovers: Mapped[bool] = mapped_column(default=False)

@@ -6,7 +6,8 @@ import time
 from collections import defaultdict, deque
 from uuid import UUID
 
-from app_server.errors import NotFound, StartFailure
+from app_server.errors import NotFound, StartFailure, Unavailable
+from app_server.sandboxes import machines as machines_module
 from app_server.sandboxes.admission import Admission
 from app_server.sandboxes.machines import Machines, log_report
 from app_server.sandboxes.models import SandboxStatus
@@ -17,6 +18,7 @@ logger = logging.getLogger(__name__)
 MAX_RESTARTS = 5
 RESTART_WINDOW_SECONDS = 600.0
 CONCURRENT_REVIVALS = 4
+PROBE_SECONDS = 10.0
 
 
 class Monitor:
@@ -25,6 +27,10 @@ class Monitor:
         self._rows = rows
         self._admission = admission
         self._reviving: set[UUID] = set()
+        # When each agent server has answered last, of the monotonic clock.
+        self._heard: dict[UUID, float] = {}
+        self._probed = 0.0
+        self._is_probing = False
         self._crashes: defaultdict[UUID, deque[float]] = defaultdict(deque)
         self._slots = asyncio.Semaphore(CONCURRENT_REVIVALS)
 
@@ -35,6 +41,7 @@ class Monitor:
             await machines.await_engine()
         except StartFailure:
             return  # whoever starts one is told
+        machines.elsewhere = await self._rows.elsewhere()
         known_before = set(machines.running)
         await self._mark_lost()
         wanted = await self._rows.wanted(machines.backend.kind.backend)
@@ -50,10 +57,12 @@ class Monitor:
         for sandbox_id in known - dead:
             if machines.keys.is_due(sandbox_id):
                 machines.background.start(self._renew(sandbox_id), name="renew a session key")
-        for sandbox_id in dead | (quiet - known):
+        silent = self._silent(known - dead)
+        for sandbox_id in dead | silent | (quiet - known):
             self._reviving.add(sandbox_id)
             machines.background.start(
-                self._revive(sandbox_id, died=sandbox_id in dead), name="revive sandbox"
+                self._revive(sandbox_id, died=sandbox_id in dead, is_silent=sandbox_id in silent),
+                name="revive sandbox",
             )
         machines.background.start(self._admission.check(), name="let sandboxes in")
 
@@ -69,6 +78,25 @@ class Monitor:
             await machines.changed(sandbox_id)
         for sandbox_id in marked - lost.keys():
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
+
+    def _silent(self, alive: set[UUID]) -> set[UUID]:
+        """Those whose process lives, but whose agent server has not answered for long."""
+        moment = time.monotonic()
+        self._heard = {each: self._heard.get(each, moment) for each in alive}
+        if not self._is_probing and moment - self._probed >= PROBE_SECONDS:
+            self._is_probing, self._probed = True, moment
+            self._machines.background.start(self._probe(alive), name="probe agent servers")
+        return {each for each in alive if moment - self._heard[each] > machines_module.SILENT_SECONDS}
+
+    async def _probe(self, alive: set[UUID]) -> None:
+        running = [each for each in self._machines.running.values() if each.id in alive]
+        try:
+            answers = await asyncio.gather(*(each.client.responds() for each in running))
+        finally:
+            self._is_probing = False
+        for each, responds in zip(running, answers, strict=True):
+            if responds:
+                self._heard[each.id] = time.monotonic()
 
     async def _renew(self, sandbox_id: UUID) -> None:
         try:
@@ -86,10 +114,18 @@ class Monitor:
             self._machines.running.pop(sandbox_id, None)
             await self._machines.changed(sandbox_id)
 
-    async def _revive(self, sandbox_id: UUID, *, died: bool) -> None:
+    async def _revive(self, sandbox_id: UUID, *, died: bool, is_silent: bool = False) -> None:
         machines = self._machines
         try:
-            if died:
+            if is_silent:
+                frozen = await machines.why_dead(sandbox_id)
+                if not await machines.end_silent(sandbox_id):
+                    return
+                machines.running.pop(sandbox_id, None)
+                await machines.changed(sandbox_id)
+                if await self._gave_up(sandbox_id, frozen):
+                    return
+            elif died:
                 machines.running.pop(sandbox_id, None)
                 await machines.changed(sandbox_id)
                 if await self._gave_up(sandbox_id, await machines.why_dead(sandbox_id)):
@@ -99,8 +135,8 @@ class Monitor:
                     return  # put to sleep meanwhile
                 await machines.start(sandbox_id, log_report(sandbox_id))
             await machines.changed(sandbox_id)
-        except NotFound:
-            return  # deleted meanwhile
+        except (NotFound, Unavailable):
+            return  # deleted meanwhile, or another server's
         except StartFailure as failure:
             # The row stays RUNNING, so that the next round tries again; as long as the engine itself is away
             # that is no fault of the sandbox.
@@ -120,7 +156,11 @@ class Monitor:
             return False
         minutes = f"{RESTART_WINDOW_SECONDS / 60:g} minutes"
         cause = f"{failure.cause} It was restarted {MAX_RESTARTS} times within {minutes}."
-        final = StartFailure(failure.code, cause, fix=failure.fix, output=failure.output)
+        fix = (
+            "Read the output. When its cause is gone, resume the sandbox: POST "
+            f"/api/v1/sandboxes/{sandbox_id.hex}/resume."
+        )
+        final = StartFailure(failure.code, cause, fix=fix, output=failure.output)
         await self._rows.save(sandbox_id, SandboxStatus.ERROR, failure=final)
         await self._machines.changed(sandbox_id)
         return True

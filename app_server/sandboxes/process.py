@@ -64,8 +64,8 @@ _RUNTIME_ROOT = Path(__file__).resolve().parents[2]
 _WALLED = SandboxKind(
     backend="process",
     isolation="files",
-    warning="Agents see no files but their workspace, yet share this machine's network and memory: they can "
-    "call whatever listens here, and use up what is free. Docker separates these too.",
+    warning="Agents see only the files of their workspace, but share this machine's network and memory. "
+    "They can reach local services and use all free memory. Use Docker for full isolation.",
 )
 
 
@@ -262,7 +262,7 @@ class ProcessBackend(OneMachine):
         accounts = folder / "accounts"
         write_accounts(accounts, folder / "home")
         command = bubblewrap.wrap(
-            launch.command,
+            [*launch.command, "--room", str(folder / "workspace" / "conversations")],
             writable=[folder / "home", folder / "workspace"],
             readable=runtime_places(_RUNTIME_ROOT, launch.environment),
             directory=_RUNTIME_ROOT,

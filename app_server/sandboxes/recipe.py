@@ -28,10 +28,21 @@ class Ingredients:
 
 DEPENDENCIES = Ingredients(
     "containers/sandbox/Dockerfile",
-    ("containers/sandbox/node.lock", "containers/sandbox/web", "requirements-sandbox.lock"),
+    (
+        "containers/sandbox/node.lock",
+        "containers/sandbox/python.lock",
+        "containers/sandbox/web",
+        "requirements-sandbox.lock",
+    ),
 )
 AGENT_SERVER = Ingredients(
-    "containers/sandbox/source.Dockerfile", ("containers/sandbox/entrypoint.sh", "agent_runtime")
+    "containers/sandbox/source.Dockerfile",
+    (
+        "containers/sandbox/chromium-policies.json",
+        "containers/sandbox/entrypoint.sh",
+        "containers/sandbox/commands",
+        "agent_runtime",
+    ),
 )
 
 

@@ -6,11 +6,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.database import ReadSession
 from app_server.errors import BadRequest
 from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
-from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.own import find_own
 from app_server.sandboxes.schemas import (
     ResumeSandbox,
@@ -20,24 +21,28 @@ from app_server.sandboxes.schemas import (
     SandboxPaused,
     SandboxResumed,
 )
-from app_server.users.auth import CurrentUser
+from app_server.users.auth import Authenticated, Authentication, CurrentUser
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
 
 @router.get("/search")
 async def search_sandboxes(
-    user: CurrentUser, session: ReadSession, page_id: PageId = None, limit: Limit = 100
+    request: Request,
+    authentication: Authentication,
+    session: ReadSession,
+    page_id: PageId = None,
+    limit: Limit = 100,
 ) -> SandboxPage:
     """The user's sandboxes, newest first."""
-    query = select(Sandbox).where(Sandbox.user_id == user.id)
+    query = select(Sandbox).where(Sandbox.user_id == authentication.user.id)
     if page_id:
         query = query.where(tuple_(Sandbox.created_at, Sandbox.id) < _position(page_id))
     query = query.order_by(Sandbox.created_at.desc(), Sandbox.id.desc()).limit(limit + 1)
     found = list((await session.execute(query)).scalars())
     page, more = found[:limit], found[limit:]
     return SandboxPage(
-        items=[SandboxInfo.of(sandbox) for sandbox in page],
+        items=[await _info(request, session, authentication, sandbox) for sandbox in page],
         next_page_id=encode_page_id(page[-1].created_at.isoformat(timespec="microseconds"), page[-1].id.hex)
         if more
         else None,
@@ -46,13 +51,17 @@ async def search_sandboxes(
 
 @router.get("")
 async def get_sandboxes(
-    user: CurrentUser,
+    request: Request,
+    authentication: Authentication,
     session: ReadSession,
     ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxInfo | None]:
     """The sandboxes of these ids, in their order; null for one that is not there."""
-    query = select(Sandbox).where(Sandbox.user_id == user.id, Sandbox.id.in_(ids))
-    found = {sandbox.id: SandboxInfo.of(sandbox) for sandbox in (await session.execute(query)).scalars()}
+    query = select(Sandbox).where(Sandbox.user_id == authentication.user.id, Sandbox.id.in_(ids))
+    found = {
+        sandbox.id: await _info(request, session, authentication, sandbox)
+        for sandbox in (await session.scalars(query)).all()
+    }
     return [found.get(sandbox_id) for sandbox_id in ids]
 
 
@@ -99,6 +108,16 @@ async def archive_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request)
     await find_own(request, user, sandbox_id)
     await request.state.sandboxes.archiving.archive(sandbox_id)
     return SandboxArchived()
+
+
+async def _info(
+    request: Request, session: AsyncSession, authentication: Authenticated, sandbox: Sandbox
+) -> SandboxInfo:
+    if sandbox.status != SandboxStatus.RUNNING:
+        return SandboxInfo.of(sandbox, None)
+    state = request.state
+    folder = await state.folder_of(session, sandbox, sandbox.id)
+    return SandboxInfo.of(sandbox, state.exposed_urls(request, sandbox, authentication.credential, folder))
 
 
 def _position(page_id: str) -> tuple[datetime, UUID]:

@@ -14,6 +14,7 @@ from app_server.errors import StartFailure
 from app_server.sandboxes.backend import Machine
 from app_server.sandboxes.base_image import BaseImage, BuildFiles, BuildLimits
 from app_server.sandboxes.models import Sandbox, SandboxSpec, SandboxStatus
+from app_server.sandboxes.ownership import Ownership
 from app_server.sandboxes.process import SPEC_ID as PROCESS
 
 REMOTE = "remote"
@@ -24,6 +25,7 @@ class Rows:
     def __init__(self, config: Config, database: Database) -> None:
         self._limits = BuildLimits.of(config)
         self._database = database
+        self.ownership = Ownership(config)
 
     def base_of(self, sandbox: Sandbox) -> BaseImage | None:
         """What its image is built on, where its user has chosen that."""
@@ -49,14 +51,22 @@ class Rows:
 
     async def wanted(self, backend: str) -> set[UUID]:
         """Those that ought to run, of the kind that `backend` starts."""
-        query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend))
+        query = select(Sandbox.id).where(
+            Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
+        )
         async with self._database.read() as session:
             return set((await session.execute(query)).scalars())
+
+    async def elsewhere(self) -> set[UUID]:
+        """Those of other servers: they serve them."""
+        async with self._database.read() as session:
+            return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
         """All that `backend` starts, however they stand."""
         async with self._database.read() as session:
-            return set((await session.execute(select(Sandbox.id).where(_is_of_kind(backend)))).scalars())
+            query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
+            return set((await session.execute(query)).scalars())
 
     async def asleep(self, sandbox_ids: Collection[UUID] | None, minutes: float = 0) -> list[UUID]:
         """Those of them (None: of all) that have slept for at least so long, longest first."""
@@ -65,6 +75,7 @@ class Rows:
             .where(
                 Sandbox.status == SandboxStatus.PAUSED,
                 Sandbox.updated_at <= now() - timedelta(minutes=minutes),
+                self.ownership.is_mine,
             )
             .order_by(Sandbox.updated_at)
         )
@@ -76,14 +87,16 @@ class Rows:
     async def with_leftovers(self) -> list[UUID]:
         """Those in an archive whose workspace may not have been removed yet."""
         query = select(Sandbox.id).where(
-            Sandbox.status == SandboxStatus.ARCHIVED, Sandbox.has_leftovers.is_(True)
+            Sandbox.status == SandboxStatus.ARCHIVED,
+            Sandbox.has_leftovers.is_(True),
+            self.ownership.is_mine,
         )
         async with self._database.read() as session:
             return list((await session.execute(query)).scalars())
 
     async def lost(self) -> set[UUID]:
         """Those whose host is out of reach."""
-        query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING)
+        query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING, self.ownership.is_mine)
         async with self._database.read() as session:
             return set((await session.execute(query)).scalars())
 
@@ -120,6 +133,7 @@ class Rows:
             sandbox.error = _error(failure) if failure else None
             if machine:
                 sandbox.spec_id = machine.spec_id
+                sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
 
     async def delete(self, sandbox_id: UUID) -> None:
         """Nothing happens when there is none."""

@@ -40,7 +40,7 @@ async def start_runtime_plugin(
         if absent.code not in _OF_THE_IMAGE or help_here is None:
             raise
         raise Unavailable(absent.detail, code=absent.code, fix=help_here) from absent
-    return RuntimePluginStarted(**started.model_dump(), path=_path(name, folder))
+    return RuntimePluginStarted(**started.model_dump(), path=path_of(name, folder))
 
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
@@ -56,5 +56,6 @@ def how_to_get(spec_id: str, config: Config) -> str | None:
     return "Restart Slipway with SLIPWAY_SANDBOX_FLAVOUR=full: new conversations have it."
 
 
-def _path(name: str, folder: str | None) -> str:
+def path_of(name: str, folder: str | None) -> str:
+    """Where a link to it leads."""
     return f"/?folder={quote(folder)}" if name == "vscode" and folder else "/"

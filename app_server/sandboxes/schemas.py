@@ -8,24 +8,36 @@ from app_server.pagination import Page
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 
 
+class ExposedUrl(BaseModel):
+    """A link through the gateway to a named port. Anyone who has `url` can use it until it ends."""
+
+    name: str
+    url: str
+    port: int
+
+
 class SandboxInfo(BaseModel):
-    """A browser never holds a sandbox's key nor its address: both are always null."""
+    """The key of a sandbox stays in the app server: `session_api_key` is always null.
+
+    `exposed_urls`: of one that runs. Each link ends like those of `POST …/links`.
+    """
 
     id: Id
     created_by_user_id: Id
     sandbox_spec_id: str
     status: SandboxStatus
     session_api_key: None = None
-    exposed_urls: None = None
+    exposed_urls: list[ExposedUrl] | None = None
     created_at: Timestamp
 
     @classmethod
-    def of(cls, sandbox: Sandbox) -> "SandboxInfo":
+    def of(cls, sandbox: Sandbox, exposed_urls: list[ExposedUrl] | None) -> "SandboxInfo":
         return cls(
             id=sandbox.id,
             created_by_user_id=sandbox.user_id,
             sandbox_spec_id=sandbox.spec_id,
             status=sandbox.status,
+            exposed_urls=exposed_urls,
             created_at=sandbox.created_at,
         )
 

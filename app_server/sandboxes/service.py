@@ -20,7 +20,9 @@ from app_server.sandboxes.backups import Backups, Position
 from app_server.sandboxes.machines import Machines, OnAddress, OnChange, OnRestored, log_report
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.monitor import Monitor
+from app_server.sandboxes.ownership import on_other_server
 from app_server.sandboxes.places import Places
+from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.sandboxes.rows import Rows
 from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.session_keys import SessionKeys
@@ -86,6 +88,11 @@ class Sandboxes:
         """Ends the machines that need this process. Their rows stay RUNNING: the next start revives them."""
         await self._machines.close()
 
+    @property
+    def server_id(self) -> str | None:
+        """Whose the process sandboxes are that are made here; None: no other server is on the database."""
+        return self._rows.ownership.server_id
+
     def describe(self) -> SandboxKind:
         return self._machines.backend.kind
 
@@ -117,7 +124,8 @@ class Sandboxes:
             status=SandboxStatus.STARTING,
             session_key_hash=token_hash(key),
             encrypted_session_key=self._cipher.encrypt(key),
-            spec_id=self._machines.backend.kind.backend,
+            spec_id=(backend := self._machines.backend.kind.backend),
+            server_id=self.server_id if backend == PROCESS else None,
             archive_id=snapshot_id,
             base_image=base_image,
         )
@@ -164,9 +172,11 @@ class Sandboxes:
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
-        """Raises Conflict (`sandbox_not_running`)."""
+        """Raises Conflict (`sandbox_not_running`), Unavailable (`sandbox_on_other_server`)."""
         if running := self._machines.running.get(sandbox_id):
             return running
+        if sandbox_id in self._machines.elsewhere:
+            raise on_other_server()
         raise Conflict(
             "The sandbox does not run at the moment.",
             code="sandbox_not_running",
@@ -234,7 +244,10 @@ class Sandboxes:
     async def _wake(self, sandbox_id: UUID, patience_seconds: float) -> None:
         """Raises Crowded, Unavailable."""
         sandbox = await self._rows.find(sandbox_id)
-        if sandbox is None or sandbox.status != SandboxStatus.PAUSED:
+        if sandbox is None:
+            return
+        self._rows.ownership.require(sandbox)
+        if sandbox.status != SandboxStatus.PAUSED:
             return
         try:
             await self._bring_up(sandbox_id, log_report(sandbox_id), patience_seconds)
@@ -254,6 +267,7 @@ class Sandboxes:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None:
                 raise NotFound("No such sandbox.")
+            self._rows.ownership.require(sandbox)
             if sandbox.status in {SandboxStatus.ERROR, SandboxStatus.PAUSED, SandboxStatus.MISSING}:
                 sandbox.status, sandbox.error = SandboxStatus.RUNNING, None
         self._monitor.forgive(sandbox_id)

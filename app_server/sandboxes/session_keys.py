@@ -7,7 +7,7 @@ In between both open the inner listener, and whoever goes on after a crash tries
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -33,13 +33,30 @@ class Offer:
     known: Sequence[str]
 
 
+@dataclass(frozen=True)
+class _Moment:
+    """Of both clocks, whichever comes first: rows expire by the wall's, which may jump and goes on while the
+    machine sleeps; agent servers count by the other.
+    """
+
+    wall: datetime
+    monotonic: float
+
+    @classmethod
+    def after(cls, seconds: float) -> "_Moment":
+        return cls(now() + timedelta(seconds=seconds), time.monotonic() + seconds)
+
+    def is_over(self) -> bool:
+        return now() > self.wall or time.monotonic() > self.monotonic
+
+
 class SessionKeys:
     def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
         self._period = timedelta(minutes=config.session_key_minutes)
         self._database = database
         self._cipher = cipher
-        # When each is to be replaced, of those that this process has handed over; of the monotonic clock.
-        self._due: dict[UUID, float] = {}
+        # When each is to be replaced, of those that this process has handed over.
+        self._due: dict[UUID, _Moment] = {}
 
     async def offer(self, sandbox_id: UUID) -> Offer:
         """The next key. It is kept, and opens the inner listener. Raises NotFound."""
@@ -71,16 +88,17 @@ class SessionKeys:
 
     async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
         """Gives the agent server the key; if it takes it, the old one ends. Raises NotFound."""
-        self._due[sandbox_id] = time.monotonic() + RETRY_SECONDS
+        self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
         outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
         if outcome == "taken":
             await self._settle(sandbox_id, offer)
-            self._due[sandbox_id] = time.monotonic() + self._period.total_seconds() / 2
+            self._due[sandbox_id] = _Moment.after(self._period.total_seconds() / 2)
         return outcome
 
     def is_due(self, sandbox_id: UUID) -> bool:
         """Whether half of its time has passed: the rest is for an agent server that is slow to answer."""
-        return time.monotonic() > self._due.get(sandbox_id, 0)
+        due = self._due.get(sandbox_id)
+        return due is None or due.is_over()
 
     def forget(self, sandbox_id: UUID) -> None:
         self._due.pop(sandbox_id, None)

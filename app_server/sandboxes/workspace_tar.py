@@ -19,7 +19,9 @@ from app_server.errors import StartFailure
 
 PROJECT = "project"
 CONVERSATIONS = "conversations"
-PARTS = (PROJECT, CONVERSATIONS)
+HOME = "home"
+"""Of the agent, where a container has it in the workspace: what it has installed. Not its caches."""
+PARTS = (PROJECT, CONVERSATIONS, HOME)
 
 MAX_MEMBERS = 5_000_000
 MAX_NAME_BYTES = 3500

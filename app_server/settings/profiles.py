@@ -40,6 +40,38 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
     return profile
 
 
+async def choose_profile(
+    session: AsyncSession, user_id: UUID, *, name: str | None, model: str | None
+) -> LLMProfile:
+    """The profile of that name, or else one with that model (the active one first), or else the active one.
+
+    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`.
+    """
+    if model is None:
+        return await get_profile(session, user_id, name)
+    if name is None:
+        return await _profile_with_model(session, user_id, model)
+    profile = await get_profile(session, user_id, name)
+    if profile.model != model:
+        raise BadRequest(
+            f"The profile {profile.name!r} has the model {profile.model!r}.",
+            code="llm_model_differs",
+            fix="Send llm_profile or llm_model, not both.",
+        )
+    return profile
+
+
+async def _profile_with_model(session: AsyncSession, user_id: UUID, model: str) -> LLMProfile:
+    with_model = [one for one in await list_profiles(session, user_id) if one.model == model]
+    if not with_model:
+        raise NotFound(
+            f"No saved model profile has the model {model!r}.",
+            code="llm_model_not_found",
+            fix="Add it in the settings, or name a profile with llm_profile.",
+        )
+    return next((one for one in with_model if one.is_active), with_model[0])
+
+
 async def add_demo_profile(session: AsyncSession, user_id: UUID) -> None:
     """What every new user starts with: a recorded model, active until a real one is added."""
     session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))

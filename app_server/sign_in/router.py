@@ -8,9 +8,8 @@ from pydantic import BaseModel, Field
 
 from app_server.config import Config
 from app_server.database import Session
-from app_server.middleware import session_cookie
+from app_server.middleware import page_proof_of, session_cookie
 from app_server.sign_in import service
-from app_server.users.models import User
 from app_server.users.schemas import UserInfo
 
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
@@ -23,30 +22,39 @@ class SignInWithLink(BaseModel):
     token: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-@router.post("/link", response_model=UserInfo)
+class SignedInUser(UserInfo):
+    """`page_proof` goes into the header `X-Slipway-Proof` of every call that is authorised by the cookie.
+    Pages keep it where only their own origin can read it.
+    """
+
+    page_proof: str
+
+
+@router.post("/link")
 async def sign_in_with_link(
     body: SignInWithLink, session: Session, request: Request, response: Response
-) -> User:
+) -> SignedInUser:
     config: Config = request.state.config
     lifetime = timedelta(days=config.session_days)
-    user, cookie = await service.sign_in_with_link(session, body.token, lifetime=lifetime)
+    signed_in = await service.sign_in_with_link(session, body.token, lifetime=lifetime)
     response.set_cookie(
         session_cookie(config),
-        cookie,
+        signed_in.cookie,
         max_age=_COOKIE_SECONDS,
         httponly=True,
         samesite="strict",
         secure=config.base_url.startswith("https:"),
     )
-    return user
+    info = UserInfo.model_validate(signed_in.user)
+    return SignedInUser(**info.model_dump(), page_proof=signed_in.page_proof)
 
 
 @router.delete("/session", status_code=204)
 async def sign_out(session: Session, request: Request, response: Response) -> None:
     config: Config = request.state.config
     name = session_cookie(config)
-    if cookie := request.cookies.get(name):
-        await service.sign_out(session, cookie)
+    if (cookie := request.cookies.get(name)) and (proof := page_proof_of(request)):
+        await service.sign_out(session, cookie, proof)
     response.delete_cookie(
         name, httponly=True, samesite="strict", secure=config.base_url.startswith("https:")
     )

@@ -1,5 +1,6 @@
 """Signing in: a one-time link is traded for a browser session."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -26,8 +27,17 @@ async def create_link(session: AsyncSession, user_id: UUID) -> str:
     return token
 
 
-async def sign_in_with_link(session: AsyncSession, token: str, *, lifetime: timedelta) -> tuple[User, str]:
-    """The user, and the cookie of a new browser session. Of two at once, one wins.
+@dataclass(frozen=True)
+class SignedIn:
+    """A new browser session: its cookie, and the proof for its pages."""
+
+    user: User
+    cookie: str
+    page_proof: str
+
+
+async def sign_in_with_link(session: AsyncSession, token: str, *, lifetime: timedelta) -> SignedIn:
+    """A new browser session. Of two at once, one wins.
 
     Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`.
     """
@@ -39,25 +49,35 @@ async def sign_in_with_link(session: AsyncSession, token: str, *, lifetime: time
     user_id = await session.scalar(unused.values(used_at=now()).returning(SignInLink.user_id))
     if user_id is None:
         raise await _why_not(session, token)
-    return await session.get_one(User, user_id), await _create_web_session(session, user_id, lifetime)
-
-
-async def sign_out(session: AsyncSession, cookie: str) -> None:
-    await session.execute(delete(WebSession).where(WebSession.token_hash == token_hash(cookie)))
-
-
-async def _create_web_session(session: AsyncSession, user_id: UUID, lifetime: timedelta) -> str:
+    user = await session.get_one(User, user_id)
+    user.signed_in_at = now()
     await session.execute(delete(WebSession).where(WebSession.expires_at < now()))
-    cookie = new_token()
-    session.add(WebSession(token_hash=token_hash(cookie), user_id=user_id, expires_at=now() + lifetime))
+    signed_in = SignedIn(user, cookie=new_token(), page_proof=new_token())
+    session.add(
+        WebSession(
+            token_hash=token_hash(signed_in.cookie),
+            proof_hash=token_hash(signed_in.page_proof),
+            user_id=user_id,
+            expires_at=now() + lifetime,
+        )
+    )
     await session.flush()
-    return cookie
+    return signed_in
+
+
+async def sign_out(session: AsyncSession, cookie: str, page_proof: str) -> None:
+    """Does nothing with a wrong proof: the cookie alone ends no session either."""
+    await session.execute(
+        delete(WebSession).where(
+            WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)
+        )
+    )
 
 
 async def _why_not(session: AsyncSession, token: str) -> BadRequest | Gone:
     link = await session.scalar(select(SignInLink).where(SignInLink.token_hash == token_hash(token)))
     if link is None:
-        return BadRequest("This sign-in link is not one of ours.", code="sign_in_link_invalid", fix=_FIX)
+        return BadRequest("This sign-in link is invalid.", code="sign_in_link_invalid", fix=_FIX)
     if link.used_at is not None:
         return Gone("This sign-in link has been used already.", code="sign_in_link_used", fix=_FIX)
     return Gone("This sign-in link has expired.", code="sign_in_link_expired", fix=_FIX)

@@ -1,11 +1,15 @@
 """Who is asking: the dependencies every public route uses.
 
-A key in a header beats the cookie, and a wrong key is never forgiven for the sake of a good cookie.
+A key in a header beats the cookie, and a wrong key is never forgiven for the sake of a good cookie. The
+cookie counts only together with the proof of its page: browsers send cookies to every port of our host.
 """
 
+import hmac
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import Depends, WebSocket
 from sqlalchemy import select, update
@@ -14,30 +18,46 @@ from starlette.requests import HTTPConnection
 from app_server.database import Database, now
 from app_server.errors import Forbidden, NotAuthenticated
 from app_server.logs import bind
-from app_server.middleware import session_cookie
+from app_server.middleware import api_key_of, page_proof_of, session_cookie
+from app_server.users.in_use import Credential
 from app_server.users.models import ADMINISTRATORS, ApiKey, User, WebSession
 from app_server.users.tokens import token_hash
 
 _KEY_TOUCH_INTERVAL = timedelta(minutes=1)
 _SESSION_TOUCH_INTERVAL = timedelta(hours=1)
 
+_FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
+_BEARER = {"WWW-Authenticate": "Bearer"}
 
-async def require_user(connection: HTTPConnection) -> User:
-    """The user behind this request or WebSocket. Raises NotAuthenticated."""
-    if key := api_key_of(connection):
-        user = await _user_of_api_key(connection, key)
+
+@dataclass(frozen=True)
+class Authenticated:
+    """A user, and by what this request acts for them."""
+
+    user: User
+    credential: Credential
+
+
+async def authenticate(connection: HTTPConnection) -> Authenticated:
+    """Who is behind this request or WebSocket. Raises NotAuthenticated."""
+    key = api_key_of(connection)
+    if key is not None:
+        found = await _by_api_key(connection, key)
     elif cookie := connection.cookies.get(session_cookie(connection.state.config)):
-        user = await _user_of_session(connection, cookie)
+        found = await _by_session(connection, cookie)
     else:
-        user = None
-    if user is None:
-        raise NotAuthenticated(
-            "Sign in, or send an API key.",
-            fix="Run `slipway sign-in-link` on the server and open the link it prints.",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
-    bind(user_id=user.id.hex)
-    return user
+        found = None
+    if found is None:
+        raise NotAuthenticated("Sign in, or send an API key.", fix=_FIX, headers=_BEARER)
+    bind(user_id=found.user.id.hex)
+    return found
+
+
+Authentication = Annotated[Authenticated, Depends(authenticate)]
+
+
+async def require_user(authentication: Authentication) -> User:
+    return authentication.user
 
 
 async def _require_admin(user: Annotated[User, Depends(require_user)]) -> User:
@@ -50,23 +70,23 @@ CurrentUser = Annotated[User, Depends(require_user)]
 AdminUser = Annotated[User, Depends(_require_admin)]
 
 
-async def authenticate_websocket(websocket: WebSocket) -> User | None:
-    """The user behind this WebSocket; None: close it with 4001."""
+async def authenticate_websocket(websocket: WebSocket) -> Authenticated | None:
+    """Who is behind this WebSocket; None: close it with 4001."""
     try:
-        return await require_user(websocket)
+        return await authenticate(websocket)
     except NotAuthenticated:
         return None
 
 
-def api_key_of(connection: HTTPConnection) -> str | None:
-    """The key in the headers, if any: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`."""
-    if key := connection.headers.get("x-session-api-key"):
-        return key
-    scheme, _, credentials = connection.headers.get("authorization", "").partition(" ")
-    return credentials.strip() if scheme.lower() == "bearer" else None
+async def identify_user(connection: HTTPConnection) -> UUID | None:
+    """The id of the user behind this request, for what must know it before the request is read."""
+    try:
+        return (await authenticate(connection)).user.id
+    except NotAuthenticated:
+        return None
 
 
-async def _user_of_api_key(connection: HTTPConnection, key: str) -> User | None:
+async def _by_api_key(connection: HTTPConnection, key: str) -> Authenticated | None:
     database: Database = connection.state.database
     query = (
         select(User, ApiKey).join(ApiKey, ApiKey.user_id == User.id).where(ApiKey.key_hash == token_hash(key))
@@ -78,10 +98,13 @@ async def _user_of_api_key(connection: HTTPConnection, key: str) -> User | None:
     user, api_key = found
     if api_key.last_used_at is None or now() - api_key.last_used_at > _KEY_TOUCH_INTERVAL:
         _in_background(connection, _touch_api_key(database, api_key), name="touch api key")
-    return user
+    return Authenticated(user, Credential("key", api_key.id))
 
 
-async def _user_of_session(connection: HTTPConnection, cookie: str) -> User | None:
+async def _by_session(connection: HTTPConnection, cookie: str) -> Authenticated | None:
+    proof = page_proof_of(connection)
+    if proof is None:
+        raise _page_proof_missing()
     database: Database = connection.state.database
     query = (
         select(User, WebSession)
@@ -93,12 +116,23 @@ async def _user_of_session(connection: HTTPConnection, cookie: str) -> User | No
     if found is None:
         return None
     user, web_session = found
+    if not hmac.compare_digest(web_session.proof_hash, token_hash(proof)):
+        raise _page_proof_missing()
     lifetime = timedelta(days=connection.state.config.session_days)
     if now() + lifetime - web_session.expires_at > _SESSION_TOUCH_INTERVAL:
         _in_background(
             connection, _extend_session(database, web_session, lifetime), name="extend web session"
         )
-    return user
+    return Authenticated(user, Credential("session", web_session.id))
+
+
+def _page_proof_missing() -> NotAuthenticated:
+    return NotAuthenticated(
+        "This page cannot prove that it belongs to your sign-in, so you have to sign in again.",
+        code="page_proof_missing",
+        fix=_FIX,
+        headers=_BEARER,
+    )
 
 
 async def _touch_api_key(database: Database, api_key: ApiKey) -> None:

@@ -28,6 +28,8 @@ class User(Base):
     name: Mapped[str] = mapped_column(String(200))
     role: Mapped[Role] = mapped_column(enum_column(Role))
     created_at: Mapped[datetime] = mapped_column(default=now)
+    signed_in_at: Mapped[datetime | None]
+    """The last time."""
 
 
 class ApiKey(Base):
@@ -45,11 +47,17 @@ class ApiKey(Base):
 
 
 class WebSession(Base):
-    """A signed-in browser. Only the SHA-256 of the cookie is kept."""
+    """A signed-in browser. Only the SHA-256 of the cookie and of the proof of its pages are kept.
+
+    Browsers send the cookie to every port of our host. The proof is kept where only pages of our own origin
+    can read it, so that the cookie alone opens nothing.
+    """
 
     __tablename__ = "web_sessions"
 
     token_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    id: Mapped[UUID] = mapped_column(unique=True, default=uuid4)
+    proof_hash: Mapped[str] = mapped_column(String(64))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime]

@@ -21,6 +21,13 @@ class Fairness:
 
     def __init__(self) -> None:
         self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+        self._readers: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
+        """One report of each sandbox is held in memory at a time; the others stay unread."""
+        async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
+            yield
 
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:

@@ -21,9 +21,10 @@ async def report_events(request: Request, sandbox: CurrentSandbox, conversation_
     body: an EventsReport.
     """
     state = request.state
-    body = await request.body()
-    async with state.fairness.turn(sandbox.id):
-        report = _decoded(body)
+    async with state.fairness.reading(sandbox.id):
+        body = await request.body()
+        async with state.fairness.turn(sandbox.id):
+            report = _decoded(body)
     viewer = Viewer(state.sandboxes)
     last = await ingest(state.database, state.pubsub, viewer, sandbox.id, conversation_id, report)
     return Acknowledged(acknowledged_seq=last)

@@ -16,8 +16,9 @@ const TOOLTIP_DELAY_MS = 400
 export function createApp() {
   const router = createBrowserRouter(routes)
   const queryClient = createQueryClient({
-    onSignedOut: () => {
-      if (router.state.location.pathname !== SIGN_IN_PATH) void router.navigate(SIGN_IN_PATH)
+    onSignedOut: (reason) => {
+      if (router.state.location.pathname !== SIGN_IN_PATH)
+        void router.navigate(SIGN_IN_PATH, { state: { reason } })
     },
     onMutationError: (error, repeat) =>
       toast.error(errorDetail(error), {

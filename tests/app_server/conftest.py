@@ -7,14 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import httpx
 import pytest
 import uvicorn
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.types import ASGIApp
 
 from app_server.config import Config
@@ -23,8 +20,6 @@ from app_server.main import State, WithState, create_app, create_inner_app, life
 from app_server.users.models import User
 from app_server.users.service import create_api_key, find_owner
 from tests.support.sandbox_image import FLAVOUR
-
-POSTGRES_URL = os.environ.get("SLIPWAY_TEST_POSTGRES_URL")
 
 
 @dataclass(frozen=True)
@@ -40,24 +35,6 @@ class App:
     def database(self) -> Database:
         database: Database = self.state["database"]
         return database
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    """A new empty database: a SQLite file, and PostgreSQL too where there is one."""
-    if request.param == "sqlite":
-        yield f"sqlite+aiosqlite:///{tmp_path / 'slipway.sqlite3'}"
-        return
-    if POSTGRES_URL is None:
-        pytest.skip("SLIPWAY_TEST_POSTGRES_URL is not set")
-    name = f"slipway_{uuid4().hex}"
-    server = create_async_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
-    async with server.connect() as connection:
-        await connection.execute(text(f"CREATE DATABASE {name}"))
-    yield f"{POSTGRES_URL.rsplit('/', 1)[0]}/{name}"
-    async with server.connect() as connection:
-        await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    await server.dispose()
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +103,7 @@ async def listening(app: ASGIApp) -> AsyncIterator[str]:
     """`app` behind a real socket, for what only a real connection shows; yields its URL."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # a connection that comes before the server is ready waits
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
         task = asyncio.create_task(server.serve([listener]))
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

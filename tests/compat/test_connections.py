@@ -1,16 +1,18 @@
 """The socket: who may listen, what a lost connection brings back, when it is over."""
 
 import json
+import os
 import threading
 import uuid
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 from openhands.sdk import Conversation, RemoteConversation
 from openhands.sdk.conversation.impl.remote_conversation import WebSocketCallbackClient
 from openhands.sdk.conversation.state import ConversationExecutionStatus as Status
-from openhands.sdk.event import MessageEvent
+from openhands.sdk.event import ConversationStateUpdateEvent, Event, MessageEvent, ObservationEvent
 from openhands.sdk.workspace import RemoteWorkspace
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -18,7 +20,7 @@ from websockets.sync.client import connect
 from tests.compat.conftest import Begin, Heard, kinds, make_agent, only, workspace_on
 from tests.support.agent_server import KEY, AgentServer
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.scripted_llm import ScriptedLLM, hang, say
+from tests.support.scripted_llm import ScriptedLLM, call, hang, say
 
 AUTH = json.dumps({"type": "auth", "session_api_key": KEY})
 
@@ -68,6 +70,38 @@ def test_a_conversation_deleted_by_another_ends_the_clients_socket(begin: Begin,
 
     client._thread.join(timeout=PATIENCE_SECONDS)
     assert client._stop.is_set()
+
+
+def resent(server: AgentServer, conversation_id: object, **query: str) -> list[Event]:
+    """What a listener is sent before anything new happens, without updates of the state."""
+    found: list[Event] = []
+    address = f"{server.ws_url}/sockets/events/{conversation_id}?{urlencode(query)}"
+    with connect(address, open_timeout=PATIENCE_SECONDS) as socket:
+        socket.send(AUTH)
+        states_to_come = 2 if query else 1
+        while states_to_come:
+            event = Event.model_validate_json(socket.recv(timeout=PATIENCE_SECONDS))
+            if isinstance(event, ConversationStateUpdateEvent):
+                states_to_come -= event.key == "full_state"
+            else:
+                found.append(event)
+    return found
+
+
+def test_a_listener_is_resent_what_it_asks_for(server: AgentServer, begin: Begin, scripted_llm: ScriptedLLM):
+    scripted_llm.script(say("Done."))
+    conversation = begin()
+    conversation.send_message("Go.")
+    conversation.run(timeout=PATIENCE_SECONDS)
+    everything = [one for one in conversation.state.events if one.kind != "ConversationStateUpdateEvent"]
+
+    def ids(**query: str) -> list[str]:
+        return [event.id for event in resent(server, conversation.id, **query)]
+
+    assert ids() == []
+    assert ids(resend_mode="all") == [event.id for event in everything]
+    since = ids(resend_mode="since", after_timestamp=everything[-1].timestamp)
+    assert since == [everything[-1].id]
 
 
 def test_a_message_over_the_socket_starts_a_run(server: AgentServer, begin: Begin, scripted_llm: ScriptedLLM):
@@ -136,3 +170,31 @@ def test_a_server_that_restarts_in_a_run_is_waited_for(
     assert conversation.state.execution_status is Status.FINISHED
     workspace.client.delete(f"/api/conversations/{conversation.id}")
     conversation.close()
+
+
+def test_keys_and_secrets_outlive_a_restart_of_a_server_with_a_secret_key(
+    tmp_path: Path, scripted_llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OH_SECRET_KEY", "a key that stays")
+    server = AgentServer(tmp_path, python=os.environ["SLIPWAY_PYTHON"])
+    server.start()
+    workspace = workspace_on(server, tmp_path)
+    conversation = Conversation(
+        agent=make_agent(scripted_llm, "terminal"),
+        workspace=workspace,
+        visualizer=None,
+        secrets={"TOKEN": "correct-horse"},
+        delete_on_close=False,
+    )
+    server.kill()
+    server.start()
+
+    scripted_llm.script(call("terminal", command="echo $TOKEN | wc -c; echo $TOKEN"), say("Done."))
+    conversation.send_message("Go.")
+    conversation.run(timeout=PATIENCE_SECONDS)
+
+    assert [request.bearer for request in scripted_llm.requests] == [scripted_llm.api_key] * 2
+    (answer,) = only(conversation.state.events, ObservationEvent)
+    assert answer.observation.text.splitlines()[:2] == ["14", "<secret-hidden>"]
+    conversation.close()
+    server.stop()

@@ -22,6 +22,7 @@ STEPS = [
     ("terminal", {"command": "read line; echo got $line", "timeout": 0.2}, "Terminal"),
     ("terminal", {"command": "hello", "is_input": True}, "Terminal"),
     ("terminal", {"command": "", "reset": True}, "Terminal"),
+    ("terminal", {"command": r"printf '\033[31mred\033[0m\n'"}, "Terminal"),  # with styles in its metadata
     ("file_editor", {"command": "create", "path": "{work}/a.txt", "file_text": "one\ntwo\n"}, "FileEditor"),
     ("file_editor", {"command": "view", "path": "{work}/a.txt", "view_range": [1, 2]}, "FileEditor"),
     (

@@ -27,3 +27,10 @@ def test_the_npm_lock_records_no_download_address() -> None:
     text = (ROOT / "frontend" / "package-lock.json").read_text()
     assert '"resolved"' not in text
     assert '"integrity"' in text
+
+
+def test_each_test_that_the_threat_model_names_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "threat-model.md").read_text()))
+    written = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(named) > 20
+    assert [name for name in sorted(named) if f"def {name}(" not in written] == []

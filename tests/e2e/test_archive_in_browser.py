@@ -42,6 +42,11 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
         page.get_by_role("tab", name="Preview").click()
         expect(page.get_by_text("The next message wakes it.").locator("visible=true")).to_be_visible()
         someone.photograph("archived")
+        page.get_by_role("button", name="Download").click()
+        with page.expect_download() as saved:
+            page.get_by_role("menuitem", name="Download as Markdown").click()
+        assert saved.value.suggested_filename == "the-note.md"
+        assert "Noted." in saved.value.path().read_text()
         page.reload()
         expect(page.get_by_text("The sandbox is not running").locator("visible=true")).to_be_visible()
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 def question(page: Page) -> Locator:
-    return page.get_by_role("region", name="The agent asks before it goes on")
+    return page.get_by_role("region", name="Approval needed")
 
 
 def test_a_step_is_approved_and_another_refused_with_a_reason(
@@ -34,9 +34,9 @@ def test_a_step_is_approved_and_another_refused_with_a_reason(
         page.goto(f"{scripted_server.url}/conversations/{conversation}")
 
         expect(question(page)).to_be_visible()
-        expect(question(page).get_by_text("It overwrites or deletes what others may have")).to_be_visible()
+        expect(question(page).get_by_text("overwrites or deletes what others may have")).to_be_visible()
         someone.photograph("asking-first")
-        question(page).get_by_role("button", name="Approve", exact=True).click()
+        question(page).get_by_role("button", name="Allow all 2 steps").click()
 
         expect(question(page).get_by_text("sudo rm -rf /var/lib/app")).to_be_visible()
         expect(page.get_by_text("approved-42").first).to_be_visible()
@@ -49,6 +49,47 @@ def test_a_step_is_approved_and_another_refused_with_a_reason(
         expect(page.get_by_text("Keep the data.").first).to_be_visible()
         expect(question(page)).not_to_be_visible()
         assert "Keep the data." in str(scripted_llm.requests[-1].messages)
+        assert someone.complaints == []
+
+
+def test_each_step_is_answered_by_itself_with_the_keyboard(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(
+        calls(
+            ("terminal", {"command": "echo kept-$((40 + 2))", "summary": "Say what was kept"}),
+            ("terminal", {"command": "git push --force origin main", "summary": "Publish the change"}),
+        ),
+        say("Only the first one, then."),
+    )
+    with scripted_server.client() as client, visitor() as someone:
+        conversation = start_conversation(client, "Ship it.", confirmation_mode="always")
+        wait_for_status(client, conversation, "waiting_for_confirmation")
+        someone.sign_in(scripted_server)
+        page = someone.page
+        page.goto(f"{scripted_server.url}/conversations/{conversation}")
+        first = question(page).get_by_role("radiogroup", name="Answer to: Say what was kept")
+        second = question(page).get_by_role("radiogroup", name="Answer to: Publish the change")
+        expect(second).to_be_visible()
+        someone.photograph("asking-steps")
+
+        first.get_by_role("radio", name="Allow").press("Space")
+        expect(first.get_by_role("radio", name="Allow")).to_be_checked()
+        expect(question(page).get_by_role("button", name="Send answers")).to_be_disabled()
+        outline = "element => getComputedStyle(element).outlineStyle"
+        assert first.get_by_role("radio", name="Allow").evaluate(outline) != "none"
+        second.get_by_role("radio", name="Allow").focus()
+        # Held down, as fingers do: the radio is chosen a moment after the key goes down.
+        page.keyboard.down("ArrowRight")
+        expect(second.get_by_role("radio", name="Reject")).to_be_checked()
+        page.keyboard.up("ArrowRight")
+        someone.photograph("asking-steps-answered")
+        page.get_by_label("Why not, for the agent").fill("Not on a Friday.")
+        page.get_by_label("Why not, for the agent").press("Enter")
+
+        expect(page.get_by_text("Only the first one, then.").first).to_be_visible()
+        expect(page.get_by_text("kept-42").first).to_be_visible()
+        assert "Not on a Friday." in str(scripted_llm.requests[-1].messages)
         assert someone.complaints == []
 
 

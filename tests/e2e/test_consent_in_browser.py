@@ -46,7 +46,7 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         page = someone.page
         page.goto(f"{scripted_server.url}/conversations/{conversation_id}")
 
-        expect(page.get_by_text("wants to run 5 things of its own")).to_be_visible()
+        expect(page.get_by_text("wants to run 5 scripts")).to_be_visible()
         someone.photograph("consent-banner")
         page.get_by_role("button", name="Look at it").click()
         script = page.get_by_role("article", name=re.compile("^Set-up script"))
@@ -64,13 +64,13 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         expect(plugin.get_by_text("Refused")).to_be_visible()
         someone.photograph("consent-answered")
         page.get_by_role("button", name="Close").click()
-        expect(page.get_by_text("wants to run 3 things of its own")).to_be_visible()
+        expect(page.get_by_text("wants to run 3 scripts")).to_be_visible()
 
         scripted_llm.script(call("terminal", command=edit), say("Edited."))
         page.get_by_role("textbox", name="Message to the agent").fill("Edit it.")
         page.keyboard.press("Enter")
         expect(page.get_by_text("Edited.").first).to_be_visible()
-        expect(page.get_by_text("wants to run 4 things of its own")).to_be_visible()
+        expect(page.get_by_text("wants to run 4 scripts")).to_be_visible()
         page.get_by_role("button", name="Look at it").click()
         expect(script.get_by_text("Changed since you allowed it")).to_be_visible()
         expect(script.get_by_text(f"+{marking('smuggled')}")).to_be_visible()

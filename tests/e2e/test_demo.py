@@ -1,6 +1,7 @@
 """`slipway demo`: the main job, headless, judged by its exit code."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,14 +11,18 @@ import pytest
 DEMO_TIMEOUT_SECONDS = 900
 
 
-def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+def demo(*arguments: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """home: where its temporary files go."""
     command = [sys.executable, "-m", "app_server", "demo", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEMO_TIMEOUT_SECONDS)
+    environment = {**os.environ, **({"TMPDIR": str(home)} if home else {})}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=DEMO_TIMEOUT_SECONDS, env=environment
+    )
 
 
-def processes() -> set[str]:
-    """The agent servers of demos, by their PIDs."""
-    return {path.name for path in Path("/proc").glob("[0-9]*") if _belongs_to_a_demo(path)}
+def processes(home: Path) -> set[str]:
+    """The agent servers of a demo, by their PIDs."""
+    return {path.name for path in Path("/proc").glob("[0-9]*") if _belongs_to(home, path)}
 
 
 def machines(conversation_id: str) -> list[str]:
@@ -29,24 +34,23 @@ def machines(conversation_id: str) -> list[str]:
     return left
 
 
-def _belongs_to_a_demo(process: Path) -> bool:
+def _belongs_to(home: Path, process: Path) -> bool:
     try:
-        return b"/slipway-demo-" in (process / "environ").read_bytes()
+        return f"{home}/slipway-demo-".encode() in (process / "environ").read_bytes()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return False
 
 
 @pytest.mark.timeout(DEMO_TIMEOUT_SECONDS)
-def test_the_demo_mends_the_bug_in_a_sandbox_and_says_what_it_did() -> None:
-    before = processes()
-    ended = demo("--sandbox", "process")
+def test_the_demo_mends_the_bug_in_a_sandbox_and_says_what_it_did(tmp_path: Path) -> None:
+    ended = demo("--sandbox", "process", home=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "Sandbox kind: process" in ended.stdout
     assert "diff --git a/voyage/duration.py b/voyage/duration.py" in ended.stdout
     assert "Ran 7 tests" in ended.stdout
     assert "Start the sandbox" in ended.stdout
     assert "Events" in ended.stdout
-    assert processes() == before
+    assert processes(tmp_path) == set()
 
 
 @pytest.mark.docker

@@ -44,12 +44,12 @@ def test_a_task_goes_on_until_the_judge_is_content(
         page = someone.page
         page.goto(scripted_server.url)
         page.get_by_label("Task").fill("Mend the harbour, and show that it holds.")
-        page.get_by_role("button", name="Until it is done: off").press("Enter")
+        page.get_by_role("button", name="Goal mode: off").press("Enter")
         page.get_by_role("checkbox", name="Work on this until it is really done").check()
-        page.get_by_label("Rounds at most").fill("3")
+        page.get_by_label("Maximum rounds").fill("3")
         someone.photograph("home-goal")
         page.keyboard.press("Escape")
-        expect(page.get_by_role("button", name="Until it is done: on, at most 3 rounds")).to_be_focused()
+        expect(page.get_by_role("button", name="Goal mode: on, at most 3 rounds")).to_be_focused()
         page.get_by_role("button", name="Start", exact=True).click()
 
         goal = page.get_by_role("region", name="Goal")
@@ -85,7 +85,7 @@ def test_a_goal_in_a_conversation_is_stopped_and_resumed(
         expect(page.get_by_text("Hello.", exact=True)).to_be_visible()
 
         page.get_by_label("Message to the agent").fill("Mend the harbour.")
-        page.get_by_role("button", name="Until it is done: off").click()
+        page.get_by_role("button", name="Goal mode: off").click()
         page.get_by_role("checkbox", name="Work on this until it is really done").check()
         someone.photograph("goal-composer")
         page.keyboard.press("Escape")

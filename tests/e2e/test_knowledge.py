@@ -67,6 +67,11 @@ def test_skills_are_explained_and_called_and_notes_are_mended(
         assert "Tag 1.4." in scripted_llm.requests[-1].last_text
 
         page.goto(f"{scripted_server.url}/settings/memory")
+        proposed = page.get_by_role("region", name="Proposed by agents")
+        expect(proposed.get_by_text("There is no pytest configuration, and none is wanted.")).to_be_visible()
+        someone.photograph("memory-proposal")
+        proposed.get_by_role("button", name=f"Accept the note {NOTE['title']}").click()
+        expect(proposed).to_have_count(0)
         expect(page.get_by_text(NOTE["title"])).to_be_visible()
         someone.photograph("memory")
         page.get_by_role("button", name=f"Open the note {NOTE['title']}").click()

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -14,6 +16,7 @@ from websockets.sync.client import ClientConnection
 from tests.e2e.conftest import SANDBOX_KINDS
 from tests.support.hostile_repository import HostileRepository
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.sandbox_image import sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, call
 from tests.support.server import (
     AppServerProcess,
@@ -48,6 +51,16 @@ def wait_for_running_command(client: httpx.Client, conversation_id: str) -> None
         return any(not answers(log, action) for action in actions(log, "terminal"))
 
     wait_until(is_running, lambda: "a running command")
+
+
+@pytest.fixture
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AppServerProcess]:
+    """By the command that users type, which other tests fork."""
+    kind = getattr(request, "param", "process")
+    if kind == "docker":
+        sandbox_image()
+    with AppServerProcess(tmp_path / "home", sandbox=kind, python=(sys.executable,)) as process:
+        yield process
 
 
 @pytest.fixture

@@ -54,13 +54,6 @@ class Inside:
         someone.page.get_by_role("tab", name=tab).click()
         return someone.page.frame_locator(f"iframe[title='{tab}']")
 
-    def open_outside(self, someone: Visitor, tab: str) -> Page:
-        """In place of our page: an incognito window, as tests have, lets no frame of other sites store."""
-        self.open(someone, tab)
-        address = someone.page.get_by_role("link", name="Open in a new tab").get_attribute("href")
-        someone.page.goto(str(address))
-        return someone.page
-
 
 def bring_up(server: AppServerProcess, llm: ScriptedLLM) -> Iterator[Inside]:
     llm.aside = say("A title")
@@ -93,20 +86,22 @@ def photograph(page: Page, name: str) -> None:
 def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Inside) -> None:
     inside.run("echo before > notes.txt")
     with visitor() as someone:
-        code = inside.open_outside(someone, "VS Code")
+        # An incognito window, as tests have, lets no frame of other sites store anything.
+        code = inside.open(someone, "VS Code")
         code.get_by_role("treeitem", name="notes.txt").dblclick()
         expect(code.get_by_role("tab", name="notes.txt")).to_be_visible()
         code.locator(".view-lines").first.click()
-        code.keyboard.press("Control+Home")
-        code.keyboard.type("edited ")
-        code.keyboard.press("Control+S")
+        keyboard = someone.page.keyboard
+        keyboard.press("Control+Home")
+        keyboard.type("edited ")
+        keyboard.press("Control+S")
         inside.wait_for("cat notes.txt", "edited before")
 
-        code.keyboard.press("Control+Backquote")
+        keyboard.press("Control+Backquote")
         code.locator(".xterm-screen").first.click()
-        code.keyboard.type("echo $(id -u) $(wc -l < notes.txt) > by-terminal\n")
+        keyboard.type("echo $(id -u) $(wc -l < notes.txt) > by-terminal\n")
         inside.wait_for("cat by-terminal", "10001 1")
-        photograph(code, "vscode")
+        photograph(someone.page, "vscode")
 
 
 @pytest.mark.docker
@@ -158,13 +153,19 @@ def test_they_work_behind_the_walls_of_every_container_and_open_no_port(inside: 
     assert listening == []
 
 
-def test_where_there_is_none_the_page_says_why_and_how_to_get_it(
+def test_where_there_is_none_the_page_offers_none_and_the_server_says_how_to_get_it(
     server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     for inside in bring_up(server, scripted_llm):
         refused = inside.start("vscode")
         assert (refused.status_code, refused.json()["code"]) == (503, "vscode_unavailable")
+        assert "There is no VS Code here" in refused.json()["detail"]
+        assert "install code-server" in refused.json()["fix"]
         with visitor() as someone:
-            inside.open(someone, "VS Code")
-            expect(someone.page.get_by_text("There is no VS Code here")).to_be_visible()
-            expect(someone.page.get_by_text("install code-server")).to_be_visible()
+            someone.sign_in(inside.server)
+            asked = f"**/sandboxes/{inside.id}/runtime-plugins"
+            with someone.page.expect_response(asked):
+                someone.page.goto(f"{inside.server.url}/conversations/{inside.id}")
+            expect(someone.page.get_by_role("tab", name="Preview")).to_be_visible()
+            expect(someone.page.get_by_role("tab", name="VS Code")).to_have_count(0)
+            expect(someone.page.get_by_role("tab", name="Desktop")).to_have_count(0)

@@ -13,6 +13,11 @@ from tests.support.server import AppServerProcess, conversation, start_conversat
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 ONE = str(512 * 1024**2)
+FORGET_ALL_BUT_THE_PROOF = """
+    Object.keys(localStorage)
+        .filter((key) => key !== 'slipway.page-proof')
+        .forEach((key) => localStorage.removeItem(key))
+"""
 
 
 @pytest.fixture
@@ -60,7 +65,7 @@ def test_a_message_to_a_sleeping_sandbox_waits_for_memory_and_outlives_the_serve
         place(page, 1)
         server.kill()
         server.start()
-        page.evaluate("localStorage.clear()")
+        page.evaluate(FORGET_ALL_BUT_THE_PROOF)
         page.reload()
         expect(page.get_by_text("Are you there?", exact=True)).to_be_visible()
         client.delete(f"/app-conversations/{busy}").raise_for_status()

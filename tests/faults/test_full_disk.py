@@ -50,7 +50,7 @@ def answers_on_sockets(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """To the same message on the stream of bare events, and on that of frames."""
     answers = []
-    for path, frames_before in ((f"events/{conversation}", 2), (f"session/{conversation}", 2)):
+    for path, frames_before in ((f"events/{conversation}", 1), (f"session/{conversation}", 2)):
         key = {"X-Session-API-Key": KEY}
         with connect(
             f"{server.ws_url}/sockets/{path}", additional_headers=key, open_timeout=PATIENCE_SECONDS

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
 
 KEY = "session-canary"
@@ -39,7 +40,8 @@ class AgentServer:
 
     @property
     def http(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={"X-Session-API-Key": KEY}, timeout=PATIENCE_SECONDS)
+        headers = {"X-Session-API-Key": KEY}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS, verify=NO_TLS)
 
     def start(self) -> None:
         """Returns when it answers."""
@@ -107,7 +109,8 @@ class AgentServer:
             assert self.process is not None
             assert self.process.poll() is None, self.log_text()
             try:
-                if httpx.get(f"{self.url}/health", timeout=PATIENCE_SECONDS).status_code == httpx.codes.OK:
+                health = httpx.get(f"{self.url}/health", timeout=PATIENCE_SECONDS, verify=NO_TLS)
+                if health.status_code == httpx.codes.OK:
                     return
             except httpx.TransportError:
                 time.sleep(0.02)

@@ -1,8 +1,19 @@
 """Whether what must not be there is: credentials that were given to be told again, in all their disguises."""
 
 import base64
+import sqlite3
 import subprocess
+from pathlib import Path
 from urllib.parse import quote
+
+import httpx
+import orjson
+
+from app_server.config import Config
+from app_server.encryption import load_cipher
+from tests.support.server import AppServerProcess
+
+API = Path(__file__).parents[2] / "docs" / "openapi" / "app_server.json"
 
 
 def forms_of(canary: str) -> list[str]:
@@ -35,3 +46,20 @@ def look_into_container(sandbox_id: str, canaries: dict[str, str]) -> str:
         done = subprocess.run(["docker", word, name], capture_output=True, text=True, check=True)
         told += done.stdout + done.stderr
     return found.stdout + "".join(shown(told, canaries))
+
+
+def session_key_of(server: AppServerProcess, conversation_id: str) -> str:
+    with sqlite3.connect(server.home / "slipway.sqlite3") as database:
+        query = "SELECT encrypted_session_key FROM sandboxes WHERE id = ?"
+        [row] = database.execute(query, (conversation_id,)).fetchall()
+    database.close()
+    return load_cipher(Config(home=server.home)).decrypt(row[0])
+
+
+def everything_listed(client: httpx.Client, conversation_id: str) -> str:
+    """What every list of the API tells its user."""
+    described = orjson.loads(API.read_bytes())["paths"]
+    lists = [path for path, item in described.items() if "get" in item and "{" not in path]
+    assert len(lists) > 10
+    query = dict.fromkeys(("ids", "id", "sandbox_id__eq"), conversation_id)
+    return "".join(client.get(str(client.base_url.join(path)), params=query).text for path in lists)

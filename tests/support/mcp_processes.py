@@ -1,5 +1,6 @@
 """Real MCP servers as processes, for as long as a test needs them."""
 
+import hashlib
 import os
 import socket
 import subprocess
@@ -11,8 +12,15 @@ from pathlib import Path
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 
+HASHED = "sha256:"
+"""Before the name of a variable: the server tells the hash of its value, which is not masked."""
 ROOT = Path(__file__).parents[2]
 STDIO = {"command": sys.executable, "args": ["-m", "tests.support.mcp_server", "stdio"], "cwd": str(ROOT)}
+
+
+def hash_of(value: str) -> str:
+    """What the tool `environment` tells of a variable with this value after HASHED."""
+    return hashlib.sha256(value.encode()).hexdigest()
 
 
 @contextmanager

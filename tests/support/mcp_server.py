@@ -1,10 +1,12 @@
 """A real MCP server for tests: `python -m tests.support.mcp_server stdio`, or `http PORT`.
 
 Its tools: `add`; `page`, which says what it is told; `environment`, which tells a variable it was started
-with; `fail`; `vanish`, which ends the process; `grow` and `grow_for_subscribers`, after which there
-is one tool more. `http` wants the header that SLIPWAY_TEST_MCP_KEY names.
+with, or its hash (`sha256:NAME`), since values of keys are masked; `fail`; `vanish`, which ends the process;
+`grow` and `grow_for_subscribers`, after which there is one tool more. `http` wants the header that
+SLIPWAY_TEST_MCP_KEY names.
 """
 
+import hashlib
 import os
 import sys
 from typing import Literal
@@ -12,6 +14,8 @@ from typing import Literal
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
+
+from tests.support.mcp_processes import HASHED
 
 server = MCPServer("test tools", instructions="Adds numbers.")
 
@@ -31,7 +35,9 @@ def add(a: int, b: int, sign: Literal["plus", "minus"] = "plus") -> str:
 @server.tool()
 def environment(name: str) -> str:
     """What an environment variable holds."""
-    return os.environ.get(name, "(not set)")
+    wanted = name.removeprefix(HASHED)
+    value = os.environ.get(wanted, "(not set)")
+    return value if name == wanted else hashlib.sha256(value.encode()).hexdigest()
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))

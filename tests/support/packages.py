@@ -31,10 +31,11 @@ def made_wheel(web: Path) -> None:
     index.mkdir(parents=True)
     wheel = "greeting-1.0-py3-none-any.whl"
     with zipfile.ZipFile(index / wheel, "w") as archive:
-        archive.writestr("greeting.py", "WORD = 'hello'\n")
+        archive.writestr("greeting.py", "WORD = 'hello'\ndef main() -> None:\n    print(WORD)\n")
         meta = "greeting-1.0.dist-info"
         archive.writestr(f"{meta}/METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
         archive.writestr(f"{meta}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{meta}/entry_points.txt", "[console_scripts]\ngreeting = greeting:main\n")
         archive.writestr(f"{meta}/RECORD", "")
     (index / "index.html").write_text(f'<a href="{wheel}">{wheel}</a>')
 
@@ -43,27 +44,42 @@ def made_npm_package(web: Path, host: str) -> None:
     web.mkdir()
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        content = b'{"name": "greeting", "version": "1.0.0"}'
-        member = tarfile.TarInfo("package/package.json")
-        member.size = len(content)
-        tar.addfile(member, io.BytesIO(content))
+        described = b'{"name": "greeting", "version": "1.0.0", "bin": "greet.js"}'
+        program = b"#!/usr/bin/env node\nconsole.log('hello')\n"
+        for name, content in (("package.json", described), ("greet.js", program)):
+            member = tarfile.TarInfo(f"package/{name}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
     packed = buffer.getvalue()
     (web / "greeting.tgz").write_bytes(packed)
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(packed).digest()).decode()
     dist = {"tarball": f"https://{host}/greeting.tgz", "integrity": integrity}
-    versions = {"1.0.0": {"name": "greeting", "version": "1.0.0", "dist": dist}}
+    versions = {"1.0.0": {"name": "greeting", "version": "1.0.0", "bin": "greet.js", "dist": dist}}
     description = {"name": "greeting", "dist-tags": {"latest": "1.0.0"}, "versions": versions}
     (web / "greeting").write_text(json.dumps(description))
 
 
 def made_deb(web: Path, scratch: Path) -> None:
-    """A repository without folders of its own (`deb … ./`); its package holds /opt/greeting."""
+    """A repository without folders of its own (`deb … ./`); its package holds /opt/greeting, a
+    program that prints it, a library for Python, and a script that would run as root.
+    """
     control, content = scratch / "DEBIAN" / "control", scratch / "opt" / "greeting"
     for file in (control, content):
         file.parent.mkdir(parents=True)
     described = "Package: greeting\nVersion: 1.0\nArchitecture: all\nMaintainer: tests\nDescription: hello\n"
     control.write_text(described)
     content.write_text("hello\n")
+    program, module = (
+        scratch / "usr" / "bin" / "greeting",
+        scratch / "usr/lib/python3/dist-packages/greeted.py",
+    )
+    for file, text in ((program, "#!/bin/sh\necho hello\n"), (module, "WORD = 'hello'\n")):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    script = scratch / "DEBIAN" / "postinst"
+    script.write_text("#!/bin/sh\nexit 1\n")
+    for file in (program, script):
+        file.chmod(0o755)
     web.mkdir()
     package = web / "greeting.deb"
     subprocess.run(

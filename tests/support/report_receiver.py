@@ -23,6 +23,7 @@ class ReportReceiver:
     pieces: list[dict[str, Any]] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    gone_status: int = 404
     posts: int = 0
     repeated: int = 0
     fail_next: int = 0
@@ -86,7 +87,7 @@ class ReportReceiver:
             self.posts += 1
             self.keys.add(headers.get("X-Session-API-Key", ""))
             if conversation in self.gone:
-                return 404, {"code": "not_found"}
+                return self.gone_status, {"code": "not_found"}
             if self.fail_next:
                 self.fail_next -= 1
                 return 503, {"code": "unavailable"}

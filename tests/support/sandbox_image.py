@@ -33,3 +33,8 @@ async def _build(flavour: SandboxFlavour) -> str:
             await backend.close()
     assert backend.image is not None
     return backend.image
+
+
+if __name__ == "__main__":
+    for each in ("slim", "full"):
+        sandbox_image(each)

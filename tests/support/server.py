@@ -7,6 +7,7 @@ with AppServerProcess(tmp_path, sandbox="process") as server:
     server.start()                          # same home, same ports
 """
 
+import asyncio
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,8 +24,14 @@ from typing import Any, Self
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
+from app_server.config import Config
+from app_server.database import Database
+from app_server.serve import new_sign_in_link
+from tests.support.forking import ForkedAppServer, can_fork
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
+from tests.support.signed_in import sign_in
 
 SIGN_IN_LINK = re.compile(r"http://\S+/sign-in#token=\S+")
 
@@ -33,7 +41,8 @@ Json = dict[str, Any]
 class AppServerProcess:
     """Ports stay the same over restarts, so that sandboxes and browsers find the server again.
 
-    `python`: the interpreter, and what it is to be run by.
+    It is forked from one that has its modules loaded (tests/support/forking.py). `python`: the interpreter
+    to run the command by instead, as a user would, and what that is to be run by.
     """
 
     def __init__(
@@ -42,7 +51,7 @@ class AppServerProcess:
         *,
         sandbox: str,
         environment: dict[str, str] | None = None,
-        python: Sequence[str] = (sys.executable,),
+        python: Sequence[str] = (),
     ) -> None:
         self.home = home
         self.port, self.inner_port = free_port(), free_port()
@@ -56,8 +65,9 @@ class AppServerProcess:
             "SLIPWAY_SANDBOX": sandbox,
             **(environment or {}),
         }
-        self._slipway = [*python, "-m", "app_server"]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._is_forked = not python and can_fork(self._environment)
+        self._slipway = [*(python or (sys.executable,)), "-m", "app_server"]
+        self._process: subprocess.Popen[bytes] | ForkedAppServer | None = None
         self._api_key: str | None = None
 
     def __enter__(self) -> Self:
@@ -84,13 +94,16 @@ class AppServerProcess:
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self._slipway, "serve"],
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            if self._is_forked:
+                self._process = ForkedAppServer(["serve"], self._environment, log)
+            else:
+                self._process = subprocess.Popen(
+                    [*self._slipway, "serve"],
+                    env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
         wait_until(self._is_healthy, lambda: f"the server to start:\n{self.output()}")
 
     def stop(self) -> None:
@@ -116,7 +129,16 @@ class AppServerProcess:
 
     def new_sign_in_link(self) -> str:
         """A further link, as `slipway sign-in-link` prints it."""
-        return self.slipway("sign-in-link").stdout.strip()
+        if self._slipway[0] != sys.executable:
+            return self.slipway("sign-in-link").stdout.strip()
+        # The command takes a second of processor time, most of it to load.
+        named = {
+            name: self._environment.get(f"SLIPWAY_{name.upper()}") for name in ("database_url", "public_url")
+        }
+        given = {name: value for name, value in named.items() if value}
+        config = Config(home=self.home, port=self.port, **given)
+        with ThreadPoolExecutor(1) as thread:  # a test may have an event loop in this one
+            return thread.submit(asyncio.run, _new_link(config)).result()
 
     def slipway(self, *arguments: str, fails: bool = False) -> "subprocess.CompletedProcess[str]":
         """What a command says that is typed into a terminal beside it."""
@@ -135,17 +157,18 @@ class AppServerProcess:
         """A key made as a signed-in user would make it."""
         if self._api_key is None:
             with httpx.Client(
-                base_url=self.url, timeout=PATIENCE_SECONDS, headers={"Origin": self.url}
+                base_url=self.url, timeout=PATIENCE_SECONDS, headers={"Origin": self.url}, verify=NO_TLS
             ) as browser:
-                token = self.new_sign_in_link().partition("#token=")[2]
-                browser.post("/api/v1/sign-in/link", json={"token": token}).raise_for_status()
+                sign_in(browser, self.new_sign_in_link().partition("#token=")[2])
                 reply = browser.post("/api/v1/api-keys", json={"name": "tests"}).raise_for_status()
                 self._api_key = reply.json()["key"]
         return str(self._api_key)
 
     def client(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.api_key()}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=PATIENCE_SECONDS)
+        return httpx.Client(
+            base_url=f"{self.url}/api/v1", headers=headers, timeout=PATIENCE_SECONDS, verify=NO_TLS
+        )
 
     def stream(self, conversation_id: str, after_seq: int = 0) -> ClientConnection:
         """The live stream as a browser sees it."""
@@ -163,7 +186,7 @@ class AppServerProcess:
         if self._process.poll() is not None:
             raise AssertionError(f"the server ended with {self._process.returncode}:\n{self.output()}")
         try:
-            return httpx.get(f"{self.url}/health", timeout=PATIENCE_SECONDS).is_success
+            return httpx.get(f"{self.url}/health", timeout=PATIENCE_SECONDS, verify=NO_TLS).is_success
         except httpx.TransportError:
             return False
 
@@ -178,6 +201,14 @@ class AppServerProcess:
                 lambda: not _machines(client),
                 lambda: f"sandboxes to go: {_machines(client)}",
             )
+
+
+async def _new_link(config: Config) -> str:
+    database = Database(config.resolved_database_url)
+    try:
+        return await new_sign_in_link(config, database)
+    finally:
+        await database.close()
 
 
 def _machines(client: httpx.Client) -> list[Json]:

@@ -20,13 +20,13 @@ END = b"end"
 class Tap:
     """Asks everybody who wants something for a name and a password."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1") -> None:
         self._pieces: list[bytes] = []
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server((address, 0), _Handler)
         self._server.pieces = self._pieces
         self.port = self._server.server_port
         self._names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._names.bind(("127.0.0.1", self.port))
+        self._names.bind((address, self.port))
         self._threads = [
             threading.Thread(target=self._server.serve_forever, name="tap"),
             threading.Thread(target=self._hear_names, name="tap for names"),
@@ -69,6 +69,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._take()
 
     def do_POST(self) -> None:
+        self._take()
+
+    def do_PUT(self) -> None:
+        self._take()
+
+    def do_CONNECT(self) -> None:
         self._take()
 
     def log_message(self, *_: object) -> None:

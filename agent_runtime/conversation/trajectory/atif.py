@@ -4,7 +4,6 @@ https://github.com/laude-institute/harbor/blob/main/docs/rfcs/0001-trajectory-fo
 """
 
 from collections.abc import Iterable, Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from agent_runtime.events.message import MessageEvent, SystemPromptEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent, parse_event
+from agent_runtime.version import VERSION
 
 SCHEMA_VERSION = "ATIF-v1.7"
 _COUNTED = {
@@ -38,7 +38,7 @@ def atif_chunks(directory: Path) -> Iterator[bytes]:
     head = {
         "schema_version": SCHEMA_VERSION,
         "session_id": str(info.id),
-        "agent": {"name": "slipway", "version": metadata.version("slipway"), "model_name": model},
+        "agent": {"name": "slipway", "version": VERSION, "model_name": model},
     }
     yield orjson.dumps(head)[:-1] + b',"steps":['
     count = 0

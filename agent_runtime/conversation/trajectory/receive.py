@@ -1,8 +1,8 @@
 """A conversation from a file that somebody exported, here or elsewhere."""
 
-import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from agent_runtime.conversation.trajectory.zipped import EVENT, META, copy_kept,
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.union import parse_event
 from agent_runtime.wire import StartConversationRequest
+from agent_runtime.workspace import private_tree
 
 PAGE = 500
 MAX_FILES = 1_000_000
@@ -57,16 +58,21 @@ def receive(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
         else:
             _receive_document(file, directory, wishes)
     except ValidationError as error:
-        shutil.rmtree(directory, ignore_errors=True)
+        _give_up(directory)
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise NotATrajectoryError(f"{where}: {first['msg']}") from error
     except (zipfile.BadZipFile, orjson.JSONDecodeError, KeyError) as error:
-        shutil.rmtree(directory, ignore_errors=True)
+        _give_up(directory)
         raise NotATrajectoryError(f"The file cannot be read: {error}") from error
     except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
+        _give_up(directory)
         raise
+
+
+def _give_up(directory: Path) -> None:
+    with suppress(OSError):
+        private_tree.remove(directory)
 
 
 def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes) -> None:

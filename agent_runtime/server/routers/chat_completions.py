@@ -15,7 +15,7 @@ from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.exposure import Saved
-from agent_runtime.server.facade import Answer, Asked, begin, text_of
+from agent_runtime.server.facade import Answer, Asked, begin, require_model, text_of
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations
 
@@ -69,9 +69,13 @@ class ModelList(BaseModel):
 
 @router.get("/models")
 async def models(request: Request, vault: Saved) -> ModelList:
-    since = int(time.time() - (time.monotonic() - request.app.state.started_at))
-    names = sorted(vault.saved.profiles)
-    return ModelList(data=[ModelEntry(id=name, created=since, owned_by="slipway") for name in names])
+    return ModelList(data=[_entry(name, request) for name in sorted(vault.saved.profiles)])
+
+
+@router.get("/models/{model}")
+async def model(model: str, request: Request, vault: Saved) -> ModelEntry:
+    require_model(vault.saved, model)
+    return _entry(model, request)
 
 
 @router.post("/chat/completions", response_model=None)
@@ -120,6 +124,11 @@ def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
 def event(data: dict[str, Any], name: str | None = None) -> bytes:
     """A server-sent event."""
     return (b"event: %b\n" % name.encode() if name else b"") + b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def _entry(name: str, request: Request) -> ModelEntry:
+    since = int(time.time() - (time.monotonic() - request.app.state.started_at))
+    return ModelEntry(id=name, created=since, owned_by="slipway")
 
 
 def _content(part: ContentPart) -> Content:

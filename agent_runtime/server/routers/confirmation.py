@@ -24,12 +24,13 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     responses={409: {"description": "Nothing waits, or other actions than those meant"}},
 )
 async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
-    """Approves the actions that wait, which run then, or rejects them all: its own or its sub-agents'."""
+    """Approves the actions that wait, which run then, or rejects some or all: its own or its sub-agents'."""
     if answer.accept:
         approve(conversation, children, remember=answer.remember, action_ids=answer.action_ids)
     else:
-        reject(conversation, children, answer.reason, action_ids=answer.action_ids)
-        if answer.run:
+        approved = answer.approved_action_ids or ()
+        reject(conversation, children, answer.reason, action_ids=answer.action_ids, approved=approved)
+        if answer.run and not approved:
             conversation.start()
     if conversation.is_running:
         go_on_above(conversation, children)

@@ -15,7 +15,7 @@ from agent_runtime.server.routers.offers import Approved
 from agent_runtime.server.routers.plugins import Plugins
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.runtime_plugins import AllRuntimePlugins
-from agent_runtime.server.routers.state import AllChildren, Conversations, Found
+from agent_runtime.server.routers.state import AllChildren, AllWorkTrees, Conversations, Found
 from agent_runtime.wire import (
     MAX_MESSAGE_BYTES,
     ConversationInfo,
@@ -48,14 +48,24 @@ async def create(
     plugins: Plugins,
     approved: Approved,
     runtime_plugins: AllRuntimePlugins,
+    worktrees: AllWorkTrees,
 ) -> ConversationInfo:
-    """Creates a conversation. One whose id exists is given back as it is, with 200, and takes its keys."""
+    """Creates a conversation. One whose id exists is given back as it is, with 200, and takes its keys.
+
+    With `worktree` it works in a git work tree made for it, if its workspace lies in a repository.
+    """
     if request.initial_message is not None:
         check_size(request.initial_message)
     await runtime_plugins.start_all(request.runtime_plugins)
     if request.conversation_id is None or not registry.has(request.conversation_id):
-        request = await approved.expand(await plugins.expand(request))
-    conversation, is_new = registry.create(request)
+        request = await worktrees.prepare(request)
+    try:
+        if request.conversation_id is None or not registry.has(request.conversation_id):
+            request = await approved.expand(await plugins.expand(request))
+        conversation, is_new = registry.create(request)
+    except BaseException:
+        await worktrees.discard(request)
+        raise
     if not is_new:
         response.status_code = status.HTTP_200_OK
         await take_plugin_keys(conversation, plugins, approved)

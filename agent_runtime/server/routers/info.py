@@ -3,7 +3,6 @@
 import os
 import platform
 import time
-from importlib import metadata
 
 from fastapi import Request
 from fastapi.responses import JSONResponse
@@ -12,6 +11,7 @@ from pydantic import BaseModel
 from agent_runtime.server.initialization import Initialization
 from agent_runtime.server.routers.router import Router
 from agent_runtime.tools.registry import usable_tool_names
+from agent_runtime.version import VERSION
 
 router = Router(tags=["server"])
 
@@ -69,7 +69,7 @@ async def ready(request: Request) -> JSONResponse:
 @router.get("/")
 @router.get("/server_info")
 async def server_info(request: Request) -> ServerInfo:
-    state, version, now = request.app.state, _version(), time.monotonic()
+    state, now = request.app.state, time.monotonic()
     registry = getattr(state, "registry", None)
     active, queued = (registry.slots.active, registry.slots.waiting) if registry else (0, 0)
     last_activity = registry.last_activity if registry else state.started_at
@@ -77,10 +77,10 @@ async def server_info(request: Request) -> ServerInfo:
         uptime=now - state.started_at,
         idle_time=0.0 if active else now - last_activity,
         title=request.app.title,
-        version=version,
-        sdk_version=version,
-        tools_version=version,
-        workspace_version=version,
+        version=VERSION,
+        sdk_version=VERSION,
+        tools_version=VERSION,
+        workspace_version=VERSION,
         build_git_sha=os.environ.get("OPENHANDS_BUILD_GIT_SHA", "unknown"),
         build_git_ref=os.environ.get("OPENHANDS_BUILD_GIT_REF", "unknown"),
         python_version=platform.python_version(),
@@ -88,10 +88,3 @@ async def server_info(request: Request) -> ServerInfo:
         active_runs=active,
         queued_runs=queued,
     )
-
-
-def _version() -> str:
-    try:
-        return metadata.version("slipway")
-    except metadata.PackageNotFoundError:
-        return "0"

@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
+from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.exposure import Saved
-from agent_runtime.server.facade import Answer, Asked, begin, parse_id
+from agent_runtime.server.facade import Answer, Asked, answer_to, begin, parse_id
 from agent_runtime.server.routers.chat_completions import (
     CONVERSATION_HEADER,
     ChatMessage,
@@ -43,6 +44,20 @@ class ResponseRequest(BaseModel):
     metadata: dict[str, str] | None = None
 
 
+class StoredResponse(BaseModel):
+    """A response as it is asked for later. Its model and its usage are not known any more."""
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: float
+    status: Literal["completed"] = "completed"
+    model: str = ""
+    output: list[dict[str, Any]]
+    parallel_tool_calls: bool = False
+    tool_choice: str = "none"
+    tools: list[dict[str, Any]] = []
+
+
 @router.post("/responses", response_model=None)
 async def respond(
     wanted: ResponseRequest, request: Request, registry: Conversations, vault: Saved
@@ -66,6 +81,21 @@ async def respond(
     return StreamingResponse(_events(draft, answer, kept), media_type="text/event-stream", headers=headers)
 
 
+@router.get("/responses/{response_id}")
+async def response(response_id: str, registry: Conversations) -> StoredResponse:
+    """What was answered, by the id it was given. What a run is still to say is not there yet: 404."""
+    conversation, _, question = response_id.removeprefix("resp_").partition("_")
+    with registry.reading(parse_id(conversation)) as log:
+        asked = log.get(str(parse_id(question)))
+        text = None if asked is None else answer_to(log, asked.id)
+    if asked is None or text is None:
+        raise ServerProblem(404, "response_not_found", f"There is no response {response_id[:128]}.")
+    part = {"type": "output_text", "text": text, "annotations": []}
+    item = {"id": f"msg_{question}", "type": "message", "role": "assistant", "status": "completed"}
+    created = datetime.fromisoformat(asked.timestamp).timestamp()
+    return StoredResponse(id=response_id, created_at=created, output=[{**item, "content": [part]}])
+
+
 class _Draft:
     """The response object, before and after the answer."""
 
@@ -73,7 +103,7 @@ class _Draft:
         self._answer = answer
         self.item_id = f"msg_{uuid4().hex}"
         self._fields: dict[str, Any] = {
-            "id": f"resp_{answer.conversation.id.hex}_{uuid4().hex[:8]}",
+            "id": f"resp_{answer.conversation.id.hex}_{answer.question_id.replace('-', '')}",
             "object": "response",
             "created_at": time.time(),
             "instructions": wanted.instructions,

@@ -15,6 +15,7 @@ from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.follow import EndedError, SlowConsumerError, follow
 from agent_runtime.conversation.frames import Frame
 from agent_runtime.events.errors import ServerErrorEvent
+from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.relay.duplex import until_either_ends
 from agent_runtime.server.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
 from agent_runtime.server.errors import ServerProblem, problem_of
@@ -57,16 +58,17 @@ async def events(
     after_timestamp: datetime | None = None,
     resend_all: bool = False,
 ) -> None:
-    """Bare events: the full state, what is resent, the full state again, then live."""
+    """Bare events: the full state; what is resent and the full state again, if anything is; then live."""
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
         return
     mode = "all" if resend_all else resend_mode
     with socket.app.state.registry.using(conversation.id):
         after = _resend_after(conversation, mode, after_timestamp)
-        await _send_text(socket, _full_state(conversation))
+        told = conversation.full_state()
+        await _send_text(socket, _bare(frames.transient(told)))
         await until_either_ends(
-            _send_all(socket, conversation, _events(conversation, after)),
+            _send_all(socket, conversation, _events(conversation, after, told)),
             _receive_all(socket, conversation, _bare),
         )
 
@@ -97,8 +99,10 @@ async def _wires(conversation: Conversation, after_seq: int) -> AsyncGenerator[b
             yield frame.wire
 
 
-async def _events(conversation: Conversation, after_seq: int) -> AsyncGenerator[bytes, None]:
-    async with contextlib.aclosing(follow(conversation, after_seq=after_seq)) as followed:
+async def _events(
+    conversation: Conversation, after_seq: int, told: ConversationStateUpdateEvent
+) -> AsyncGenerator[bytes, None]:
+    async with contextlib.aclosing(follow(conversation, after_seq=after_seq, told=told)) as followed:
         async for frame in followed:
             if frame.event is not None:
                 yield frame.event
@@ -110,10 +114,6 @@ def _wire(frame: Frame) -> bytes:
 
 def _bare(frame: Frame) -> bytes:
     return frame.event or b""
-
-
-def _full_state(conversation: Conversation) -> bytes:
-    return _bare(frames.transient(conversation.full_state()))
 
 
 async def _send_all(

@@ -13,6 +13,7 @@ from agent_runtime.conversation.conversation import Conversation
 from agent_runtime.conversation.log import LogReader
 from agent_runtime.server.children import Children
 from agent_runtime.server.registry import Registry
+from agent_runtime.server.worktrees import WorkTrees
 
 
 async def _registry(request: Request) -> Registry:
@@ -29,6 +30,14 @@ async def _children(request: Request) -> Children:
 
 
 AllChildren = Annotated[Children, Depends(_children)]
+
+
+async def _worktrees(request: Request) -> WorkTrees:
+    worktrees: WorkTrees = request.app.state.worktrees
+    return worktrees
+
+
+AllWorkTrees = Annotated[WorkTrees, Depends(_worktrees)]
 
 
 async def _conversation(conversation_id: UUID, registry: Conversations) -> AsyncIterator[Conversation]:

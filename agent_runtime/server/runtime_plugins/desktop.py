@@ -20,6 +20,7 @@ _COOKIE_BYTES = 16
 _ANY_HOST = 0xFFFF
 """As libXau has it: FamilyWild."""
 _WINDOWS = Path(__file__).with_name("desktop") / "jwm.xml"
+_BROWSER = _WINDOWS.with_name("browser.sh")
 
 
 class Desktop:
@@ -104,7 +105,7 @@ class Desktop:
         manager = await Program.start(
             *(WINDOW_MANAGER, "-f", str(_WINDOWS)),
             cwd=Path.home() if Path.home().is_dir() else directory,
-            environment=command_environment(),
+            environment=command_environment({"DESKTOP_BROWSER": str(_BROWSER)}),
         )
         self._programs.append(manager)
         if not manager.is_alive:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_runtime.server.runtime_plugins.plugin import RuntimePluginError
 from agent_runtime.workspace.processes import signal_group
+from agent_runtime.workspace.users import start_process
 
 POLL_SECONDS = 0.05
 TERMINATE_SECONDS = 5.0
@@ -28,7 +29,7 @@ class Program:
     async def start(cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]) -> "Program":
         """RuntimePluginError when there is no such program."""
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await start_process(
                 *arguments,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

@@ -14,8 +14,9 @@ import socket
 from collections import deque
 from pathlib import Path
 
-from agent_runtime.workspace.environment import bash_path, command_environment
+from agent_runtime.workspace.environment import AUTHORITY, bash_path, command_environment
 from agent_runtime.workspace.processes import signal_group
+from agent_runtime.workspace.users import start_process
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 WIDTH, HEIGHT = 1280, 800
@@ -60,6 +61,15 @@ _ARGUMENTS = (
     "--disk-cache-size=104857600",
     f"--window-size={WIDTH},{HEIGHT}",
 )
+
+# Chromium takes authorities from its own roots and from NSS, and knows no variable for a further one.
+_TRUST_AUTHORITY = f"""
+if [ -n "${AUTHORITY}" ] && command -v certutil >/dev/null; then
+  mkdir -p "$HOME/.pki/nssdb"
+  certutil -d "sql:$HOME/.pki/nssdb" -N --empty-password
+  certutil -d "sql:$HOME/.pki/nssdb" -A -n slipway -t C,, -i "${AUTHORITY}"
+fi
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -121,10 +131,10 @@ async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromiu
     theirs.close()
     arguments = [*_ARGUMENTS, f"--user-data-dir={profile}", *([] if sandboxed else [_NO_SANDBOX])]
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await start_process(
             bash_path(),
             "-c",
-            f'exec "$0" "$@" 3<&{inherited} 4>&{inherited} {inherited}<&-',
+            f'{_TRUST_AUTHORITY}exec "$0" "$@" 3<&{inherited} 4>&{inherited} {inherited}<&-',
             str(executable),
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,

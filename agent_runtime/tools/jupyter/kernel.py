@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agent_runtime.workspace.private_dir import make_private_dir
 from agent_runtime.workspace.processes import exists, signal_session
+from agent_runtime.workspace.users import has_room, start_process
 
 if TYPE_CHECKING:
     from jupyter_client.asynchronous.client import AsyncKernelClient
@@ -50,7 +51,7 @@ class Kernel:
         directory = await asyncio.to_thread(make_private_dir, "kernel")
         words = await asyncio.to_thread(tempfile.TemporaryFile)
         connection = await asyncio.to_thread(_write_connection, directory)
-        process = await asyncio.create_subprocess_exec(
+        process = await start_process(
             python,
             "-m",
             "ipykernel_launcher",
@@ -184,8 +185,9 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 
 def _own_variables(directory: Path) -> dict[str, str]:
-    """By the second, a kernel ends that has lost the server it belongs to."""
-    return {"IPYTHONDIR": str(directory / "profile"), "JPY_PARENT_PID": str(os.getpid())}
+    """By the second, a kernel ends that has lost its server. In a room it ends with it anyway."""
+    parent = {} if has_room() else {"JPY_PARENT_PID": str(os.getpid())}
+    return {"IPYTHONDIR": str(directory / "profile"), **parent}
 
 
 def _write_connection(directory: Path) -> Path:

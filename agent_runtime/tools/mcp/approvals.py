@@ -5,60 +5,12 @@ anything else than what was approved is not called until somebody has looked at 
 """
 
 import difflib
-import hashlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict
 
-from agent_runtime.events.base import JsonObject
-
-if TYPE_CHECKING:
-    from mcp.types import Tool as RemoteTool
-
-
-class ToolDefinition(BaseModel):
-    """All that a server says of a tool and that somebody may rely on."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    title: str | None = None
-    description: str = ""
-    input_schema: JsonObject = {}
-    annotations: JsonObject = {}
-
-    @classmethod
-    def of(cls, remote: "RemoteTool") -> "ToolDefinition":
-        hints = remote.annotations.model_dump(exclude_none=True, by_alias=True) if remote.annotations else {}
-        return cls(
-            name=remote.name,
-            title=remote.title,
-            description=remote.description or "",
-            input_schema=dict(remote.input_schema),
-            annotations=hints,
-        )
-
-    @property
-    def fingerprint(self) -> str:
-        return hashlib.sha256(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-    def readable(self) -> str:
-        """As lines that a difference can be made of."""
-        return "\n".join(
-            [
-                f"name: {self.name}",
-                *([f"title: {self.title}"] if self.title else []),
-                "description:",
-                *(f"  {line}" for line in self.description.splitlines()),
-                "parameters:",
-                *(f"  {line}" for line in _indented(self.input_schema)),
-                "hints:",
-                *(f"  {line}" for line in _indented(self.annotations)),
-            ]
-        )
-
+from agent_runtime.wire.mcp_definitions import ToolDefinition, fingerprint_of_change
 
 ChangeKind = Literal["changed", "renamed", "removed", "new"]
 
@@ -157,12 +109,11 @@ def _is_same_but_name(old: ToolDefinition, new: ToolDefinition) -> bool:
 def _change(kind: ChangeKind, old: ToolDefinition | None, new: ToolDefinition | None) -> ToolChange:
     known = old or new
     assert known is not None, "there is no change from nothing to nothing"
-    pair = f"{old.fingerprint if old else ''}>{new.fingerprint if new else ''}"
     return ToolChange(
         tool=known.name,
         change=kind,
         offered=new,
-        fingerprint=hashlib.sha256(pair.encode()).hexdigest(),
+        fingerprint=fingerprint_of_change(old, new),
         difference=_difference(old, new),
     )
 
@@ -176,7 +127,3 @@ def _difference(old: ToolDefinition | None, new: ToolDefinition | None) -> str:
         lineterm="",
     )
     return "\n".join(lines)
-
-
-def _indented(value: JsonObject) -> list[str]:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode().split("\n")

@@ -16,6 +16,7 @@ from agent_runtime.tools.mcp.config import McpServer
 from agent_runtime.tools.mcp.oauth import OAUTH2, OAuthState, SignIn, oauth
 from agent_runtime.workspace.approved_files import objection
 from agent_runtime.workspace.environment import command_environment
+from agent_runtime.workspace.users import as_agent
 
 if TYPE_CHECKING:
     # The library is loaded by the first conversation that has a server: it takes most of a second.
@@ -218,12 +219,11 @@ class McpConnection:
         if server.command is not None:
             from mcp.client.stdio import StdioServerParameters, stdio_client
 
-            command = StdioServerParameters(
-                command=server.command,
-                args=server.args,
-                env=command_environment(server.env),
-                cwd=server.cwd or self._working_dir,
+            cwd = server.cwd or self._working_dir
+            program, arguments, environment = as_agent(
+                server.command, server.args, command_environment(server.env), cwd
             )
+            command = StdioServerParameters(command=program, args=arguments, env=environment, cwd=cwd)
             return stdio_client(command, errlog=words)  # type: ignore[arg-type]  # it needs no more than a descriptor
         assert server.url is not None, "checked by McpServer"
         if server.transport == "sse":

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from agent_runtime.secrets.sources import CredentialFor, no_credential
-from agent_runtime.tools.mcp.approvals import Approvals, ToolChange, ToolDefinition
+from agent_runtime.tools.mcp.approvals import Approvals, ToolChange
 from agent_runtime.tools.mcp.config import McpServer, servers_of
 from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
 from agent_runtime.tools.mcp.tool import McpTool, name_for_model
+from agent_runtime.wire.mcp_definitions import ToolDefinition
 
 if TYPE_CHECKING:
     from mcp.types import Tool as RemoteTool

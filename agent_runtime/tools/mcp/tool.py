@@ -10,10 +10,11 @@ from pydantic import JsonValue
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.tools.described import DescribedTool
 from agent_runtime.tools.effects import UNDECLARED, Effect
-from agent_runtime.tools.mcp.approvals import ToolChange, ToolDefinition
+from agent_runtime.tools.mcp.approvals import ToolChange
 from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
 from agent_runtime.tools.tool import Action, Observation, ToolAnnotations
 from agent_runtime.tools.truncate import MAX_OUTPUT_CHARS, truncate_middle
+from agent_runtime.wire.mcp_definitions import ToolDefinition
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult

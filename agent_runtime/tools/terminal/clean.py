@@ -1,14 +1,16 @@
 """Terminal output as plain text: escape sequences gone, overwritten text dropped."""
 
 import re
+from collections.abc import Callable
 
-_ESCAPE = re.compile(
+ESCAPE = re.compile(
     r"\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # operating system command: titles, links, our end marks
     r"|\x1b[PX^_].{0,4096}?\x1b\\"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
     r"|\x1b[ -/]*[0-~]"  # two and three character sequences
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CUT_ESCAPE = re.compile(r"\x1b(?:\][^\x07\x1b]{0,4096}|[PX^_][^\x1b]{0,4096}|\[[0-?]*[ -/]*|[ -/]*)\x1b?\Z")
 _BACKSPACE = re.compile(r"[^\x08]\x08")
 _MAX_LINE_CHARS = 16_384
 
@@ -16,13 +18,20 @@ _MAX_LINE_CHARS = 16_384
 class LineCleaner:
     """Cleans a stream line by line, so that no sequence is cut by the way it arrived."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_line: Callable[[str, str], None]) -> None:
+        """on_line: gets each line as it came, and clean, without its end."""
+        self._on_line = on_line
         self._rest = ""
+
+    @property
+    def unfinished(self) -> str:
+        """The line that goes on, as it came so far, without an escape sequence that has not ended."""
+        return _CUT_ESCAPE.sub("", self._rest)
 
     def feed(self, text: str) -> str:
         """The clean text of the lines that are complete now."""
         *lines, self._rest = (self._rest + text).split("\n")
-        clean = "".join(f"{clean_line(line)}\n" for line in lines)
+        clean = "".join(f"{self._cleaned(line)}\n" for line in lines)
         if len(self._rest) > _MAX_LINE_CHARS:
             # A progress bar that never ends its line shrinks to its last state; anything else passes on.
             if "\r" in self._rest[:-1]:
@@ -34,15 +43,20 @@ class LineCleaner:
     def flush(self) -> str:
         """The clean text of the unfinished line, which is then forgotten."""
         rest, self._rest = self._rest, ""
-        return clean_line(rest)
+        return self._cleaned(rest) if rest else ""
+
+    def _cleaned(self, line: str) -> str:
+        clean = clean_line(line)
+        self._on_line(line, clean)
+        return clean
 
 
 def clean_line(line: str) -> str:
     """One line as a reader would have seen it at its end."""
-    if not _CONTROL.search(line):
+    if not CONTROL.search(line):
         return line
-    line = _ESCAPE.sub("", line).rstrip("\r")
+    line = ESCAPE.sub("", line).rstrip("\r")
     line = line.rsplit("\r", 1)[-1]
     while "\x08" in line and (shorter := _BACKSPACE.sub("", line)) != line:
         line = shorter
-    return _CONTROL.sub("", line)
+    return CONTROL.sub("", line)

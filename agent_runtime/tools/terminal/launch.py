@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_runtime.workspace.environment import bash_path
+from agent_runtime.workspace.users import start_process
 
 ROWS, COLUMNS = 50, 200
 
@@ -61,7 +62,7 @@ async def spawn(
     # The leader of a session without a terminal gets the first one it opens as its controlling terminal, so
     # the shell opens it itself: no code of ours has to run between fork and exec.
     launch = 'exec "$0" --noprofile --noediting --rcfile "$1" -i <"$2" >"$2" 2>&1'
-    return await asyncio.create_subprocess_exec(
+    return await start_process(
         "/bin/sh",
         "-c",
         launch,

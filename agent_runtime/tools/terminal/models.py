@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent_runtime.tools.terminal.paint import Style
 from agent_runtime.tools.tool import Action, Observation
 
 QUIET_SECONDS = 30.0
@@ -45,7 +46,10 @@ class TerminalAction(Action):
 
 
 class TerminalMetadata(BaseModel):
-    """Where the shell stands after the command. `exit_code` -1: still running."""
+    """Where the shell stands after the command. `exit_code` -1: still running.
+
+    styles: how the output was coloured, for screens; not there where it was not. Models see none of it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,6 +61,7 @@ class TerminalMetadata(BaseModel):
     py_interpreter_path: str | None = None
     prefix: str = ""
     suffix: str = ""
+    styles: list[Style] | None = None
 
 
 class TerminalObservation(Observation):

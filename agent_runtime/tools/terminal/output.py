@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import IO
 
 from agent_runtime.secrets.masking import StreamMask
-from agent_runtime.tools.terminal.clean import LineCleaner
+from agent_runtime.tools.terminal.clean import LineCleaner, clean_line
+from agent_runtime.tools.terminal.paint import Paint, Style
 from agent_runtime.tools.truncate import MAX_OUTPUT_CHARS, join_cut
 
 # What a single observation may put on disk; more than this is seen in head and tail only.
@@ -28,7 +29,9 @@ class OutputCollector:
         self._half = max_chars // 2
         self._hide = hide
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._cleaner = LineCleaner()
+        self._paint = Paint(self._half)
+        self._taken = Paint(self._half)
+        self._cleaner = LineCleaner(self._paint.add)
         self._start_over()
 
     def feed(self, data: bytes) -> None:
@@ -40,12 +43,33 @@ class OutputCollector:
         if is_last:
             self._keep(self._hide.flush())
         text = self._text()
+        self._taken = self._paint.taken()
+        if is_last:
+            self._paint.end()
         self._let_go()
         return text
+
+    def styles(self, text: str) -> list[Style]:
+        """How the text that was taken last was coloured, or what has been made of it."""
+        return self._taken.styles(text)
+
+    def peek(self, max_chars: int) -> str:
+        """The end of what would be taken now. What may become a secret is left out until it is decided."""
+        unfinished = self._hide.peek(clean_line(self._cleaner.unfinished))
+        whole = f"{self._head}{self._tail}"[-max_chars:] + unfinished
+        if len(whole) <= max_chars and self._total <= max_chars:
+            return whole
+        end = whole[-max_chars:]
+        return end[end.find("\n", 0, -1) + 1 :]
+
+    def styles_now(self, text: str, limit: int) -> list[Style]:
+        """How the text of the last `peek` is coloured, or what has been made of it."""
+        return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 
     def discard(self) -> None:
         """Forgets what was not taken and lets go of the file."""
         self._hide.flush()
+        self._paint.end()
         self._let_go()
 
     def _let_go(self) -> None:

@@ -1,8 +1,8 @@
 """One persistent shell of a conversation, with running commands that can be talked to."""
 
 import asyncio
-import getpass
 import os
+import pwd
 import shutil
 import socket
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from agent_runtime.events.content import TextContent
 from agent_runtime.secrets.masking import StreamMask
 from agent_runtime.secrets.sources import SecretUnavailableError
+from agent_runtime.tools.live_output import MAX_SHOWN_STYLES, Shown
 from agent_runtime.tools.terminal.keys import key_bytes
 from agent_runtime.tools.terminal.models import (
     STILL_RUNNING,
@@ -18,6 +19,7 @@ from agent_runtime.tools.terminal.models import (
     TerminalObservation,
 )
 from agent_runtime.tools.terminal.output import OutputCollector
+from agent_runtime.tools.terminal.paint import Style
 from agent_runtime.tools.terminal.pty_shell import (
     MAX_INPUT_LINE_BYTES,
     Patience,
@@ -52,6 +54,7 @@ class Session:
         self._settle_seconds = settle_seconds
         self._save_dir = context.state_dir / "observations"
         self._secrets = context.secrets
+        self._live = context.live
         self._output = OutputCollector(self._save_dir, StreamMask(lambda: self._secrets.masker))
         self._shell: PtyShell | None = None
         self._running = ""
@@ -72,6 +75,12 @@ class Session:
     def running(self) -> str | None:
         """The command that runs now, shortened to one line."""
         return _shorten(self._running) if self._shell is not None and self._shell.is_busy else None
+
+    def peek(self, max_chars: int) -> Shown:
+        """The end of what has been printed since the last observation."""
+        text = self._output.peek(max_chars)
+        text = self._shell.without_traces(text) if self._shell else text
+        return Shown(text, self._output.styles_now(text, MAX_SHOWN_STYLES))
 
     async def run(self, action: TerminalAction) -> TerminalObservation:
         async with self._one_at_a_time:
@@ -161,9 +170,13 @@ class Session:
             await self._shell.close()
             self._shell = None
         if not self._shell:
-            self._shell = await PtyShell.start(self._next_dir(), self._environment(), self._output.feed)
+            self._shell = await PtyShell.start(self._next_dir(), self._environment(), self._hear)
             self._output.discard()
         return self._shell
+
+    def _hear(self, data: bytes) -> None:
+        self._output.feed(data)
+        self._live.touch()
 
     async def _interrupt(self) -> None:
         if self._shell and self._shell.is_busy:
@@ -177,12 +190,13 @@ class Session:
         self, action: TerminalAction, note: str, exit_code: int = 0, *, is_running: bool = False
     ) -> TerminalObservation:
         code = STILL_RUNNING if is_running else exit_code
+        output = self._take_output(is_last=not is_running)
         return TerminalObservation(
-            content=[TextContent(text=self._take_output(is_last=not is_running))],
+            content=[TextContent(text=output)],
             command=action.command,
             exit_code=code,
             timeout=is_running,
-            metadata=self._metadata(code, f"\n[{note}]"),
+            metadata=self._metadata(code, f"\n[{note}]", self._output.styles(output)),
             full_output_save_dir=str(self._save_dir),
         )
 
@@ -193,14 +207,14 @@ class Session:
             is_error=True,
             command=action.command,
             exit_code=STILL_RUNNING,
-            metadata=self._metadata(STILL_RUNNING, ""),
+            metadata=self._metadata(STILL_RUNNING, "", self._output.styles(output)),
         )
 
     def _take_output(self, *, is_last: bool = True) -> str:
         text = self._output.take(is_last=is_last)
         return (self._shell.without_traces(text) if self._shell else text).removesuffix("\n")
 
-    def _metadata(self, exit_code: int, suffix: str) -> TerminalMetadata:
+    def _metadata(self, exit_code: int, suffix: str, styles: list[Style]) -> TerminalMetadata:
         return TerminalMetadata(
             exit_code=exit_code,
             username=_username(),
@@ -209,6 +223,7 @@ class Session:
             py_interpreter_path=shutil.which("python3", path=self._path)
             or shutil.which("python", path=self._path),
             suffix=suffix,
+            styles=styles or None,
         )
 
 
@@ -240,7 +255,9 @@ def _shorten(command: str, max_chars: int = 200) -> str:
 
 
 def _username() -> str:
+    """Of commands: the server may have another as its real user."""
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # containers often run under a uid without a name
-        return str(os.getuid())
+        named = os.environ.get("LOGNAME") or os.environ.get("USER")
+        return named or pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # containers often run under a uid without a name
+        return str(os.geteuid())

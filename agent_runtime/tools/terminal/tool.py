@@ -7,8 +7,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from agent_runtime.events.action import ActionEvent
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.effects import Effect, RunsCommand, RunsProgram
+from agent_runtime.tools.live_output import Shown
 from agent_runtime.tools.terminal import named
 from agent_runtime.tools.terminal.description import DESCRIPTION, SESSIONS
 from agent_runtime.tools.terminal.models import (
@@ -42,6 +44,7 @@ class TerminalTool(Tool[TerminalAction]):
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
         self._start_dir = context.working_dir
+        self._live = context.live
         self._max_sessions = sessions
         self._quiet_seconds = quiet_seconds
         self._new = partial(Session, context, quiet_seconds=quiet_seconds, settle_seconds=settle_seconds)
@@ -72,6 +75,11 @@ class TerminalTool(Tool[TerminalAction]):
         # What is typed into a program may be read by a shell or by an interpreter.
         return (command, RunsProgram(action.command)) if action.is_input else (command,)
 
+    async def handle(self, event: ActionEvent) -> TerminalObservation:
+        action = self.action_type.of(event)
+        with self._live.showing(event.id, partial(self._peek, named.session_of(action))):
+            return await self.run(action)
+
     async def run(self, action: TerminalAction) -> TerminalObservation:
         name = named.session_of(action)
         session = self._sessions.get(name)
@@ -91,6 +99,10 @@ class TerminalTool(Tool[TerminalAction]):
     async def close(self) -> None:
         sessions, self._sessions = list(self._sessions.values()), {}
         await asyncio.gather(*(session.close() for session in sessions))
+
+    def _peek(self, name: str, max_chars: int) -> Shown:
+        session = self._sessions.get(name)
+        return session.peek(max_chars) if session else Shown("")
 
     def _running(self) -> dict[str, str | None]:
         return {name: session.running for name, session in self._sessions.items()}

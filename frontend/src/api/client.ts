@@ -1,4 +1,5 @@
 import { ApiError, type Problem } from './errors'
+import { pageProof, PROOF_HEADER } from './page-proof'
 
 type QueryValue = string | number | boolean | null | undefined
 
@@ -25,15 +26,25 @@ export async function requestText(path: string, options: RequestOptions = {}): P
   return (await send(path, options)).text()
 }
 
+/** The reply as it came, for files. */
+export async function requestBlob(path: string, options: RequestOptions = {}): Promise<Blob> {
+  return (await send(path, options)).blob()
+}
+
 async function send(path: string, options: RequestOptions): Promise<Response> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
   const hasBody = options.body !== undefined
+  const proof = pageProof()
   let response: Response
   try {
     response = await fetch(buildUrl(path, options.query), {
       method: options.method ?? 'GET',
       credentials: 'same-origin',
-      headers: { Accept: 'application/json', ...(hasBody && { 'Content-Type': 'application/json' }) },
+      headers: {
+        Accept: 'application/json',
+        ...(proof && { [PROOF_HEADER]: proof }),
+        ...(hasBody && { 'Content-Type': 'application/json' }),
+      },
       body: hasBody ? JSON.stringify(options.body) : undefined,
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     })

@@ -47,6 +47,8 @@ export interface ConfirmationAnswer {
   /** The actions that the user has seen: others are not approved with them. */
   action_ids: string[]
   reason?: string
+  /** Of a refusal: the steps that run all the same. */
+  approved_action_ids?: string[]
   /** Do not ask about such actions again in this conversation. */
   remember?: boolean
 }

@@ -16,6 +16,9 @@ export type ConversationPhase =
 export function conversationPhase(conversation: AppConversation): ConversationPhase {
   if (conversation.start_status === 'ERROR' || conversation.sandbox_status === 'ERROR') return 'failed'
   if (conversation.start_status !== 'READY') return 'starting'
+  // As its page says: what the agent did last says little once the sandbox is gone, or comes up again.
+  if (conversation.sandbox_status === 'MISSING') return 'failed'
+  if (conversation.sandbox_status === 'STARTING') return 'starting'
   switch (conversation.execution_status) {
     case 'running':
       return 'working'

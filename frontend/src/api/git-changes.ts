@@ -57,8 +57,3 @@ export function gitPatchQuery(id: string) {
     queryFn: ({ signal }) => requestText(`${root(id)}/patch`, { signal }),
   })
 }
-
-/** Where the browser downloads that diff. */
-export function gitPatchUrl(id: string): string {
-  return `${root(id)}/patch`
-}

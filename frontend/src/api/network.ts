@@ -35,6 +35,8 @@ export type RefusalReason =
   | 'not_trusted'
   | 'bad_certificate'
   | 'upstream_refused'
+  | 'git_write'
+  | 'foreign_credential'
 
 export interface ConversationNetwork {
   mode: NetworkMode

@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
-import { isApiError } from './errors'
+import { isApiError, type ApiError } from './errors'
 
 declare module '@tanstack/react-query' {
   interface Register {
@@ -13,8 +13,8 @@ declare module '@tanstack/react-query' {
 }
 
 export interface QueryClientEvents {
-  /** A request was refused because nobody is signed in. */
-  onSignedOut: () => void
+  /** A request was refused because no user is signed in; `reason` is the code of the refusal. */
+  onSignedOut: (reason: string) => void
   /**
    * A mutation failed whose caller does not render the failure. `repeat` does it again; null unless its request
    * got no answer and is harmless where it did arrive.
@@ -26,11 +26,11 @@ const MAX_RETRIES = 2
 
 export function createQueryClient({ onSignedOut, onMutationError }: QueryClientEvents): QueryClient {
   const queryClient = new QueryClient({
-    queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && onSignedOut() }),
+    queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && onSignedOut(error.code) }),
     mutationCache: new MutationCache({
       onError: (error, variables, _context, mutation) => {
         if (mutation.meta?.errorShownInline) return
-        if (isSignedOut(error)) return onSignedOut()
+        if (isSignedOut(error)) return onSignedOut(error.code)
         const again = () => queryClient.getMutationCache().build(queryClient, mutation.options)
         // A failure of the repetition comes here as well.
         const repeat = () =>
@@ -52,7 +52,7 @@ export function createQueryClient({ onSignedOut, onMutationError }: QueryClientE
   return queryClient
 }
 
-function isSignedOut(error: unknown): boolean {
+function isSignedOut(error: unknown): error is ApiError {
   return isApiError(error) && error.status === 401
 }
 

@@ -4,6 +4,16 @@ import { request } from './client'
 /** What people open in a frame: `name` on the wire. */
 export type Screen = 'vscode' | 'desktop'
 
+/** What runs, or could run, beside the agent server. `reason`, `fix`: of one that is unavailable. */
+export interface RuntimePlugin {
+  name: string
+  title: string
+  status: 'unavailable' | 'stopped' | 'starting' | 'running' | 'ready'
+  port: number | null
+  reason: string | null
+  fix: string | null
+}
+
 interface Started {
   port: number | null
   path: string
@@ -19,7 +29,22 @@ export interface OpenedScreen {
 const START_TIMEOUT_MS = 180_000
 
 export const runtimePluginKeys = {
+  ofSandbox: (sandboxId: string) => ['runtime-plugins-of-sandbox', sandboxId] as const,
   screen: (conversationId: string, screen: Screen) => ['runtime-plugins', conversationId, screen] as const,
+}
+
+/** What the image of a sandbox has. One that sleeps refuses to answer. */
+export function runtimePluginsQuery(sandboxId: string) {
+  return queryOptions({
+    queryKey: runtimePluginKeys.ofSandbox(sandboxId),
+    queryFn: async ({ signal }) => {
+      const base = `/api/v1/sandboxes/${sandboxId}`
+      return (await request<{ items: RuntimePlugin[] }>(`${base}/runtime-plugins`, { signal })).items
+    },
+    // An image does not change under its sandbox.
+    staleTime: Infinity,
+    retry: false,
+  })
 }
 
 /** Starts it, if need be, and gets a link to what it shows of the conversation: fetched again, it comes back after it has died. */

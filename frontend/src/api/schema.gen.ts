@@ -246,7 +246,8 @@ export interface paths {
         put?: never;
         /**
          * Retry Start
-         * @description A failed start goes on at the stage that failed.
+         * @description A failed start goes on at the stage that failed, on another branch or with another repository if the
+         *     body names one and it was not fetched yet.
          */
         post: operations["retry_start_api_v1_app_conversations_start_tasks__task_id__retry_post"];
         delete?: never;
@@ -488,6 +489,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Conversation
+         * @description `zip`: a JSON file for each event, and `meta.json`. `markdown`: what was said and done, to read.
+         *
+         *     The sandbox is not needed for it: it may sleep, be archived or be gone.
+         */
+        get: operations["download_conversation_api_v1_app_conversations__conversation_id__download_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/execute-bash-command": {
         parameters: {
             query?: never;
@@ -504,6 +527,26 @@ export interface paths {
          *     `exit_code` is -1 when it was ended at its timeout.
          */
         post: operations["execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Conversation File
+         * @description The text of a file; empty when it is not there. The path is relative to the repository, or absolute.
+         */
+        get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -654,6 +697,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Conversation Hooks
+         * @description The hooks that the repository suggests at this moment. Those that run were agreed to at the start.
+         */
+        get: operations["get_conversation_hooks_api_v1_app_conversations__conversation_id__hooks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/interrupt": {
         parameters: {
             query?: never;
@@ -745,7 +808,7 @@ export interface paths {
         put?: never;
         /**
          * Respond
-         * @description Approves what waits, or refuses it. 409 `nothing_to_confirm`, `confirmation_outdated`.
+         * @description Approves what waits, or refuses it, all or some. 409 `nothing_to_confirm`, `confirmation_outdated`.
          */
         post: operations["respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post"];
         delete?: never;
@@ -1052,6 +1115,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/memory-proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Memory Proposals
+         * @description What agents want noted, by repository and name. No conversation is told of it until it is accepted.
+         */
+        get: operations["list_memory_proposals_api_v1_memory_proposals_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/memory-proposals/{proposal_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept Memory Proposal
+         * @description Conversations that start from now on are given the note. 404 for one that was replaced since.
+         */
+        post: operations["accept_memory_proposal_api_v1_memory_proposals__proposal_id__accept_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/memory-proposals/{proposal_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reject Memory Proposal */
+        post: operations["reject_memory_proposal_api_v1_memory_proposals__proposal_id__reject_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/memory/{note_id}": {
         parameters: {
             query?: never;
@@ -1274,7 +1394,8 @@ export interface paths {
         put?: never;
         /**
          * Create Link
-         * @description A link that opens one port to whoever has it. It ends by itself, and when the sandbox is deleted.
+         * @description A link that opens one port to all who have it. It ends by itself, when the sandbox is deleted, and when
+         *     its maker signs out or deletes the API key it was made with.
          */
         post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
         delete?: never;
@@ -2427,7 +2548,7 @@ export interface components {
         };
         /**
          * CreateLink
-         * @description To a port by its number or its name.
+         * @description To a port by its number or its name. `AGENT_SERVER`: the REST API of the agent server, in part.
          *
          *     path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
          *     (`vite --base`): it gets the path whole. Where ports have names of their own this changes nothing.
@@ -2444,7 +2565,7 @@ export interface components {
              */
             lifetime_seconds: number;
             /** Name */
-            name?: ("VSCODE" | "DESKTOP") | null;
+            name?: ("AGENT_SERVER" | "VSCODE" | "DESKTOP" | "WORKER_1" | "WORKER_2") | null;
             /**
              * Path
              * @default /
@@ -2561,6 +2682,18 @@ export interface components {
              * @default 300
              */
             timeout: number;
+        };
+        /**
+         * ExposedUrl
+         * @description A link through the gateway to a named port. Anyone who has `url` can use it until it ends.
+         */
+        ExposedUrl: {
+            /** Name */
+            name: string;
+            /** Port */
+            port: number;
+            /** Url */
+            url: string;
         };
         /**
          * FinishSignIn
@@ -2746,7 +2879,8 @@ export interface components {
         };
         /**
          * Link
-         * @description Whoever has `url` can open the port until `expires_at`, signed in or not.
+         * @description Anyone who has `url` can open the port until `expires_at`, signed in or not, as long as its maker stays
+         *     signed in or keeps the API key it was made with.
          */
         Link: {
             /** Expires At */
@@ -2890,6 +3024,31 @@ export interface components {
             title: string;
             /** Updated At */
             updated_at: string;
+        };
+        /**
+         * MemoryProposalInfo
+         * @description What an agent wants noted. `text` is null for a deletion. Another text of it has another id.
+         */
+        MemoryProposalInfo: {
+            /** Conversation Id */
+            conversation_id: string;
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "new" | "change" | "deletion";
+            /** Name */
+            name: string;
+            /** Repository */
+            repository: string;
+            /** Text */
+            text: string | null;
+            /** Title */
+            title: string;
         };
         /**
          * NetworkCredential
@@ -3181,6 +3340,33 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ProjectHookEvent
+         * @description event_type: such as `pre_tool_use` or `stop`.
+         */
+        ProjectHookEvent: {
+            /** Event Type */
+            event_type: string;
+            /** Matchers */
+            matchers: components["schemas"]["ProjectHookMatcher"][];
+        };
+        /**
+         * ProjectHookMatcher
+         * @description matcher: a tool's name, a regular expression, or `*`.
+         */
+        ProjectHookMatcher: {
+            /** Hooks */
+            hooks: {
+                [key: string]: unknown;
+            }[];
+            /** Matcher */
+            matcher: string;
+        };
+        /** ProjectHooks */
+        ProjectHooks: {
+            /** Hooks */
+            hooks: components["schemas"]["ProjectHookEvent"][];
+        };
+        /**
          * PushOutcome
          * @description `refused` by us, `rejected` by the host. `unknown`: on its way, or broken off before the host told.
          * @enum {string}
@@ -3217,7 +3403,7 @@ export interface components {
          * @description Why somebody was not let through.
          * @enum {string}
          */
-        Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused";
+        Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
         /**
          * RefusedHost
          * @description client: the program, as it calls itself. is_allowable: whether the user's word is all it takes.
@@ -3294,13 +3480,16 @@ export interface components {
          * RespondToConfirmation
          * @description `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
          *
-         *     `reason`: what the agent is told of a refusal; it goes on with it at once.
+         *     `reason`: what the agent is told of a refusal; it goes on with it at once. `approved_action_ids`: of a
+         *     refusal, those of the `action_ids` that run all the same.
          */
         RespondToConfirmation: {
             /** Accept */
             accept: boolean;
             /** Action Ids */
             action_ids: string[];
+            /** Approved Action Ids */
+            approved_action_ids?: string[] | null;
             /**
              * Reason
              * @default
@@ -3323,6 +3512,18 @@ export interface components {
              * @default false
              */
             from_backup: boolean;
+        };
+        /**
+         * RetryStart
+         * @description What of a failed start is to be another; what is left out stays as it was.
+         *
+         *     selected_repository: null stands for the same. selected_branch: null stands for the default branch.
+         */
+        RetryStart: {
+            /** Selected Branch */
+            selected_branch?: string | null;
+            /** Selected Repository */
+            selected_repository?: string | null;
         };
         /**
          * RewindRequest
@@ -3815,6 +4016,20 @@ export interface components {
             name: string;
         };
         /**
+         * SignedInUser
+         * @description `page_proof` goes into the header `X-Slipway-Proof` of every call that is authorised by the cookie.
+         *     Pages keep it where only their own origin can read it.
+         */
+        SignedInUser: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Page Proof */
+            page_proof: string;
+            role: components["schemas"]["Role"];
+        };
+        /**
          * SkillFinding
          * @description A place that was looked at, and why it was loaded or not. origin: whose it is, see docs/context.md.
          */
@@ -4006,7 +4221,7 @@ export interface components {
         };
         /**
          * StartRequest
-         * @description What to start. Fields of the protocol that are not listed here are ignored.
+         * @description What to start.
          *
          *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
          *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
@@ -4029,6 +4244,8 @@ export interface components {
             git_provider?: string | null;
             goal?: components["schemas"]["StartGoal"] | null;
             initial_message?: components["schemas"]["SendMessageRequest"] | null;
+            /** Llm Model */
+            llm_model?: string | null;
             /** Llm Profile */
             llm_profile?: string | null;
             /** Max Budget Per Task */
@@ -4043,6 +4260,8 @@ export interface components {
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
+            /** System Message Suffix */
+            system_message_suffix?: string | null;
             /** Title */
             title?: string | null;
             /** Trigger */
@@ -4050,7 +4269,7 @@ export interface components {
         };
         /**
          * StartRequest
-         * @description What to start. Fields of the protocol that are not listed here are ignored.
+         * @description What to start.
          *
          *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
          *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
@@ -4073,6 +4292,8 @@ export interface components {
             git_provider?: string | null;
             goal?: components["schemas"]["StartGoal"] | null;
             initial_message?: components["schemas"]["SendMessageRequest"] | null;
+            /** Llm Model */
+            llm_model?: string | null;
             /** Llm Profile */
             llm_profile?: string | null;
             /** Max Budget Per Task */
@@ -4087,6 +4308,8 @@ export interface components {
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
+            /** System Message Suffix */
+            system_message_suffix?: string | null;
             /** Title */
             title?: string | null;
             /** Trigger */
@@ -4180,10 +4403,13 @@ export interface components {
              */
             type: "text";
         };
-        /** UpdateConversation */
+        /**
+         * UpdateConversation
+         * @description What is left out stays as it is.
+         */
         UpdateConversation: {
             /** Title */
-            title: string;
+            title?: string | null;
         };
         /**
          * UpdateMemoryNote
@@ -4267,7 +4493,9 @@ export interface components {
         };
         /**
          * SandboxInfo
-         * @description A browser never holds a sandbox's key nor its address: both are always null.
+         * @description The key of a sandbox stays in the app server: `session_api_key` is always null.
+         *
+         *     `exposed_urls`: of one that runs. Each link ends like those of `POST …/links`.
          */
         app_server__sandboxes__schemas__SandboxInfo: {
             /** Created At */
@@ -4275,7 +4503,7 @@ export interface components {
             /** Created By User Id */
             created_by_user_id: string;
             /** Exposed Urls */
-            exposed_urls?: null;
+            exposed_urls?: components["schemas"]["ExposedUrl"][] | null;
             /** Id */
             id: string;
             /** Sandbox Spec Id */
@@ -4808,7 +5036,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryStart"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -5292,6 +5524,40 @@ export interface operations {
             };
         };
     };
+    download_conversation_api_v1_app_conversations__conversation_id__download_get: {
+        parameters: {
+            query?: {
+                format?: "zip" | "markdown";
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": unknown;
+                    "text/markdown": unknown;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post: {
         parameters: {
             query?: never;
@@ -5314,6 +5580,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BashOutput"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_conversation_file_api_v1_app_conversations__conversation_id__file_get: {
+        parameters: {
+            query?: {
+                file_path?: string;
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -5540,6 +5839,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_conversation_hooks_api_v1_app_conversations__conversation_id__hooks_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectHooks"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -6257,6 +6587,93 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["MemoryNoteSummary"][];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_memory_proposals_api_v1_memory_proposals_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryProposalInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_memory_proposal_api_v1_memory_proposals__proposal_id__accept_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                proposal_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reject_memory_proposal_api_v1_memory_proposals__proposal_id__reject_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                proposal_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -8221,7 +8638,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserInfo"];
+                    "application/json": components["schemas"]["SignedInUser"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@ta
 import { request } from './client'
 import { conversationKeys } from './conversations'
 import { ApiError } from './errors'
-import type { StartRequest, StartTask } from './types'
+import type { RetryStart, StartRequest, StartTask } from './types'
 
 const ROOT = '/api/v1/app-conversations'
 
@@ -41,11 +41,13 @@ export function useStartConversation() {
   })
 }
 
-/** A failed start goes on at the stage that failed. */
+/** Retries a failed start from the stage that failed, with changed fields if given. */
 export function useRetryStart(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: () => request<StartTask>(`${ROOT}/start-tasks/${id}/retry`, { method: 'POST' }),
+    mutationFn: (change?: RetryStart) =>
+      request<StartTask>(`${ROOT}/start-tasks/${id}/retry`, { method: 'POST', body: change }),
     onSuccess: (task) => setStartTask(queryClient, task),
+    meta: { errorShownInline: true },
   })
 }

@@ -4,6 +4,7 @@
  * Each check stands alone: it does not compile where the names differ, and says so at its own line.
  */
 import type * as checkpoints from './checkpoint-types'
+import type * as memory from './memory-types'
 import type { components } from './schema.gen'
 import type * as offers from './offers'
 import type * as mcp from './mcp-servers'
@@ -14,6 +15,7 @@ import type { GitCredential } from './git-credentials'
 import type * as network from './network'
 import type * as networkCredentials from './network-credentials'
 import type * as ports from './ports'
+import type { RuntimePlugin } from './runtime-plugins'
 import type { SandboxGrouping } from './sandbox-grouping'
 import type * as spending from './spending'
 import type * as own from './types'
@@ -28,8 +30,10 @@ function check<_Holds extends true>(): void {
 }
 
 check<SameFields<ResumeSandbox, Schemas['ResumeSandbox']>>()
+check<SameFields<RuntimePlugin, Schemas['RuntimePluginInfo']>>()
 check<SameFields<SandboxGrouping, Schemas['SandboxGrouping']>>()
 check<SameFields<own.User, Schemas['UserInfo']>>()
+check<SameFields<own.SignedInUser, Schemas['SignedInUser']>>()
 check<SameFields<own.WebClientConfig, Schemas['WebClientConfig']>>()
 check<SameFields<own.LLMProfile, Schemas['LLMProfileInfo']>>()
 check<SameFields<spending.LimitPerPeriod, Schemas['SetSpendingLimit']>>()
@@ -43,6 +47,7 @@ check<SameFields<own.CreatedApiKey, Schemas['CreatedApiKey']>>()
 check<SameFields<own.AppConversation, Schemas['AppConversation']>>()
 check<SameFields<own.Goal, Schemas['ConversationGoal']>>()
 check<SameFields<own.StartTask, Schemas['StartTaskInfo']>>()
+check<SameFields<own.RetryStart, Schemas['RetryStart']>>()
 check<SameFields<own.StartStage, Schemas['StartStage']>>()
 check<SameFields<own.StartError, Schemas['StartError']>>()
 check<SameFields<GitPush, Schemas['GitPushInfo']>>()
@@ -61,8 +66,9 @@ check<SameFields<ports.SandboxPorts, Schemas['SandboxPorts']>>()
 check<SameFields<ports.PortLink, Schemas['Link']>>()
 check<SameFields<own.SendMessageReply, Schemas['SendMessageReply']>>()
 check<SameFields<WaitingMessage, Schemas['WaitingMessage']>>()
-check<SameFields<own.MemoryNoteSummary, Schemas['MemoryNoteSummary']>>()
-check<SameFields<own.MemoryNote, Schemas['MemoryNoteInfo']>>()
+check<SameFields<memory.MemoryNoteSummary, Schemas['MemoryNoteSummary']>>()
+check<SameFields<memory.MemoryNote, Schemas['MemoryNoteInfo']>>()
+check<SameFields<memory.MemoryProposal, Schemas['MemoryProposalInfo']>>()
 check<SameFields<own.KnownSkills, Schemas['SkillsResponse']>>()
 check<SameFields<own.Skill, Schemas['SkillInfo']>>()
 check<SameFields<own.SkillInput, Schemas['SkillInputInfo']>>()

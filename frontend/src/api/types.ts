@@ -3,6 +3,11 @@
  * Ids are UUIDs without dashes; times are ISO 8601 in UTC.
  */
 
+/** `page_proof` is kept for later requests; see page-proof. */
+export interface SignedInUser extends User {
+  page_proof: string
+}
+
 export interface User {
   id: string
   name: string
@@ -125,10 +130,16 @@ export interface StartRequest {
   goal?: { max_iterations: number } | null
   /** Begins with the files of this snapshot, and its repository. */
   snapshot_id?: string | null
-  /** What its sandbox starts from; null: as the settings say. */
+  /** What its sandbox starts from; null: the image of the snapshot; without one, as the settings say. */
   sandbox_spec_id?: string | null
   /** One of the user's sandboxes to work in, beside other conversations. */
   sandbox_id?: string | null
+}
+
+/** What of a failed start is to be another; what is left out stays. A branch of null is the default one. */
+export interface RetryStart {
+  selected_repository?: string | null
+  selected_branch?: string | null
 }
 
 export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ARCHIVED' | 'ERROR' | 'MISSING'
@@ -262,22 +273,6 @@ export interface GitDiff {
 
 export interface Success {
   success: boolean
-}
-
-/** `repository` as in github.com/owner/name, or a path on the server. */
-export interface MemoryNoteSummary {
-  id: string
-  repository: string
-  name: string
-  title: string
-  /** Who wrote it last; that conversation may be gone. */
-  conversation_id: string | null
-  created_at: string
-  updated_at: string
-}
-
-export interface MemoryNote extends MemoryNoteSummary {
-  text: string
 }
 
 export interface SkillInput {

@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
-import type { User } from './types'
+import { forgetPageProof, keepPageProof } from './page-proof'
+import type { SignedInUser, User } from './types'
 
 export const userKeys = { me: ['users', 'me'] as const }
 
@@ -17,12 +18,16 @@ export function isAdministrator({ role }: User): boolean {
   return role === 'owner' || role === 'admin'
 }
 
-/** Trades a one-time link token for the session cookie. Its errors are shown on the page. */
+/** Trades a one-time link token for the session cookie and the proof that goes with it. Its errors are shown on the page. */
 export function useSignIn() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (token: string) => request<User>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
-    onSuccess: (user) => queryClient.setQueryData(userKeys.me, user),
+    mutationFn: (token: string) =>
+      request<SignedInUser>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
+    onSuccess: ({ page_proof, ...user }) => {
+      keepPageProof(page_proof)
+      queryClient.setQueryData<User>(userKeys.me, user)
+    },
     meta: { errorShownInline: true },
   })
 }
@@ -32,6 +37,9 @@ export function useSignOut() {
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: () => request<void>('/api/v1/sign-in/session', { method: 'DELETE' }),
-    onSuccess: () => queryClient.clear(),
+    onSuccess: () => {
+      forgetPageProof()
+      queryClient.clear()
+    },
   })
 }

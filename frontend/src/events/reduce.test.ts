@@ -12,6 +12,7 @@ import {
   statusChange,
   userMessage,
 } from '@/test/sample-log'
+import type { LiveOutput } from './output'
 import type { ConversationEvent, Frame } from './types'
 
 const durable = (events: ConversationEvent[], firstSeq = 1): Frame[] =>
@@ -49,6 +50,18 @@ describe('the timeline', () => {
     const copy = structuredClone(before)
     fold(before, durable([observation('o1', 'a1', 'files')], 2))
     expect(before).toEqual(copy)
+  })
+
+  it('keeps what an open action has printed until the action is answered', () => {
+    const shown = { action_id: 'a1', text: '50 %', styles: [[0, 2, '31']] } as const
+    const told = (...outputs: LiveOutput[]): Frame => ({ type: 'output', outputs })
+    const running = fold(foldEvents(action('a1', 'make')), [told(shown, { ...shown, action_id: 'gone' })])
+    expect([...running.outputs]).toEqual([['a1', shown]])
+    const silent = fold(running, [told()])
+    expect([...silent.outputs]).toEqual([['a1', shown]])
+    const later = fold(silent, [told({ ...shown, text: '90 %' })])
+    expect(later.outputs.get('a1')?.text).toBe('90 %')
+    expect(fold(later, durable([observation('o1', 'a1', 'done')], 2)).outputs.size).toBe(0)
   })
 
   it('copies no history for deltas', () => {

@@ -12,10 +12,14 @@ import { sightAfter, type Sight } from './sight'
 import { applyDelta, endStreaming, startItem, type StreamingItem } from './streaming'
 import { mayTouchFiles } from './touched-files'
 import { mcpChangesOf, type McpChange } from './mcp-changes'
+import type { Retry } from './retry'
+import { outputsAfter, withoutOutput, type Outputs } from './output'
 import { eventIs } from './types'
+import { readable } from './well-formed'
+import { unreadAfter, type UnreadMessage } from './unread'
 import { asRecord, sumUsage } from './usage'
 import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
-import type { ConversationEvent, EventOf, Frame, Outcome, Retry, UsageMetrics } from './types'
+import type { ConversationEvent, EventOf, Frame, Outcome, UsageMetrics } from './types'
 
 /** One row of the timeline: a single event, a step of a goal, or an action together with what answered it. */
 export type TimelineItem =
@@ -40,6 +44,10 @@ export interface ConversationView {
   /** Actions without an answer yet: id of the action event → index in `items`. */
   openActions: ReadonlyMap<string, number>
   streaming: readonly StreamingItem[]
+  /** What open actions have printed so far: id of the action event → the end of it. */
+  outputs: Outputs
+  /** Messages of the user that the agent has not read yet. */
+  unread: readonly UnreadMessage[]
   /** The model could not be asked and will be again. `at`: when, in milliseconds since the epoch. */
   retry: { reason: Retry; at: number } | null
   startTask: StartTask | null
@@ -72,6 +80,8 @@ export const emptyView: ConversationView = {
   history: [],
   openActions: new Map(),
   streaming: [],
+  outputs: new Map(),
+  unread: [],
   retry: null,
   startTask: null,
   conversation: null,
@@ -119,7 +129,7 @@ function apply(draft: Draft, frame: Frame, now: number): void {
       draft.streaming = draft.streaming.map((item) => ({ ...item, isStale: true }))
       return
     case 'durable':
-      if (frame.seq === draft.lastSeq + 1) applyEvent(draft, frame.seq, frame.event)
+      if (frame.seq === draft.lastSeq + 1) applyEvent(draft, frame.seq, readable(frame.event, frame.seq))
       return
     case 'item_started':
       draft.retry = null
@@ -143,6 +153,9 @@ function apply(draft: Draft, frame: Frame, now: number): void {
     case 'network':
       draft.networkTold += 1
       return
+    case 'output':
+      draft.outputs = outputsAfter(draft.outputs, frame.outputs, draft.openActions)
+      return
     case 'transient':
     case 'error':
     default: // a newer server may send more than we know
@@ -154,6 +167,10 @@ function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   draft.lastSeq = seq
   if (event.source === 'agent') endStreaming(draft, event.id)
   if (endsRetry(event)) draft.retry = null
+  draft.unread = unreadAfter(draft.unread, event, {
+    isRunning: draft.loggedStatus?.value === 'running',
+    hasOpenActions: draft.openActions.size > 0,
+  })
   if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
   const isOtherFiles = rewindOf(event) !== null || restoredOf(event) !== null
   if (mayTouchFiles(event) || isOtherFiles) draft.filesTouchedSeq = seq
@@ -168,7 +185,9 @@ function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
 function goBack(draft: Draft, leaf: string | null): void {
   draft.items = []
   draft.openActions = new Map()
+  draft.outputs = new Map()
   draft.goal = null
+  draft.unread = []
   for (const { seq, event } of branch(draft.history, leaf)) place(draft, seq, event)
 }
 
@@ -203,6 +222,7 @@ function place(draft: Draft, seq: number, event: ConversationEvent): void {
   }
   draft.items[index] = { ...item, outcome: event as Outcome, outcomeSeq: seq }
   draft.openActions.delete(actionId)
+  draft.outputs = withoutOutput(draft.outputs, actionId)
 }
 
 /** Id of the open action that `event` answers. Agent errors name only the tool call. */

@@ -2,6 +2,7 @@
  * Keeps one conversation's live stream open: connects, resumes after the last position, backs off, notices gaps.
  * Knows no React; the store owns one per open conversation. Frames are handed on in log order, each durable one once.
  */
+import { proofSubprotocols } from '@/api/page-proof'
 import type { Frame } from './types'
 
 export type Connection =
@@ -159,7 +160,7 @@ function readFrame(data: unknown): Frame | null {
 }
 
 const browserEnvironment: SocketEnvironment = {
-  createSocket: (url) => new WebSocket(url),
+  createSocket: (url) => new WebSocket(url, proofSubprotocols()),
   setTimer: (callback, milliseconds) => window.setTimeout(callback, milliseconds),
   clearTimer: (timer) => {
     if (typeof timer === 'number') window.clearTimeout(timer)

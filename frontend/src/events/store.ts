@@ -103,7 +103,10 @@ const canonicalId = (id: string) => id.replaceAll('-', '').toLowerCase()
 
 function userMessageIds(frames: readonly Frame[]): string[] {
   return frames.flatMap((frame) =>
-    frame.type === 'durable' && frame.event.source === 'user' && eventIs(frame.event, 'MessageEvent')
+    frame.type === 'durable' &&
+    typeof frame.event?.id === 'string' &&
+    frame.event.source === 'user' &&
+    eventIs(frame.event, 'MessageEvent')
       ? [canonicalId(frame.event.id)]
       : [],
   )

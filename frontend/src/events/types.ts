@@ -4,6 +4,8 @@
  */
 
 import type { BrowserActionByKind } from './browser-actions'
+import type { LiveOutput, TextStyle } from './output'
+import type { Retry } from './retry'
 import type { AppConversation, MessageContent, StartTask, TextContent } from '@/api/types'
 
 interface EventCommon {
@@ -96,7 +98,12 @@ export interface ObservationByKind {
     command: string | null
     exit_code?: number | null
     timeout?: boolean
-    metadata?: { working_dir?: string | null; suffix?: string; prefix?: string }
+    metadata?: {
+      working_dir?: string | null
+      suffix?: string
+      prefix?: string
+      styles?: readonly TextStyle[] | null
+    }
   }
   FileEditorObservation: ObservationCommon & {
     kind: 'FileEditorObservation'
@@ -166,6 +173,7 @@ export interface UsageMetrics {
 export interface EventByKind {
   MessageEvent: EventCommon & {
     kind: 'MessageEvent'
+    llm_response_id?: string | null
     llm_message: { role: string; content: MessageContent[]; reasoning_content?: string | null }
     activated_skills?: string[]
     critic_result?: CriticResult | null
@@ -175,6 +183,8 @@ export interface EventByKind {
     kind: 'ActionEvent'
     tool_name: string
     tool_call_id: string
+    /** Actions of one reply share it. */
+    llm_response_id?: string | null
     thought: TextContent[]
     reasoning_content?: string | null
     action?: Action | null
@@ -263,16 +273,6 @@ export function eventIs<K extends keyof EventByKind>(
 
 // --- frames ------------------------------------------------------------------------------------
 
-/** Why a model could not be asked, who is asked next, and in how many seconds from the frame's arrival. */
-export interface Retry {
-  code: string
-  detail: string
-  model: string
-  wait_seconds: number
-  next_attempt: number
-  max_attempts: number
-}
-
 export type Frame =
   | { type: 'sync'; from_seq: number; through_seq: number }
   | { type: 'durable'; seq: number; event: ConversationEvent }
@@ -286,6 +286,7 @@ export type Frame =
       content: string
     }
   | { type: 'item_aborted'; item_id: string; attempt: number; reason: string; retry?: Retry | null }
+  | { type: 'output'; outputs: readonly LiveOutput[] }
   | { type: 'transient'; event: ConversationEvent }
   | { type: 'start_task'; task: StartTask }
   | { type: 'conversation'; conversation: AppConversation }

@@ -12,7 +12,7 @@ export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
   const ownTokens = [asRecord(agent['accumulated_token_usage'])]
   const tokens = all.map((metrics) => asRecord(metrics['accumulated_token_usage']))
   const total = (records: Record<string, unknown>[], key: string) =>
-    records.reduce((sum, record) => sum + (typeof record[key] === 'number' ? record[key] : 0), 0)
+    records.reduce((sum, record) => sum + amountOf(record[key]), 0)
   return {
     accumulated_cost: total(all, 'accumulated_cost'),
     max_budget_per_task: total([agent], 'max_budget_per_task') || null,
@@ -24,4 +24,11 @@ export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
       per_turn_token: total(ownTokens, 'per_turn_token'),
     },
   }
+}
+
+const MAX_AMOUNT = 1e15
+
+/** Sandboxes write the log: what is no amount counts as none. */
+function amountOf(value: unknown): number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_AMOUNT ? value : 0
 }

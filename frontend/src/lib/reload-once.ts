@@ -13,10 +13,26 @@ export interface ReloadEnvironment {
   isServerThere: () => Promise<boolean>
 }
 
+/** What was thrown for parts that did not arrive. */
+const missingParts = new WeakSet<object>()
+
+/** Whether `error` says that a part of the page did not arrive: rendering again gives the same error for good. */
+export function isMissingPart(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && missingParts.has(error)
+}
+
+/** Fetches the page anew, if there is a server to fetch it from. */
+export async function reloadIfServerThere(environment: Partial<ReloadEnvironment> = {}): Promise<void> {
+  const { reload, isServerThere } = { ...browserEnvironment, ...environment }
+  if (await isServerThere()) reload()
+}
+
 /** Returns the function that ends the listening. */
 export function reloadOnceForMissingParts(environment: Partial<ReloadEnvironment> = {}): () => void {
   const { now, reload, isServerThere } = { ...browserEnvironment, ...environment }
-  const handleMissing = () => {
+  const handleMissing = (event: Event) => {
+    const { payload } = event as Event & { payload?: unknown }
+    if (typeof payload === 'object' && payload !== null) missingParts.add(payload)
     if (now() - lastReload() < PAUSE_MS) return
     void isServerThere().then((isThere) => {
       if (isThere && remember(now())) reload()

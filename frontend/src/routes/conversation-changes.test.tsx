@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { fakeConversation } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { ID, openConversation } from '@/test/open-conversation'
@@ -30,10 +30,20 @@ describe('the changes', () => {
     expect(row).toBeVisible()
     expect(screen.getByRole('button', { name: /^grö ße\.bin/ })).toBeVisible()
     expect(await screen.findByText(/A binary file/)).toBeVisible()
-    expect(screen.getByRole('link', { name: 'Download the patch' })).toHaveAttribute(
-      'href',
-      `/api/v1/app-conversations/${ID}/git/patch`,
-    )
+  })
+
+  it('saves the patch that it shows as a file', async () => {
+    const saved: Blob[] = []
+    URL.createObjectURL = (blob) => `blob:${saved.push(blob as Blob)}`
+    URL.revokeObjectURL = () => {}
+    const clicked: string[] = []
+    vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+      clicked.push(`${this.download} ${this.href}`)
+    })
+    const { user } = openConversation({ patch: () => new HttpResponse(PATCH) })
+    await user.click(await screen.findByRole('button', { name: 'Download the patch' }))
+    expect(clicked).toEqual([`${ID}.patch blob:1`])
+    expect(saved[0]?.size).toBe(new Blob([PATCH]).size)
   })
 
   it('asks anew when the agent has changed a file', async () => {
@@ -43,6 +53,19 @@ describe('the changes', () => {
     patch = PATCH
     stream.append(fileEdited('o', 'str_replace'))
     expect(await screen.findByRole('button', { name: /^calc\.py/ })).toBeVisible()
+  })
+
+  it('asks once for what a replayed history tells', async () => {
+    let asked = 0
+    const { stream } = openConversation({
+      events: [fileEdited('o', 'str_replace')],
+      patch: () => (asked++, new HttpResponse(PATCH)),
+    })
+    expect(await screen.findByRole('button', { name: /^calc\.py/ })).toBeVisible()
+    await new Promise((resolve) => setTimeout(resolve, 1000)) // longer than the pause before a refresh
+    expect(asked).toBe(1)
+    stream.append(fileEdited('p', 'str_replace'))
+    await waitFor(() => expect(asked).toBe(2))
   })
 
   it('shows what was pushed, and why something was not', async () => {

@@ -43,6 +43,7 @@ const EVENTS = [
 ]
 const update = (id: string, key: string, value: unknown) =>
   ({ ...statusChange(id, 'idle'), key, value }) as ConversationEvent
+const GONE_BACK = { rewind: { checkpoint: 1, undo: 4, files: null, chat: true, kept: [] } }
 
 function open(
   given: { diff?: Partial<CheckpointDiff>; list?: CheckpointList; events?: ConversationEvent[] } = {},
@@ -73,7 +74,7 @@ describe('going back from a message', () => {
   it('shows what it undoes, goes back, and returns the message to the composer', async () => {
     const { user, rewinds } = open()
     const dialog = within(await askBeside(user, 1))
-    expect(await dialog.findByText('1 file has changed since. This is undone:')).toBeVisible()
+    expect(await dialog.findByText('1 file has changed since. These changes will be undone:')).toBeVisible()
     expect(await dialog.findByText('a.txt')).toBeVisible()
     expect(dialog.getByText('big.iso')).toBeVisible()
     await user.click(confirm())
@@ -147,6 +148,24 @@ describe('a conversation that went back', () => {
     await screen.findByText('a.txt')
     await user.click(confirm())
     await waitFor(() => expect(rewinds).toMatchObject([{ checkpoint: '4' }]))
+  })
+
+  it('shows one line for several times of going back, and none of no files', async () => {
+    const back = (id: string, undo: number) =>
+      update(id, 'agent_state', { rewind: { checkpoint: 1, undo, files: 0, chat: true, kept: [] } })
+    openConversation({ events: [...EVENTS, back('u1', 4), back('u2', 5), back('u3', 6)] })
+    expect(await within(await timeline()).findByText('Went back: chat')).toBeVisible()
+    expect(within(await timeline()).getAllByText(/Went back/)).toHaveLength(1)
+  })
+
+  it('shows no waiting message after everything was taken back', async () => {
+    const request = { initial_message: { role: 'user', content: [{ type: 'text', text: 'First?' }] } }
+    openConversation({
+      task: { request: request as never },
+      events: [...EVENTS, update('u1', 'leaf_event_id', null), update('u2', 'agent_state', GONE_BACK)],
+    })
+    expect(await within(await timeline()).findByText('Went back: chat')).toBeVisible()
+    expect(within(await timeline()).queryByText('First?')).toBeNull()
   })
 
   it('lists all checkpoints, newest first, with what was said', async () => {

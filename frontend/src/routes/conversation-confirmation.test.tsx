@@ -5,7 +5,7 @@ import { pendingActions } from '@/features/chat/pending-confirmation'
 import { emptyView, fold } from '@/events/reduce'
 import type { ConversationEvent, Frame } from '@/events/types'
 import { problem } from '@/test/handlers'
-import { openConversation } from '@/test/open-conversation'
+import { composer, openConversation, timeline } from '@/test/open-conversation'
 import { statusChange } from '@/test/sample-log'
 import { server } from '@/test/server'
 
@@ -48,15 +48,15 @@ const EVENTS = [
 ]
 const WAITING = { execution_status: 'waiting_for_confirmation', last_seq: EVENTS.length } as const
 
-const question = () => screen.findByRole('region', { name: /The agent asks before it goes on/ })
+const question = () => screen.findByRole('region', { name: /Approval needed/ })
 
 describe('a batch that waits', () => {
   it('is shown whole, each step with its risk and why', async () => {
     openConversation({ events: EVENTS, conversation: WAITING })
     const steps = within(await question()).getAllByRole('listitem')
     expect(steps.map((step) => step.textContent)).toEqual([
-      'Low riskRuns lsls',
-      'High riskRuns git push -fIt overwrites what others may have.git push -f',
+      'Low riskRuns lsAllowRejectls',
+      'High riskRuns git push -fAllowRejectReason: overwrites what others may have.git push -f',
     ])
   })
 
@@ -75,15 +75,38 @@ describe('a batch that waits', () => {
 
   it('is approved, with what the reader has seen', async () => {
     const { user, sent } = openConversation({ events: EVENTS, conversation: WAITING })
-    await user.click(within(await question()).getByRole('button', { name: 'Approve' }))
+    await user.click(within(await question()).getByRole('button', { name: 'Allow all 2 steps' }))
     await waitFor(() =>
       expect(sent['respond-to-confirmation']).toEqual([{ accept: true, action_ids: ['a', 'b'] }]),
     )
   })
 
+  it('is approved together by keyboard', async () => {
+    const { user, sent } = openConversation({ events: EVENTS, conversation: WAITING })
+    await question()
+    await user.click(await composer())
+    await user.keyboard('Wait{Control>}{Enter}{/Control}')
+    expect(sent['respond-to-confirmation']).toBeUndefined()
+    await user.clear(await composer())
+    await user.keyboard('{Control>}{Enter}{/Control}')
+    await waitFor(() =>
+      expect(sent['respond-to-confirmation']).toEqual([{ accept: true, action_ids: ['a', 'b'] }]),
+    )
+  })
+
+  it('stands whole in the question only', async () => {
+    const long = `make ${'x'.repeat(70)}`
+    openConversation({
+      events: [wants('a', long), statusChange('s', 'waiting_for_confirmation')],
+      conversation: { ...WAITING, last_seq: 2 },
+    })
+    expect(within(await question()).getByText(long)).toBeVisible()
+    expect(within(await timeline()).queryByText(new RegExp(`^\\$? ?${long}$`))).not.toBeInTheDocument()
+  })
+
   it('is approved for all alike', async () => {
     const { user, sent } = openConversation({ events: EVENTS, conversation: WAITING })
-    await user.click(within(await question()).getByRole('button', { name: /don't ask again/ }))
+    await user.click(within(await question()).getByRole('button', { name: /Always allow/ }))
     await waitFor(() =>
       expect(sent['respond-to-confirmation']).toEqual([
         { accept: true, remember: true, action_ids: ['a', 'b'] },
@@ -94,7 +117,7 @@ describe('a batch that waits', () => {
   it('is refused with a reason, by keyboard alone', async () => {
     const { user, sent } = openConversation({ events: EVENTS, conversation: WAITING })
     within(await question())
-      .getByRole('button', { name: 'Reject' })
+      .getByRole('button', { name: 'Reject all 2 steps' })
       .focus()
     await user.keyboard('{Enter}Not on a Friday{Enter}')
     await waitFor(() =>
@@ -104,6 +127,44 @@ describe('a batch that waits', () => {
     )
   })
 
+  it('is answered step by step, by keyboard alone', async () => {
+    const { user, sent } = openConversation({ events: EVENTS, conversation: WAITING })
+    const box = within(await question())
+    within(box.getByRole('radiogroup', { name: 'Answer to: Runs ls' }))
+      .getByRole('radio', { name: 'Allow' })
+      .focus()
+    await user.keyboard(' ')
+    expect(box.getByRole('radio', { name: 'Allow', checked: true })).toHaveFocus()
+    expect(box.getByRole('status')).toHaveTextContent('One step still needs an answer.')
+    expect(box.getByRole('button', { name: 'Send answers' })).toBeDisabled()
+    await user.keyboard('{Control>}{Enter}{/Control}')
+    expect(sent['respond-to-confirmation']).toBeUndefined()
+
+    const second = box.getByRole('radiogroup', { name: 'Answer to: Runs git push -f' })
+    within(second).getByRole('radio', { name: 'Allow' }).focus()
+    await user.keyboard('{ArrowRight>}')
+    await waitFor(() => expect(within(second).getByRole('radio', { name: 'Reject' })).toBeChecked())
+    await user.keyboard('{/ArrowRight}')
+    box.getByRole('textbox', { name: 'Why not, for the agent' }).focus()
+    await user.keyboard('Not on a Friday{Enter}')
+    await waitFor(() =>
+      expect(sent['respond-to-confirmation']).toEqual([
+        { accept: false, reason: 'Not on a Friday', action_ids: ['a', 'b'], approved_action_ids: ['a'] },
+      ]),
+    )
+  })
+
+  it.each([
+    ['Allow', { accept: true, action_ids: ['a', 'b'] }],
+    ['Reject', { accept: false, reason: '', action_ids: ['a', 'b'] }],
+  ])('is one answer where all steps get the same: %s', async (name, answer) => {
+    const { user, sent } = openConversation({ events: EVENTS, conversation: WAITING })
+    const box = within(await question())
+    for (const choice of box.getAllByRole('radio', { name })) await user.click(choice)
+    await user.click(box.getByRole('button', { name: 'Send answers' }))
+    await waitFor(() => expect(sent['respond-to-confirmation']).toEqual([answer]))
+  })
+
   it('says so when somebody else has answered', async () => {
     const { user } = openConversation({ events: EVENTS, conversation: WAITING })
     server.use(
@@ -111,7 +172,7 @@ describe('a batch that waits', () => {
         problem(409, { code: 'nothing_to_confirm', detail: 'No action waits to be confirmed.' }),
       ),
     )
-    await user.click(within(await question()).getByRole('button', { name: 'Approve' }))
+    await user.click(within(await question()).getByRole('button', { name: 'Allow all 2 steps' }))
     expect(await screen.findByText('No action waits to be confirmed.')).toBeVisible()
   })
 
@@ -121,7 +182,9 @@ describe('a batch that waits', () => {
       conversation: { execution_status: 'running', last_seq: EVENTS.length + 1 },
     })
     await screen.findByText('git push -f')
-    await waitFor(() => expect(screen.queryByRole('region', { name: /asks before/ })).not.toBeInTheDocument())
+    await waitFor(() =>
+      expect(screen.queryByRole('region', { name: /Approval needed/ })).not.toBeInTheDocument(),
+    )
   })
 })
 

@@ -58,7 +58,7 @@ it('shows all of what a repository would run, and takes an answer to each', asyn
     { offer: servers(), state: 'pending' },
   ])
   const { user } = openConversation({ ...RUNNING, extra })
-  expect(await screen.findByText(/wants to run 2 things of its own/)).toBeVisible()
+  expect(await screen.findByText(/wants to run 2 scripts/)).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Look at it' }))
   const card = await screen.findByRole('article', { name: /^Set-up script/ })
   expect(within(card).getByText('make install')).toBeVisible()

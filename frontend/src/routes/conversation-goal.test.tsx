@@ -96,9 +96,9 @@ describe('the composer', () => {
   it('sets a goal instead of sending a message', async () => {
     const { user, sent } = openConversation({ conversation: { execution_status: 'finished' } })
     await user.type(await composer(), OBJECTIVE)
-    await user.click(command('Until it is done: off'))
+    await user.click(command('Goal mode: off'))
     await user.click(screen.getByRole('checkbox', { name: 'Work on this until it is really done' }))
-    await user.type(screen.getByRole('spinbutton', { name: 'Rounds at most' }), '{Backspace}{Backspace}5')
+    await user.type(screen.getByRole('spinbutton', { name: 'Maximum rounds' }), '{Backspace}{Backspace}5')
     await user.keyboard('{Escape}')
     await user.click(command('Send'))
     await waitFor(() => expect(sent.goal).toEqual([{ objective: OBJECTIVE, max_iterations: 5 }]))
@@ -114,7 +114,7 @@ describe('the composer', () => {
       ),
     )
     await user.type(await composer(), OBJECTIVE)
-    await user.click(command('Until it is done: off'))
+    await user.click(command('Goal mode: off'))
     await user.click(screen.getByRole('checkbox'))
     await user.keyboard('{Escape}')
     await user.click(command('Send'))
@@ -126,6 +126,6 @@ describe('the composer', () => {
     openConversation({ conversation: { execution_status: 'running' } })
     await composer()
     expect(await screen.findByRole('button', { name: 'Stop' })).toBeVisible()
-    expect(screen.queryByRole('button', { name: /Until it is done/ })).toBeNull()
+    expect(screen.queryByRole('button', { name: /Goal mode/ })).toBeNull()
   })
 })

@@ -56,7 +56,15 @@ describe('the preview', () => {
     expect(await screen.findByText(/^Link copied/)).toBeVisible()
     await user.click(screen.getByRole('button', { name: 'Load the page again' }))
     expect(await screen.findByTitle('Page of port 5173')).toBeVisible()
-    expect(asked).toEqual([{ port: 5173 }, { port: 5173 }])
+    // Opened by itself, since there is no other; chosen; loaded again.
+    expect(asked).toEqual([{ port: 5173 }, { port: 5173 }, { port: 5173 }])
+  })
+
+  it('opens the only port without asking', async () => {
+    const { user, asked } = open(() => listed(VITE), 'http://p5173.localhost:3000/')
+    await openTab(user)
+    expect(await screen.findByTitle('Page of port 5173')).toBeVisible()
+    expect(asked).toEqual([{ port: 5173 }])
   })
 
   it('names the conversation whose server it is, if it is another one, after its own', async () => {

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
 import { ID, openConversation } from '@/test/open-conversation'
-import { fakeConversation } from '@/test/factories'
+import { fakeConversation, fakeRuntimePlugin } from '@/test/factories'
 import { problem } from '@/test/handlers'
 
 const URL_OF_IT = 'http://p8001-x.localhost:3000/?folder=%2Fworkspace'
@@ -24,6 +24,49 @@ describe('VS Code and the desktop', () => {
     expect(screen.queryByRole('tab', { name: 'VS Code' })).toBeNull()
   })
 
+  it('have a place where the image has them', async () => {
+    const desktop = fakeRuntimePlugin({
+      name: 'desktop',
+      title: 'Desktop',
+      status: 'unavailable',
+      port: 8002,
+    })
+    let asked = 0
+    const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {
+      asked += 1
+      return HttpResponse.json({ items: [fakeRuntimePlugin(), desktop] })
+    })
+    openConversation({ conversation: { sandbox_id: ID }, extra: [plugins] })
+    expect(await screen.findByRole('tab', { name: 'VS Code' }, { timeout: 10_000 })).toBeVisible()
+    expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
+    expect(asked).toBe(1)
+  })
+
+  it('stay while the sandbox sleeps, which is not asked', async () => {
+    let asked = 0
+    const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {
+      asked += 1
+      return problem(409, { code: 'sandbox_not_running', detail: 'It sleeps.' })
+    })
+    openConversation({ conversation: { sandbox_id: ID, sandbox_status: 'PAUSED' }, extra: [plugins] })
+    expect(await screen.findByRole('tab', { name: 'VS Code' }, { timeout: 10_000 })).toBeVisible()
+    expect(screen.getByRole('tab', { name: 'Desktop' })).toBeVisible()
+    expect(asked).toBe(0)
+  })
+
+  it('say what VS Code needs where it cannot work', async () => {
+    const below = http.post('*/sandboxes/:id/links', () =>
+      HttpResponse.json(
+        { url: `${window.location.origin}/preview/x/`, expires_at: '2026-11-22T12:00:00Z' },
+        { status: 201 },
+      ),
+    )
+    openConversation({ conversation: { sandbox_id: ID }, extra: [running, below] })
+    await open('VS Code')
+    expect(await screen.findByText(/set SLIPWAY_PREVIEW_DOMAIN/)).toBeVisible()
+    expect(screen.queryByTitle('VS Code')).toBeNull()
+  })
+
   it('start when they are opened, and show in a frame that cannot lead the page away', async () => {
     const asked: unknown[] = []
     openConversation({ conversation: { sandbox_id: ID }, extra: [running, link(asked)] })
@@ -36,7 +79,7 @@ describe('VS Code and the desktop', () => {
     expect(asked).toEqual([{ port: 8001, path: '/?folder=%2Fworkspace' }])
     const outside = screen.getByRole('link', { name: 'Open in a new tab' })
     expect(outside).toHaveAttribute('href', URL_OF_IT)
-    expect(screen.getByText(/^Empty, as in private windows/)).toBeVisible()
+    expect(screen.getByText('It runs in the sandbox.')).toBeVisible()
 
     await userEvent.click(screen.getByRole('button', { name: /load anew/ }))
     expect(await screen.findByTitle('VS Code')).toBeVisible()

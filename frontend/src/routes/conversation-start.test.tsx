@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
+import { problem } from '@/test/handlers'
 import { fakeStartTask } from '@/test/factories'
 import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { server } from '@/test/server'
@@ -52,6 +53,51 @@ describe('the start', () => {
       task: { ...retried, status: 'READY', updated_at: '2026-01-02T03:06:00Z' },
     })
     expect(await screen.findByText(/^Started in/)).toBeVisible()
+  })
+
+  it('goes on from another branch', async () => {
+    const request = { selected_repository: 'ada/engine', selected_branch: 'relese' }
+    const sent: unknown[] = []
+    const { user } = openConversation({
+      task: { ...failed, request },
+      conversation: { start_status: 'ERROR' },
+    })
+    server.use(
+      http.post('*/start-tasks/:id/retry', async ({ request }) => {
+        sent.push(await request.json())
+        return sent.length === 1
+          ? problem(409, { code: 'sandbox_shared', detail: 'Other conversations work in the same sandbox.' })
+          : HttpResponse.json(fakeStartTask({ id: ID, status: 'PREPARING_REPOSITORY' }))
+      }),
+    )
+    const branch = await screen.findByRole('textbox', { name: 'Branch' })
+    expect(branch).toHaveValue('relese')
+    await user.clear(branch)
+    const repository = screen.getByRole('textbox', { name: 'Repository' })
+    await user.clear(repository)
+    await user.type(repository, 'ada/loom')
+    await user.click(screen.getByRole('button', { name: 'Try again from here' }))
+    expect(await screen.findByText('Other conversations work in the same sandbox.')).toBeVisible()
+    await user.clear(repository)
+    await user.type(repository, 'ada/engine')
+    await user.type(branch, 'release')
+    await user.click(screen.getByRole('button', { name: 'Try again from here' }))
+    await waitFor(() => expect(screen.queryByRole('textbox', { name: 'Branch' })).not.toBeInTheDocument())
+    expect(sent).toEqual([
+      { selected_repository: 'ada/loom', selected_branch: null },
+      { selected_branch: 'release' },
+    ])
+  })
+
+  it.each([
+    ['the files were there already', { stage: 'RUNNING_SETUP_SCRIPT' as const }, {}],
+    ['they come from a snapshot', {}, { snapshot_id: 'a snapshot' }],
+  ])('offers no other branch where %s', async (_, error, origin) => {
+    const request = { selected_repository: 'ada/engine', ...origin }
+    const task = { ...failed, error: { ...failed.error!, ...error }, request }
+    openConversation({ task, conversation: { start_status: 'ERROR' } })
+    expect(await screen.findByRole('button', { name: 'Try again from here' })).toBeVisible()
+    expect(screen.queryByRole('textbox', { name: 'Branch' })).not.toBeInTheDocument()
   })
 
   it('shows the first message while the conversation comes up', async () => {

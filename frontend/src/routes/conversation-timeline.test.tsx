@@ -44,6 +44,42 @@ describe('the chat', () => {
     expect(screen.queryByText('I am thin')).not.toBeInTheDocument()
   })
 
+  it('says of a message sent during a run that the agent has yet to read it', async () => {
+    const { stream } = openConversation({
+      events: [userMessage('m', 'Go'), statusChange('s', 'running'), action('a', 'sleep 60')],
+    })
+    await within(await timeline()).findByText('Go')
+    stream.append(userMessage('n', 'Stop!'))
+    expect(await screen.findByText('Waiting for the agent to read it')).toBeVisible()
+    stream.append(observation('o', 'a', ''), agentMessage('r', 'I stop.'))
+    expect(await screen.findByText('I stop.')).toBeVisible()
+    expect(screen.queryByText('Waiting for the agent to read it')).not.toBeInTheDocument()
+  })
+
+  it('says in one line that an event is not well-formed, and shows no figures that nothing can cost', async () => {
+    const broken = { ...userMessage('m', 'hi'), llm_message: undefined } as never
+    const forged = { accumulated_token_usage: { prompt_tokens: -1e18, completion_tokens: 5 } }
+    const stats = {
+      ...statusChange('s', 'idle'),
+      key: 'stats',
+      value: { usage_to_metrics: { agent: forged } },
+    }
+    openConversation({ events: [broken, null as never, stats, agentMessage('r', 'All is well.')] })
+    expect(await screen.findByText('All is well.')).toBeVisible()
+    expect(screen.getAllByText('An event that is not well-formed was left out.')).toHaveLength(2)
+    expect(screen.queryByText(/could not be shown/)).not.toBeInTheDocument()
+    expect(screen.getByText(/5 tokens/)).toBeVisible()
+  })
+
+  it('labels the boxes of task lists, and aligns tables as they say', async () => {
+    openConversation({
+      events: [agentMessage('r', '- [x] build\n- [ ] test\n\n| a | b |\n| - | -: |\n| 1 | 2 |')],
+    })
+    expect(await screen.findByRole('checkbox', { name: 'done' })).toBeChecked()
+    expect(screen.getByRole('checkbox', { name: 'to do' })).not.toBeChecked()
+    expect(screen.getByRole('cell', { name: '2' })).toHaveStyle({ textAlign: 'right' })
+  })
+
   it('never lets the agent bring its own HTML or unsafe links', async () => {
     openConversation({
       events: [

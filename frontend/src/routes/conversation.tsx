@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
 import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
+import type { Screen as ScreenName } from '@/api/runtime-plugins'
 import type { AppConversation, StartTask } from '@/api/types'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
@@ -15,7 +16,9 @@ import { CheckpointsButton } from '@/features/checkpoints/checkpoints-button'
 import { RestoreProvider } from '@/features/checkpoints/restore'
 import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
 import { RepositoryConsent } from '@/features/consent/repository-consent'
+import { DownloadButton } from '@/features/conversations/download-button'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
+import { useScreens } from '@/features/screens/use-screens'
 import { StartProgress } from '@/features/start/start-progress'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { useMediaQuery } from '@/lib/use-media-query'
@@ -102,6 +105,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
               <>
                 <CheckpointsButton conversationId={conversationId} />
                 <KnowledgeButton conversationId={conversationId} />
+                <DownloadButton conversation={conversation} />
               </>
             )
           }
@@ -127,7 +131,7 @@ function Panels({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const hasBrowser = useConversation((state) => state.view.sight !== null)
   const sandboxId = useConversation((state) => state.view.conversation?.sandbox_id ?? null)
-  const isReady = useConversation(({ view }) => view.conversation?.start_status === 'READY')
+  const screens = useScreens(sandboxId)
   const isWide = useMediaQuery('(min-width: 1100px)')
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
@@ -155,7 +159,7 @@ function Panels({ conversationId }: { conversationId: string }) {
       </Suspense>
     </ErrorBoundary>
   )
-  const screen = (name: 'vscode' | 'desktop', id: string) => ({
+  const screen = (name: ScreenName, id: string) => ({
     value: name,
     label: t(`screens.${name}`),
     content: (
@@ -173,9 +177,7 @@ function Panels({ conversationId }: { conversationId: string }) {
         { value: 'changes', label: t('changes.title'), content: changes },
         ...(sandboxId !== null ? [{ value: 'preview', label: t('preview.title'), content: preview }] : []),
         ...(hasBrowser ? [{ value: 'browser', label: t('browser.title'), content: browser }] : []),
-        ...(sandboxId === null || !isReady
-          ? []
-          : [screen('vscode', sandboxId), screen('desktop', sandboxId)]),
+        ...(sandboxId === null ? [] : screens.map((name) => screen(name, sandboxId))),
       ]}
       isSplit={isWide}
       storageKey="slipway.conversation.split"

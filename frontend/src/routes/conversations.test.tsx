@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { fakeConversation, fakeStartTask } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
@@ -125,4 +125,28 @@ test('a list that cannot be loaded says why and can be tried again', async () =>
   failing = false
   await user.click(main().getByRole('button', { name: 'Try again' }))
   await waitFor(() => expect(main().getByText('Fix the failing test')).toBeVisible())
+})
+
+test('a conversation is saved as a file that is named after it', async () => {
+  const saved: Blob[] = []
+  const names: string[] = []
+  URL.createObjectURL = (content) => `blob:${saved.push(content as Blob)}`
+  URL.revokeObjectURL = () => {}
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+    names.push(this.download)
+  })
+  const conversation = fakeConversation({ title: 'Round invoices' })
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations: [conversation],
+    extra: [
+      http.get(`*/api/v1/app-conversations/${conversation.id}/download`, ({ request }) =>
+        HttpResponse.text(`# as ${new URL(request.url).searchParams.get('format')}`),
+      ),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Round invoices' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Download as Markdown' }))
+  await waitFor(() => expect(names).toEqual(['round-invoices.md']))
+  expect(await saved[0]?.text()).toBe('# as markdown')
 })

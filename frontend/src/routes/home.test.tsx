@@ -106,7 +106,7 @@ test('without a model one can be added in place', async () => {
 
 test.each([
   ['none', 'Commands are not isolated'],
-  ['files', 'Commands are isolated in part'],
+  ['files', 'Partly isolated'],
 ] as const)(
   'sandboxes that isolate %s are announced in the words of the server',
   async (isolation, title) => {

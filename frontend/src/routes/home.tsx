@@ -28,6 +28,8 @@ export function HomeRoute() {
   const besideId = useSearchParams()[0].get('beside')
   const beside = useQuery({ ...conversationQuery(besideId ?? ''), enabled: besideId !== null })
   const isFinding = besideId !== null && beside.isPending
+  // All at once: what comes above the form would push it down, and the form what stands below it.
+  const isLoading = profiles.isPending || config.isPending || isFinding
   const isLost = besideId !== null && beside.isError
   const [isAddingModel, setAddingModel] = useState(false)
   const hasModel = profiles.data?.profiles.some((profile) => !profile.is_recording) ?? true
@@ -42,8 +44,8 @@ export function HomeRoute() {
           </h1>
           <p className="max-w-xl text-muted">{hasModel ? t('home.lead') : t('first_run.lead')}</p>
         </header>
-        {config.data && <IsolationWarning sandbox={config.data.sandbox} />}
-        {(profiles.isPending || isFinding) && <Skeleton className="h-72 rounded-xl" />}
+        {isLoading && <Skeleton className="h-72 rounded-xl" />}
+        {!isLoading && config.data && <IsolationWarning sandbox={config.data.sandbox} />}
         {profiles.isError && !profiles.data && (
           <ErrorState
             error={profiles.error}
@@ -58,9 +60,11 @@ export function HomeRoute() {
             onRetry={() => void beside.refetch()}
           />
         )}
-        {hasModel && besideId !== null && beside.data && <BesideNotice conversation={beside.data} />}
+        {hasModel && !isLoading && besideId !== null && beside.data && (
+          <BesideNotice conversation={beside.data} />
+        )}
         {profiles.data &&
-          !isFinding &&
+          !isLoading &&
           !isLost &&
           (hasModel ? (
             <Composer
@@ -71,7 +75,7 @@ export function HomeRoute() {
           ) : (
             <FirstRun demo={config.data?.demo ?? null} onAddModel={() => setAddingModel(true)} />
           ))}
-        <RecentConversations />
+        {!isLoading && <RecentConversations />}
       </div>
       {isAddingModel && (
         <Suspense>

@@ -134,7 +134,7 @@ test('a server that is tested shows its tools', async () => {
   const tools = [{ name: 'search', title: null, description: 'Finds issues.' }]
   const { user } = openServers({ tracker: fakeMcpServer() }, answering({ tools }))
   await user.click(await screen.findByRole('button', { name: 'Test tracker' }))
-  const result = await screen.findByText('It answers, with 1 tool')
+  const result = await screen.findByText('Connected, 1 tool')
   expect(result).toBeVisible()
   expect(screen.getByText('search')).toBeVisible()
   expect(screen.getByText('Finds issues.')).toBeVisible()

@@ -1,8 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { MemoryNote } from '@/api/types'
-import { fakeNote } from '@/test/factories'
+import type { MemoryNote } from '@/api/memory-types'
+import { fakeNote, fakeProposal } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 
@@ -70,4 +70,35 @@ test('a note is deleted after a question', async () => {
   await user.click(await screen.findByRole('button', { name: 'Delete the note Running the tests' }))
   await user.click(await screen.findByRole('button', { name: 'Delete note' }))
   expect(await screen.findByText('No notes yet')).toBeVisible()
+})
+
+test('a proposed note is read, then accepted or rejected', async () => {
+  let waiting = [
+    fakeProposal({ id: 'p1', kind: 'change', text: 'Use make test.' }),
+    fakeProposal({ id: 'p2', kind: 'deletion', title: 'Where things are', text: null }),
+  ]
+  const answers: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/memory',
+    extra: [
+      http.get('*/api/v1/memory', () => HttpResponse.json([])),
+      http.get('*/api/v1/memory-proposals', () => HttpResponse.json(waiting)),
+      http.post('*/api/v1/memory-proposals/:id/:answer', ({ params }) => {
+        answers.push([params.id, params.answer])
+        waiting = waiting.filter(({ id }) => id !== params.id)
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  const proposed = await screen.findByRole('region', { name: 'Proposed by agents' })
+  expect(within(proposed).getByText('Use make test.')).toBeVisible()
+  expect(within(proposed).getByText('Replaces a note')).toBeVisible()
+  await user.click(within(proposed).getByRole('button', { name: 'Accept the note Running the tests' }))
+  await waitFor(() => expect(within(proposed).queryByText('Use make test.')).not.toBeInTheDocument())
+  await user.click(within(proposed).getByRole('button', { name: 'Reject the note Where things are' }))
+  await waitFor(() => expect(proposed).not.toBeInTheDocument())
+  expect(answers).toEqual([
+    ['p1', 'accept'],
+    ['p2', 'reject'],
+  ])
 })

@@ -132,7 +132,7 @@ test('a credential says where it goes and what it was used for, is replaced and 
 })
 
 function records(...found: Partial<NetworkRecord>[]) {
-  const at = '2026-11-22T08:00:00Z'
+  const at = new Date(Date.now() - 60 * 60 * 1000).toISOString()
   const items: NetworkRecord[] = found.map((each, number) => ({
     id: `r${number}`,
     sandbox_id: 's1',

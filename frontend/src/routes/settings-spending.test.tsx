@@ -65,7 +65,7 @@ test('an administrator limits everybody, and one user differently', async () => 
   })
   const everybody = await screen.findByLabelText('Limit for everybody, in US dollars')
   expect(everybody).toHaveValue('50')
-  await user.click(screen.getByText('$5.00 of $50.00 spent this month. Limited as everybody is.'))
+  await user.click(screen.getByText('$5.00 of $50.00 spent this month. Default limit.'))
   const amount = screen.getByLabelText('Limit for Ada, in US dollars')
   await user.clear(amount)
   await user.type(amount, '80')
@@ -77,7 +77,7 @@ test('an administrator limits everybody, and one user differently', async () => 
 
   await user.click(screen.getByText('$5.00 of $80.00 spent this month. Has a limit of their own.'))
   await user.click(screen.getByRole('button', { name: 'Limit as everybody' }))
-  expect(await screen.findByText(/Limited as everybody is/)).toBeInTheDocument()
+  expect(await screen.findByText(/Default limit/)).toBeInTheDocument()
 
   await user.clear(everybody)
   await user.click(screen.getByRole('button', { name: 'Set for everybody' }))

@@ -32,7 +32,7 @@ test('signing out ends the session and returns to the sign-in page', async () =>
 
 test('an address that leads nowhere says so inside the frame', async () => {
   renderApp({ url: '/no/such/page' })
-  expect(await screen.findByRole('heading', { name: 'Nothing is moored here' })).toBeVisible()
+  expect(await screen.findByRole('heading', { name: 'Page not found' })).toBeVisible()
   expect(screen.getByRole('link', { name: 'Back to the start' })).toHaveAttribute('href', '/')
 })
 

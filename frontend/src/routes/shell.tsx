@@ -21,7 +21,8 @@ export function Shell() {
 
   if (user.data) return <Frame userName={user.data.name} />
   if (user.isPending) return <Launching />
-  if (isApiError(user.error) && user.error.status === 401) return <Navigate to="/sign-in" replace />
+  if (isApiError(user.error) && user.error.status === 401)
+    return <Navigate to="/sign-in" state={{ reason: user.error.code }} replace />
   return (
     <main className="mx-auto grid min-h-full max-w-xl place-content-center p-6">
       <ErrorState error={user.error} title={t('error.load_user')} onRetry={() => void user.refetch()} />

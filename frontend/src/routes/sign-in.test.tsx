@@ -1,6 +1,7 @@
 import { screen } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
+import { proofSubprotocols } from '@/api/page-proof'
 import { fakeUser } from '@/test/factories'
 import { handlers, problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
@@ -19,7 +20,7 @@ test('a link from the terminal signs in, leaves no token in the address and open
         hashWhenSent = window.location.hash
         tokens.push(await request.json())
         server.use(...handlers())
-        return HttpResponse.json(fakeUser())
+        return HttpResponse.json({ ...fakeUser(), page_proof: 'proof-of-the-page' })
       }),
     ],
   })
@@ -49,7 +50,7 @@ test('a link is kept and can be tried again when the server could not be reached
       http.post(ENDPOINT, () => {
         if (!reachable) return HttpResponse.error()
         server.use(...handlers())
-        return HttpResponse.json(fakeUser())
+        return HttpResponse.json({ ...fakeUser(), page_proof: 'proof-of-the-page' })
       }),
     ],
   })
@@ -57,6 +58,46 @@ test('a link is kept and can be tried again when the server could not be reached
   reachable = true
   await user.click(screen.getByRole('button', { name: 'Try again' }))
   expect(await screen.findByRole('heading', { name: 'What should be done?' })).toBeVisible()
+})
+
+test('the proof of a sign-in goes with every later request and stream, and goes when the user signs out', async () => {
+  const proofs: (string | null)[] = []
+  const { user } = renderApp({
+    url: '/sign-in#token=once-only',
+    user: null,
+    extra: [
+      http.post(ENDPOINT, () => {
+        server.use(
+          http.get('*/api/v1/settings/profiles', ({ request }) => {
+            proofs.push(request.headers.get('X-Slipway-Proof'))
+          }),
+          http.delete('*/api/v1/sign-in/session', ({ request }) => {
+            proofs.push(request.headers.get('X-Slipway-Proof'))
+            return new HttpResponse(null, { status: 204 })
+          }),
+          ...handlers(),
+        )
+        return HttpResponse.json({ ...fakeUser(), page_proof: 'proof-of-the-page' })
+      }),
+    ],
+  })
+  expect(await screen.findByRole('heading', { name: 'What should be done?' })).toBeVisible()
+  expect(proofSubprotocols()).toEqual(['slipway', 'slipway.proof.proof-of-the-page'])
+  await user.click(screen.getByRole('button', { name: 'Sign out' }))
+  expect(await screen.findByText(/terminal prints a link/)).toBeVisible()
+  expect(new Set(proofs)).toEqual(new Set(['proof-of-the-page']))
+  expect(proofSubprotocols()).toEqual(['slipway'])
+})
+
+test('a page that has lost its proof says why one has to sign in again', async () => {
+  renderApp({
+    extra: [
+      http.get('*/api/v1/users/me', () =>
+        problem(401, { code: 'page_proof_missing', detail: 'Sign in again.' }),
+      ),
+    ],
+  })
+  expect(await screen.findByText(/You have to sign in again/)).toBeVisible()
 })
 
 test('somebody who is not signed in is led to the explanation of how to', async () => {

@@ -9,7 +9,7 @@ import { Logo } from '@/ui/logo'
 export function SignInRoute() {
   const { t } = useTranslation()
   const navigate = useNavigate()
-  const { hash } = useLocation()
+  const { hash, state } = useLocation()
   useDocumentTitle(t('sign_in.title'))
   return (
     <main className="relative grid min-h-full place-items-center overflow-hidden px-4 py-10">
@@ -23,8 +23,17 @@ export function SignInRoute() {
           </div>
         </div>
         {/* Another link pasted into this tab changes only the fragment: it gets a fresh card. */}
-        <SignInCard key={hash} onSignedIn={() => void navigate('/', { replace: true })} />
+        <SignInCard
+          key={hash}
+          hasLostProof={reasonOf(state) === 'page_proof_missing'}
+          onSignedIn={() => void navigate('/', { replace: true })}
+        />
       </Card>
     </main>
   )
+}
+
+/** The code of the refusal that led here, if it was one. */
+function reasonOf(state: unknown): unknown {
+  return typeof state === 'object' && state !== null && 'reason' in state ? state.reason : undefined
 }

@@ -1,3 +1,5 @@
+import type { MemoryNote, MemoryProposal } from '@/api/memory-types'
+import type { RuntimePlugin } from '@/api/runtime-plugins'
 import type { SandboxSpec } from '@/api/sandbox-specs'
 import type { SpendingLimit, UserLimit } from '@/api/spending'
 import type { Consent, Offer } from '@/api/offers'
@@ -5,7 +7,6 @@ import {
   START_STAGES,
   type AppConversation,
   type LLMProfile,
-  type MemoryNote,
   type Skill,
   type SkillFinding,
   type StartTask,
@@ -192,6 +193,20 @@ export function fakeFinding(overrides: Partial<SkillFinding> = {}): SkillFinding
   }
 }
 
+export function fakeProposal(overrides: Partial<MemoryProposal> = {}): MemoryProposal {
+  return {
+    id: fakeId(),
+    kind: 'new',
+    repository: 'github.com/ada/engine',
+    name: 'tests',
+    title: 'Running the tests',
+    text: 'Use make check.',
+    conversation_id: fakeId(),
+    created_at: '2026-11-21T09:00:00Z',
+    ...overrides,
+  }
+}
+
 export function fakeNote(overrides: Partial<MemoryNote> = {}): MemoryNote {
   return {
     id: fakeId(),
@@ -233,6 +248,18 @@ export function fakeConsent(overrides: Partial<Consent> = {}): Consent {
     decision: 'allowed',
     offer,
     created_at: NOW,
+    ...overrides,
+  }
+}
+
+export function fakeRuntimePlugin(overrides: Partial<RuntimePlugin> = {}): RuntimePlugin {
+  return {
+    name: 'vscode',
+    title: 'VS Code',
+    status: 'stopped',
+    port: 8001,
+    reason: null,
+    fix: null,
     ...overrides,
   }
 }

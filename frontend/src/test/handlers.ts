@@ -4,6 +4,7 @@ import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/t
 import {
   fakeConfig,
   fakeProfile,
+  fakeRuntimePlugin,
   fakeSandboxSpec,
   fakeSpendingLimit,
   fakeUser,
@@ -63,8 +64,14 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/app-conversations/:id/network', () =>
       HttpResponse.json({ mode: 'allowlist', repository: null, allowed: [], refused: [] }),
     ),
+    http.get('*/api/v1/sandboxes/:id/runtime-plugins', () =>
+      HttpResponse.json({
+        items: [fakeRuntimePlugin(), fakeRuntimePlugin({ name: 'desktop', title: 'Desktop', port: 8002 })],
+      }),
+    ),
     http.get('*/api/v1/conversations/:id/pending-messages', () => HttpResponse.json([])),
     http.get('*/api/v1/api-keys', () => HttpResponse.json([])),
+    http.get('*/api/v1/memory-proposals', () => HttpResponse.json([])),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
       const { searchParams } = new URL(request.url)
       const title = searchParams.get('title__contains')?.toLowerCase() ?? ''

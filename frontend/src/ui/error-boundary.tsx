@@ -1,4 +1,5 @@
 import { Component, type ErrorInfo, type ReactNode } from 'react'
+import { isMissingPart, reloadIfServerThere } from '@/lib/reload-once'
 import { ErrorState } from './error-state'
 
 export interface ErrorBoundaryProps {
@@ -6,6 +7,8 @@ export interface ErrorBoundaryProps {
   title: string
   /** The boundary forgets its error when this changes, e.g. the id of what is shown. */
   resetKey?: string
+  /** What is shown instead of the error and the way to try again. */
+  fallback?: ReactNode
   children: ReactNode
 }
 
@@ -28,9 +31,14 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error 
   override render(): ReactNode {
     const { error } = this.state
     if (!error) return this.props.children
+    if (this.props.fallback !== undefined && !isMissingPart(error)) return this.props.fallback
     return (
       <div className="p-4">
-        <ErrorState error={error} title={this.props.title} onRetry={() => this.setState({ error: null })} />
+        <ErrorState
+          error={error}
+          title={this.props.title}
+          onRetry={() => (isMissingPart(error) ? void reloadIfServerThere() : this.setState({ error: null }))}
+        />
       </div>
     )
   }

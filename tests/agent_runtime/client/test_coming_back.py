@@ -19,7 +19,7 @@ from agent_runtime import (
 )
 from tests.agent_runtime.client.conftest import Place, kinds
 from tests.support.agent_server import KEY, AgentServer
-from tests.support.mcp_processes import STDIO
+from tests.support.mcp_processes import HASHED, STDIO, hash_of
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call, fail, say
 
 
@@ -78,7 +78,7 @@ def told(conversation: Conversation) -> list[str]:
 
 
 def test_mcp_servers_get_their_secrets_again_also_new_ones(home: Home):
-    ask = call("environment", name="OWN_KEY")
+    ask = call("environment", name=f"{HASHED}OWN_KEY")
     home.place.llm.script(ask, say("One."), ask, say("Two."))
     agent = home.place.agent()
     first = home.place.conversation(with_server(agent, "first-key"))
@@ -89,7 +89,7 @@ def test_mcp_servers_get_their_secrets_again_also_new_ones(home: Home):
     again.send_message("And now?")
     again.run()
 
-    assert told(again) == ["first-key", "second-key"]
+    assert told(again) == [hash_of("first-key"), hash_of("second-key")]
 
 
 def test_a_condenser_gets_its_own_key_again(home: Home):

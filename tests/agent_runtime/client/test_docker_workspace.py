@@ -13,7 +13,8 @@ from agent_runtime import DockerWorkspace, WorkspaceError
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import sandbox_image
 
-pytestmark = pytest.mark.docker
+# Some of the tests compare the containers that the library made before and after.
+pytestmark = [pytest.mark.docker, pytest.mark.one_worker]
 
 BROKEN = "slipway-test-broken:latest"
 

@@ -259,3 +259,22 @@ def _answering(before: set[threading.Thread]) -> set[threading.Thread]:
     return {
         thread for thread in set(threading.enumerate()) - before if "process_request" in (thread.name or "")
     }
+
+
+def test_completions_are_written_to_the_folder_of_the_model(scripted_llm: ScriptedLLM, tmp_path: Path):
+    folder = tmp_path / "completions"
+    llm = LLM(
+        model="openai/scripted",
+        base_url=scripted_llm.base_url,
+        api_key=scripted_llm.api_key,  # type: ignore[arg-type]  # pydantic makes a secret of it
+        log_completions=True,
+        log_completions_folder=str(folder),
+    )
+    scripted_llm.script(say("It is correct-horse."))
+
+    with Conversation(Agent(llm=llm), tmp_path / "work", secrets={"TOKEN": "correct-horse"}) as conversation:
+        conversation.send_message("Go.")
+        conversation.run()
+
+    (file,) = folder.iterdir()
+    assert "It is <secret-hidden>." in file.read_text()

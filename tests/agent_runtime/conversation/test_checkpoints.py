@@ -341,7 +341,7 @@ async def test_odd_names_come_back(conversations: Conversations, scripted_llm: S
     for name in (b"new\nline", b'tab\t"quoted"', b"not-utf8-\xff", b"-dash", b":(glob)*", b"git~1", b" "):
         workspace.joinpath(os.fsdecode(name)).write_bytes(name)
     before = files_of(workspace)
-    await turn(conversation, scripted_llm, "rm -rf -- * ./-dash; ls -A")
+    await turn(conversation, scripted_llm, "find . -maxdepth 1 -type f -name '*' -delete; ls -A")
 
     diff = await conversation.checkpoints.diff(turns(conversation)[0].id)
     await rewind(conversation, turns(conversation)[0].id, BOTH)

@@ -67,6 +67,33 @@ async def test_approved_actions_run_and_the_agent_goes_on(conversations: Convers
     assert statuses_of(conversation) == ["running", WAITING, "running", "finished"]
 
 
+async def test_some_actions_run_and_the_model_is_told_why_the_others_do_not(conversations: Conversations):
+    conversation = await asked(conversations, "touch one", "touch two", "touch three")
+    conversations.llm.script(say("I see."))
+    first, second, third = (action.id for action in conversation.state.pending)
+
+    reject(conversation, NO, action_ids=[first, second, third], approved=[first, third])
+    await conversation.wait()
+
+    assert conversation.status is ExecutionStatus.FINISHED
+    assert sorted(path.name for path in conversations.workspace.iterdir()) == ["one", "three"]
+    assert [one["action_id"] for one in of_kind(conversation, "UserRejectObservation")] == [second]
+    assert [one["action_id"] for one in of_kind(conversation, "ObservationEvent")] == [first, third]
+    told = [text_of(m) for m in conversations.llm.requests[-1].messages if m["role"] == "tool"]
+    assert [NO in one for one in told] == [False, True, False], "in the order of the calls"
+
+
+async def test_an_approval_of_what_does_not_wait_changes_nothing(conversations: Conversations):
+    conversation = await asked(conversations, "touch one", "touch two")
+    first = conversation.state.pending[0].id
+
+    with pytest.raises(ConfirmationOutdatedError):
+        reject(conversation, NO, approved=[first, "another"])
+
+    assert conversation.status is WAITING
+    assert len(conversation.state.pending) == 2
+
+
 async def test_rejected_actions_do_not_run_and_the_model_is_told_why(conversations: Conversations):
     conversation = await asked(conversations, "touch made", "touch more")
     conversations.llm.script(say("I see."))

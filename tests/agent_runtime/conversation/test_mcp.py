@@ -1,6 +1,7 @@
 """An agent with MCP servers: real ones, over standard streams and over HTTP."""
 
 import asyncio
+import base64
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,6 +128,28 @@ async def test_commands_get_the_variables_named_for_them_and_no_others(
 
     assert "given" in results(conversation)[0]
     assert "(not set)" in results(conversation)[1]
+
+
+async def test_keys_given_to_commands_show_nowhere(conversations: Conversations, scripted_llm: ScriptedLLM):
+    scripted_llm.script(
+        call("environment", name="OWN_KEY"),
+        call("environment", name="MODE"),
+        call("terminal", command="printf %s mcp-key-canary | base64 -w 5"),
+        say("It is mcp-key-canary."),
+    )
+    env = {"OWN_KEY": KEY, "MODE": "production"}
+    conversation = conversations.create(agent={"mcp_config": {"sums": {**STDIO, "env": env}}})
+    conversation.send(user("Look."))
+
+    await conversation.run()
+
+    assert "<secret-hidden>" in results(conversation)[0]
+    assert "production" in results(conversation)[1]
+    log = b"".join(record.body for record in conversation.log.records())
+    assert KEY.encode() not in log
+    assert base64.b64encode(KEY.encode())[:5] not in log
+    # The command of the model's own words, which it is shown again.
+    assert KEY not in scripted_llm.requests[-1].last_text
 
 
 async def test_arguments_that_do_not_fit_are_explained_without_their_values(
@@ -292,7 +315,7 @@ async def test_keys_that_come_again_reach_the_servers_that_lost_theirs(
 
     assert "environment" in report_of(again)["sums"]["tools"]
     told = results(again)[0]
-    assert (KEY if place == "env" else "(not set)") in told
+    assert ("<secret-hidden>" if place == "env" else "(not set)") in told
     assert again.info().agent["mcp_config"]["sums"].get(place) != agent(KEY)["mcp_config"]["sums"][place]
 
 
@@ -305,13 +328,13 @@ async def test_a_new_key_replaces_that_of_a_server_that_is_in_use(
 
     ask = call("environment", name="OWN_KEY")
     scripted_llm.script(ask, say("One."), ask, say("Two."), ask, say("Three."), ask, say("Four."))
-    conversation = conversations.create(agent=agent("first-key"))
+    conversation = conversations.create(agent=agent("key-1"))
 
     for given in (
         None,
-        agent("second-key"),
+        agent("key-2"),
         agent("**********"),  # as the client was told: no key
-        agent("third-key", args=["-m", "another_server"]),  # of another server
+        agent("key-3", args=["-m", "another_server"]),  # of another server
     ):
         if given is not None:
             conversation.take_keys(given)
@@ -319,10 +342,10 @@ async def test_a_new_key_replaces_that_of_a_server_that_is_in_use(
         await conversation.run()
 
     assert [text.splitlines()[-1] for text in results(conversation)] == [
-        "first-key",
-        "second-key",
-        "second-key",
-        "second-key",
+        "key-1",
+        "key-2",
+        "key-2",
+        "key-2",
     ]
 
 

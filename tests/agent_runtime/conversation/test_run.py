@@ -263,7 +263,7 @@ async def test_a_failing_vendor_is_asked_again_and_then_reported(
     assert error["code"] == "LLMServiceUnavailableError"
     assert "on fire" in error["detail"]
     assert error["classification"]["retryable"] is True
-    assert statuses_of(conversation) == ["running", "error"]
+    assert statuses_of(conversation) == ["running", "paused"]
 
     await conversation.run()
     assert conversation.state.final_response == "back again"

@@ -11,12 +11,14 @@ from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import (
     LLMBadRequestError,
+    LLMBaseUrlError,
     LLMBudgetError,
     LLMConnectionError,
     LLMContextWindowError,
     LLMError,
     LLMRateLimitError,
     LLMTimeoutError,
+    LLMUnreachableError,
 )
 from agent_runtime.llm.messages import Prompt
 from tests.support.scripted_llm import ScriptedLLM, calls, fail, hang, hold, say
@@ -67,8 +69,30 @@ async def test_the_request_carries_the_key_the_name_and_the_parameters(
     assert request.bearer == scripted_llm.api_key
     assert request.body["model"] == "scripted"
     assert request.body["temperature"] == 0.5
-    assert request.body["max_completion_tokens"] == 9
+    assert request.body["max_tokens"] == 9
     assert request.messages == [{"role": "user", "content": "hi"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("openai/gpt-4.1", "max_completion_tokens"),
+        ("openrouter/openai/gpt-5", "max_completion_tokens"),
+        ("groq/qwen3", "max_completion_tokens"),
+        ("openai/gpt-oss-120b", "max_tokens"),
+        ("mistral/devstral", "max_tokens"),
+        ("ollama/llama", "max_tokens"),
+    ],
+)
+async def test_the_limit_of_a_reply_has_the_name_that_the_server_knows(
+    client: LLMClient, scripted_llm: ScriptedLLM, name: str, field: str
+):
+    scripted_llm.script(say("ok"))
+
+    await client.complete(model(scripted_llm, model=name, max_output_tokens=9), PROMPT)
+
+    limits = {"max_tokens", "max_completion_tokens"} & scripted_llm.requests[0].body.keys()
+    assert limits == {field}
 
 
 @pytest.mark.parametrize(("name", "effort"), [("openai/gpt-5", "high"), ("openai/gpt-4.1", None)])
@@ -99,6 +123,7 @@ async def test_a_brokered_credential_stands_in_for_the_models_own_key(scripted_l
         (fail(400, error="maximum context length is 8 tokens"), LLMContextWindowError, 1),
         (fail(402), LLMBudgetError, 1),
         (fail(429, retry_after=0), LLMRateLimitError, 3),
+        (fail(502, error="No model's server. (llm_base_url_wrong)"), LLMBaseUrlError, 1),
     ],
 )
 async def test_failures_are_typed_and_only_passing_ones_are_tried_again(
@@ -110,6 +135,17 @@ async def test_failures_are_typed_and_only_passing_ones_are_tried_again(
         await client.complete(model(scripted_llm), PROMPT)
 
     assert len(scripted_llm.requests) == requests
+
+
+async def test_an_address_where_nothing_answers_is_tried_only_a_few_times(
+    client: LLMClient, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = fail(502, error="vendor.test cannot be reached. (llm_vendor_unreachable)")
+
+    with pytest.raises(LLMUnreachableError, match=r"^vendor\.test cannot be reached\.$"):
+        await client.complete(model(scripted_llm, num_retries=10), PROMPT)
+
+    assert len(scripted_llm.requests) == 4
 
 
 async def test_the_wait_the_vendor_asks_for_is_kept(client: LLMClient, scripted_llm: ScriptedLLM):

@@ -109,6 +109,20 @@ async def test_its_refusals_are_classified(conversations: Conversations, scripte
     assert scripted_llm.api_key not in error["detail"]
 
 
+async def test_it_is_asked_again_when_the_vendor_says(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(fail(429, retry_after=0.3), say("Done."))
+    conversation = conversations.create(llm={**claude(scripted_llm), "retry_min_wait": 60})
+    watch = Watch(conversation)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    assert watch.of_type("item_aborted")[0]["retry"]["wait_seconds"] == 0.3
+    assert conversation.state.final_response == "Done."
+
+
 async def test_azure_is_asked_under_its_own_address_and_version(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):

@@ -88,7 +88,8 @@ async def test_what_may_be_cached_is_marked_where_the_vendor_asks_so(
     mark = {"type": "ephemeral"}
     assert [message["content"][-1]["cache_control"] for message in first] == [mark, mark]
     assert messages[0]["content"][-1]["cache_control"] == mark
-    assert messages[-1]["cache_control"] == mark
+    assert messages[-1]["role"] == "tool"
+    assert messages[-1]["content"][-1]["cache_control"] == mark
     assert "cache_control" not in json.dumps(messages[1:-1])
 
 

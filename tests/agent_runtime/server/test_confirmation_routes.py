@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.agent_runtime.server.conftest import start_request, status_of, wait_until
 from tests.support.agent_server import AgentServer
-from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.scripted_llm import ScriptedLLM, call, calls, say
 
 WAITING = "waiting_for_confirmation"
 
@@ -57,6 +57,28 @@ def test_a_rejected_agent_can_go_on_at_once(server: AgentServer, scripted_llm: S
     assert not (tmp_path / "work" / "made").exists()
     route = f"/api/conversations/{conversation}/events/respond_to_confirmation"
     assert refusal(server, route, {"accept": True}) == (409, "nothing_to_confirm")
+
+
+def test_each_action_gets_its_own_answer(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
+    scripted_llm.script(calls(*(("terminal", {"command": f"touch {name}"}) for name in ("one", "two"))))
+    body = {**start_request(scripted_llm, tmp_path, "Go."), "confirmation_policy": {"kind": "AlwaysConfirm"}}
+    conversation = server.call("POST", "/api/conversations", json=body)["id"]
+    wait_until(lambda: status_of(server, conversation) == WAITING)
+    first, second = (e["id"] for e in server.events(conversation) if e["kind"] == "ActionEvent")
+    route = f"/api/conversations/{conversation}/events/respond_to_confirmation"
+
+    both = {"accept": True, "approved_action_ids": [second]}
+    with server.http as http:
+        assert http.post(route, json=both).status_code == 422
+    other = {"accept": False, "approved_action_ids": ["another"]}
+    assert refusal(server, route, other) == (409, "confirmation_outdated")
+    scripted_llm.script(say("Done."))
+    answer(server, conversation, accept=False, reason="Not one.", approved_action_ids=[second])
+    wait_until(lambda: status_of(server, conversation) == "finished")
+
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["two"]
+    (refused,) = (e for e in server.events(conversation) if e["kind"] == "UserRejectObservation")
+    assert (refused["action_id"], refused["rejection_reason"]) == (first, "Not one.")
 
 
 def test_a_question_is_answered_by_the_peers_way_of_running(

@@ -1,9 +1,10 @@
 """An agent, asked by OpenAI's own client."""
 
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
-from openai import APIStatusError, OpenAI
+from openai import APIStatusError, NotFoundError, OpenAI
 
 from tests.support.agent_server import KEY, AgentServer
 from tests.support.scripted_llm import ScriptedLLM, call, fail, say
@@ -127,3 +128,30 @@ def test_what_cannot_be_is_refused(client: OpenAI, server: AgentServer):
 
     statuses = [error.value.status_code for error in (unknown, silent, missing, no)]
     assert statuses == [404, 422, 404, 401]
+
+
+def test_a_model_and_a_response_can_be_asked_for_by_their_ids(client: OpenAI, scripted_llm: ScriptedLLM):
+    scripted_llm.script(say("Four."), call("finish", message="Five."))
+    first = client.responses.create(model="coder", input="2+2?")
+    second = client.responses.create(model="coder", input="2+3?", previous_response_id=first.id)
+
+    assert client.models.retrieve("coder").id == "coder"
+    assert [client.responses.retrieve(one.id).output_text for one in (first, second)] == ["Four.", "Five."]
+    assert client.responses.retrieve(first.id).id == first.id
+
+
+def test_unknown_ids_of_models_and_responses_are_answered_with_problems(
+    client: OpenAI, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(say("Four."))
+    known = client.responses.create(model="coder", input="2+2?").id
+    with pytest.raises(NotFoundError) as no_model:
+        client.models.retrieve("gpt")
+    codes = [no_model.value.response.json()["code"]]
+    for unknown in ("resp_nothing", f"resp_{uuid4().hex}_{uuid4().hex}", f"{known[:-32]}{uuid4().hex}"):
+        with pytest.raises(NotFoundError) as no_response:
+            client.responses.retrieve(unknown)
+        codes.append(no_response.value.response.json()["code"])
+
+    missing = ["conversation_not_found", "conversation_not_found", "response_not_found"]
+    assert codes == ["model_not_found", *missing]

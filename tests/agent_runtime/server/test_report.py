@@ -157,9 +157,11 @@ def test_a_receiver_that_refuses_everything_is_asked_again_until_it_accepts(
     assert receiver.stored[conversation][1:] == reporting.events(conversation)[1:]
 
 
-def test_a_conversation_the_receiver_does_not_know_is_not_reported_again(
-    reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_conversation_the_receiver_takes_no_more_of_is_not_reported_again(
+    reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path, status: int
 ):
+    receiver.gone_status = status
     conversation = create(reporting, scripted_llm, tmp_path)
     receiver.gone.add(conversation)
     events = f"/api/conversations/{conversation}/events"

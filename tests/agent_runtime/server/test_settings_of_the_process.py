@@ -33,6 +33,7 @@ def test_variables_win_over_the_file(tmp_path: Path):
         ({"OH_MAX_CONCURRENT_RUNS_IS_NONE": "1"}, "max_concurrent_runs", None),
         ({"OH_DEFERRED_INIT": "true", "OH_INIT_API_KEY": "k"}, "deferred_init", True),
         ({"SESSION_API_KEY": "old", "OH_SESSION_API_KEYS": '["", "new"]'}, "session_keys", ("new", "old")),
+        ({"OH_COMMAND_VARIABLES": '{"PATH": "/opt"}'}, "command_variables", {"PATH": "/opt"}),
         ({"OH_CONVERSATION_IDLE_TTL_SECONDS": "0.5"}, "conversation_idle_ttl_seconds", 0.5),
     ],
 )
@@ -44,6 +45,8 @@ def test_variables_become_settings(environment: dict[str, str], field: str, expe
     ("environment", "named"),
     [
         ({"OH_MAX_CONCURRENT_RUNS": "0"}, "OH_MAX_CONCURRENT_RUNS"),
+        ({"OH_COMMAND_VARIABLES": "PATH=/opt"}, "OH_COMMAND_VARIABLES"),
+        ({"OH_COMMAND_VARIABLES": '{"PATH": ["/opt"]}'}, "OH_COMMAND_VARIABLES"),
         ({"OH_VSCODE_PORT": "many"}, "OH_VSCODE_PORT"),
         ({"OH_DEFERRED_INIT": "1"}, "OH_INIT_API_KEY"),
         ({"OPENHANDS_AGENT_SERVER_CONFIG_PATH": "/nowhere.json"}, "OPENHANDS_AGENT_SERVER_CONFIG_PATH"),

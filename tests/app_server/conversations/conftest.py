@@ -24,6 +24,7 @@ from app_server.sandboxes.models import Sandbox
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user, find_owner
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
 
 ROOT = "/api/v1/app-conversations"
@@ -190,6 +191,7 @@ def client_of(config: Config, key: str) -> httpx.AsyncClient:
         base_url=f"http://127.0.0.1:{config.port}",
         headers={"Authorization": f"Bearer {key}"},
         timeout=PATIENCE_SECONDS,
+        verify=NO_TLS,
     )
 
 

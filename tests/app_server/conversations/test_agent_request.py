@@ -27,6 +27,7 @@ def requested(
         sandbox_id=uuid4(),
         profile=LLMProfile(name="mine", model=model),
         inner_url="http://inner/",
+        model_proof="proof",
         working_dir="/w",
         usable_tools=usable_tools,
     )
@@ -77,6 +78,7 @@ def test_the_browser_is_asked_for_only_where_there_is_one():
             sandbox_id=uuid4(),
             profile=LLMProfile(name="mine", model="vendor/model"),
             inner_url="http://inner/",
+            model_proof="proof",
             working_dir="/w",
             usable_tools=usable,
         )
@@ -89,3 +91,8 @@ def test_the_browser_is_asked_for_only_where_there_is_one():
 def test_an_agent_asks_its_user_before_it_gives_up_unless_nobody_is_there():
     assert requested().ask_when_stuck
     assert not requested(ask_when_stuck=False).ask_when_stuck
+
+
+@pytest.mark.parametrize(("model", "is_asked"), [("vendor/model", True), ("recorded/demo", False)])
+def test_a_recording_is_not_asked_for_a_title(model: str, is_asked: bool) -> None:
+    assert requested(model).autotitle is is_asked

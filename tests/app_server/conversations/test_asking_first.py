@@ -7,16 +7,16 @@ import pytest
 
 from app_server.settings.confirmation import default_mode
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
-from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.scripted_llm import ScriptedLLM, call, calls, say
 
 SETTINGS = "/api/v1/settings/confirmation"
 
 
-async def asked(home: Home, llm: ScriptedLLM, command: str, **request: Any) -> tuple[str, list[str]]:
-    """A conversation whose agent wants to run a command, and the ids of the actions that wait."""
+async def asked(home: Home, llm: ScriptedLLM, *commands: str, **request: Any) -> tuple[str, list[str]]:
+    """A conversation whose agent wants to run commands, and the ids of the actions that wait."""
     settings = {"model": "openai/scripted", "base_url": llm.base_url, "api_key": llm.api_key}
     await home.client.post("/api/v1/settings/profiles/mine", json={"llm": settings})
-    llm.script(call("terminal", command=command))
+    llm.script(calls(*(("terminal", {"command": command}) for command in commands)))
     message = {"role": "user", "content": [{"type": "text", "text": "Go."}]}
     task = await home.ready(llm_profile="mine", initial_message=message, title="Asking", **request)
     await becomes(home, task["id"], "waiting_for_confirmation")
@@ -75,6 +75,28 @@ async def test_a_refused_agent_goes_on_with_the_reason(home: Home, scripted_llm:
     (rejected,) = await events(home, conversation, "UserRejectObservation")
     assert rejected["rejection_reason"] == "Not today."
     assert "Not today." in str(scripted_llm.requests[-1].messages)
+
+
+async def test_each_step_gets_its_own_answer(home: Home, scripted_llm: ScriptedLLM):
+    conversation, waiting = await asked(
+        home, scripted_llm, "echo first", "echo second", confirmation_mode="always"
+    )
+    answer = {"action_ids": waiting, "reason": "Not that one."}
+    for wrong in (
+        {"accept": True, "approved_action_ids": waiting[:1]},
+        {"accept": False, "approved_action_ids": ["another"]},
+        {"accept": False, "approved_action_ids": []},
+    ):
+        reply = await respond(home, conversation, **answer, **wrong)
+        assert (reply.status_code, reply.json()["code"]) == (422, "validation_failed")
+    scripted_llm.script(say("Done."))
+    await respond(home, conversation, **answer, accept=False, approved_action_ids=waiting[:1])
+    await becomes(home, conversation, "finished")
+
+    (observed,) = await events(home, conversation, "ObservationEvent")
+    (rejected,) = await events(home, conversation, "UserRejectObservation")
+    assert [observed["action_id"], rejected["action_id"]] == waiting
+    assert rejected["rejection_reason"] == "Not that one."
 
 
 async def test_the_mode_can_be_changed_on_the_way(home: Home, scripted_llm: ScriptedLLM):

@@ -63,10 +63,17 @@ async def test_an_agent_pushes_a_branch_without_ever_holding_the_token(
         confirmation_mode="never",
     )
 
-    async def finished() -> Any:
-        return (await home.conversation(task["id"]))["execution_status"] == "finished"
+    async def reached(status: str) -> Any:
+        return (await home.conversation(task["id"]))["execution_status"] == status
 
-    await eventually(finished)
+    # A push that overwrites is asked about even in a mode that asks about nothing else.
+    await eventually(lambda: reached("waiting_for_confirmation"))
+    route = f"/api/v1/app-conversations/{task['id']}/respond-to-confirmation"
+    waiting = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")
+    asked = [event["id"] for event in waiting.json()["items"] if event["kind"] == "ActionEvent"][-1:]
+    answer = await home.client.post(route, json={"accept": True, "action_ids": asked})
+    assert answer.status_code == 200, answer.text
+    await eventually(lambda: reached("finished"))
     page = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")
     observed = [e["observation"]["content"][0]["text"] for e in page.json()["items"] if "observation" in e]
     assert "mend -> mend" in observed[0]

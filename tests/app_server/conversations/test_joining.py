@@ -235,6 +235,24 @@ async def test_what_later_becomes_stricter_holds_for_all_who_share(
         assert shown["mode"] == "none"
 
 
+async def test_one_of_a_shared_sandbox_is_not_retried_with_another_repository(
+    app: App, client: httpx.AsyncClient, made: Sandboxes
+) -> None:
+    """It would change what the others may call."""
+    first = await made.make(1)
+    task = await start(client, sandbox_id=first)
+    async with app.database.session() as session:
+        failed = update(StartTask).where(StartTask.id == UUID(task["id"]))
+        await session.execute(failed.values(status=StartStatus.ERROR))
+    retry = f"{ROOT}/start-tasks/{task['id']}/retry"
+
+    refused = await client.post(retry, json={"selected_repository": HARBOUR})
+    told = await client.post(retry, json={"selected_repository": SHOP, "selected_branch": "trunk"})
+
+    assert_problem(refused, 409, "sandbox_shared")
+    assert told.json()["request"]["selected_branch"] == "trunk"
+
+
 async def test_credentials_of_one_repository_are_not_brought_to_another(
     app: App, client: httpx.AsyncClient, made: Sandboxes, owner: User
 ) -> None:

@@ -34,11 +34,19 @@ async def finished(home: Home, model: str, repository: Path, text: str) -> str:
     return conversation_id
 
 
+async def accept_all(home: Home) -> None:
+    """As the user does in Settings."""
+    for proposal in (await home.client.get("/api/v1/memory-proposals")).json():
+        reply = await home.client.post(f"/api/v1/memory-proposals/{proposal['id']}/accept")
+        assert reply.status_code == 204
+
+
 async def test_a_note_reaches_the_next_conversation_until_its_user_deletes_it(
     home: Home, model: str, repository: Path, scripted_llm: ScriptedLLM
 ) -> None:
     scripted_llm.script(call("memory_write", **NOTE), say("Done."), say("Aye."), say("Aye."))
     first = await finished(home, model, repository, "Look around.")
+    await accept_all(home)
     (note,) = (await home.client.get("/api/v1/memory")).json()
 
     second = await finished(home, model, repository, "Run the tests.")
@@ -71,6 +79,7 @@ async def test_a_repositorys_own_notes_stay_and_show_in_its_diff(
         say("Aye."),
     )
     await finished(home, model, repository, "Look around.")
+    await accept_all(home)
 
     second = await finished(home, model, repository, "Run the tests.")
 

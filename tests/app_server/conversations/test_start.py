@@ -1,6 +1,7 @@
 """Bringing a conversation up: real git, a real sandbox process, and every way it may fail."""
 
 import asyncio
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, allowed, client_of, commit, eventually, git
+from tests.app_server.problems import assert_problem
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 
@@ -155,6 +157,58 @@ async def test_a_missing_branch_names_those_that_exist_and_a_retry_goes_on(
     assert task["status"] == "READY", task["error"]
     assert task["stages"][0]["started_at"] == began
     assert await home.shell(task["id"], "git branch --show-current") == "release"
+
+
+async def test_a_retry_takes_another_branch_or_another_repository(
+    home: Home, repository: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "lagoon"
+    shutil.copytree(repository, other)
+    git(other, "branch", "trunk")
+    start = await home.start(selected_repository=str(repository), selected_branch="release")
+    retry = f"{ROOT}/start-tasks/{start['id']}/retry"
+    assert (await home.ended(start["id"]))["error"]["code"] == "branch_not_found"
+
+    told = (await home.client.post(retry, json={"selected_branch": "trunk"})).raise_for_status().json()
+    assert told["request"]["selected_branch"] == "trunk"
+    assert (await home.ended(start["id"]))["error"]["code"] == "branch_not_found"
+    nowhere = {"selected_repository": str(tmp_path / "nowhere"), "selected_branch": None}
+    assert_problem(await home.client.post(retry, json=nowhere), 422, "repository_not_found")
+    (await home.client.post(retry, json={"selected_repository": str(other)})).raise_for_status()
+    task = await home.ended(start["id"])
+
+    assert task["status"] == "READY", task["error"]
+    assert await home.shell(task["id"], "basename $PWD; git branch --show-current") == "lagoon\ntrunk"
+    shown = await home.conversation(task["id"])
+    assert (shown["selected_repository"], shown["selected_branch"]) == (str(other), "trunk")
+    assert_problem(await home.client.post(retry, json={"selected_branch": None}), 409, "start_not_failed")
+    assert (await home.client.post(retry, json={})).is_success, "it stays as it is"
+
+
+async def test_a_retry_takes_the_default_branch(home: Home, repository: Path) -> None:
+    start = await home.start(selected_repository=str(repository), selected_branch="release")
+    await home.ended(start["id"])
+
+    await home.client.post(f"{ROOT}/start-tasks/{start['id']}/retry", json={"selected_branch": None})
+    task = await home.ended(start["id"])
+
+    assert task["status"] == "READY", task["error"]
+    assert await home.shell(task["id"], "git branch --show-current") == "main"
+    assert (await home.conversation(task["id"]))["selected_branch"] is None
+
+
+async def test_what_was_fetched_is_not_replaced_by_a_retry(home: Home, repository: Path) -> None:
+    (repository / ".openhands").mkdir()
+    (repository / ".openhands/setup.sh").write_text("exit 3\n")
+    commit(repository, "Add setup")
+    task = await home.ended((await home.start(**allowed(repository)))["id"])
+    assert task["error"]["code"] == "setup_script_failed"
+
+    retry = f"{ROOT}/start-tasks/{task['id']}/retry"
+    refused = await home.client.post(retry, json={"selected_branch": "release"})
+
+    assert_problem(refused, 409, "repository_is_there")
+    assert (await home.task(task["id"]))["status"] == "ERROR"
 
 
 async def test_a_failing_setup_script_shows_its_output_and_a_retry_runs_it_again(

@@ -20,6 +20,7 @@ from app_server.users.service import find_owner
 from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import ROOT, Home, client_of
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plain_http import NO_TLS
 
 
 class Feed:
@@ -32,6 +33,7 @@ class Feed:
             base_url=f"http://127.0.0.1:{home.config.inner_port}",
             headers={"X-Session-API-Key": key},
             timeout=PATIENCE_SECONDS,
+            verify=NO_TLS,
         )
 
     async def report(self, *frames: dict[str, Any], to: str | None = None) -> httpx.Response:
@@ -182,6 +184,27 @@ async def test_a_repeated_report_is_not_shown_again_and_a_gap_says_where_to_go_o
         ("durable", 2),
         ("durable", 3),
     ]
+
+
+async def test_output_of_a_running_call_is_told_to_those_who_come_later_and_not_stored(feed: Feed) -> None:
+    shown = {"type": "output", "outputs": [{"action_id": "a", "text": "50 %", "styles": [[0, 2, "1;31"]]}]}
+    over = {"type": "output", "outputs": []}
+    await feed.report(durable(1))
+    async with feed.watch() as first:
+        await read_until(first, seq=1)
+        await feed.report(shown)
+        assert (await read_until(first, type="output"))[-1] == shown
+    async with feed.watch() as late:
+        frames = await read_until(late, type="output")
+        assert frames[-1] == shown
+        assert frames[-2]["seq"] == 1, "the call that it belongs to comes first"
+        await feed.report(over, durable(2))
+        assert (await read_until(late, type="output"))[-1] == over
+    async with feed.watch() as last:
+        frames = await read_until(last, seq=2)
+        await feed.report_events(3, 3)
+        frames += await read_until(last, seq=3)
+        assert [frame["type"] for frame in frames].count("output") == 0
 
 
 async def test_the_list_shows_what_the_log_says_but_never_a_false_running(feed: Feed) -> None:
@@ -431,3 +454,22 @@ async def test_deleting_a_conversation_closes_its_watchers_with_4004(feed: Feed)
         with pytest.raises(websockets.ConnectionClosed):
             await read_until(socket, type="never")
         assert socket.close_code == 4004
+
+
+async def test_a_generated_title_is_seen_by_those_who_watch_and_in_the_list(feed: Feed) -> None:
+    async with feed.watch() as socket:
+        await read_until(socket, type="conversation")
+        await feed.report(state_update(1, "title", " Repair\n the\x00 harbour "))
+        frames = await read_until(socket, type="conversation")
+
+    assert frames[-1]["conversation"]["title"] == "Repair the harbour"
+    found = await feed.home.client.get(f"{ROOT}/search", params={"title__contains": "repair"})
+    assert [item["id"] for item in found.json()["items"]] == [feed.id]
+
+
+async def test_a_generated_title_leaves_the_users_own_alone(feed: Feed) -> None:
+    await feed.home.client.patch(f"{ROOT}/{feed.id}", json={"title": "Harbour"})
+    await feed.report(state_update(1, "title", "Something else"))
+
+    shown = await feed.home.client.get(ROOT, params={"ids": feed.id})
+    assert [item["title"] for item in shown.json()] == ["Harbour"]

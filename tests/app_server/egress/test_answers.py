@@ -41,6 +41,26 @@ async def test_a_refusal_is_shown_once_for_each_host_until_it_is_answered(
     assert "403" in await way_out.curl("-i", "http://unwanted.test:8080/")
 
 
+@pytest.mark.parametrize("host", ["10.1.2.3", "169.254.169.254", "[fd00::1]"])
+async def test_nobody_is_asked_to_allow_an_address_that_their_word_does_not_open(
+    way_out: WayOut, client: httpx.AsyncClient, host: str
+) -> None:
+    assert "leads to a private address" in await way_out.curl("-g", f"http://{host}/")
+    shown = (await client.get(network_of(way_out))).raise_for_status().json()
+
+    (refused,) = shown["refused"]
+    assert (refused["host"], refused["reason"]) == (host.strip("[]"), "private_address")
+    assert not refused["is_allowable"]
+
+
+async def test_a_public_address_can_be_allowed(way_out: WayOut, client: httpx.AsyncClient) -> None:
+    await way_out.curl("http://8.8.8.8/")
+    shown = (await client.get(network_of(way_out))).raise_for_status().json()
+
+    (refused,) = shown["refused"]
+    assert (refused["reason"], refused["is_allowable"]) == ("not_allowed", True)
+
+
 @pytest.mark.parametrize("answer", ["conversation", "repository"])
 async def test_one_answer_lets_the_next_attempt_through(
     way_out: WayOut, client: httpx.AsyncClient, answer: str

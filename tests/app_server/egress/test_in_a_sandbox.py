@@ -27,7 +27,7 @@ from tests.app_server.egress.test_credentials import TOKEN, give
 from tests.support.canaries import look_into_container, shown
 from tests.support.git_host import GitHost
 from tests.support.outside import Authority, Site, own_address, says
-from tests.support.packages import APT_FOLDERS, apt_options, files_in, made_deb, made_npm_package, made_wheel
+from tests.support.packages import files_in, made_deb, made_npm_package, made_wheel
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
 from tests.support.tiny_image import derived_image
@@ -41,10 +41,7 @@ REASON = f"{CLOSED}:443 is not on this conversation's list of allowed hosts"
 PIP = "python3 -m venv ~/venv && ~/venv/bin/pip --retries 1"
 GREET = "~/venv/bin/python -c 'import greeting; print(greeting.WORD)'"
 NPM = "mkdir -p ~/p && cd ~/p && npm init -y >/dev/null && npm --fetch-retries=0 --no-audit --no-fund"
-APT, SYSTEM = "/tmp/apt", "/tmp/system"  # noqa: S108 (inside the container)
-# Nobody is root in a sandbox: packages go below a folder of one's own.
-_OF_DPKG = ("--force-not-root", f"--root={SYSTEM}", f"--log={APT}/log")
-APT_GET = " ".join(["apt-get", *apt_options(APT), *(f"-o Dpkg::Options::={each}" for each in _OF_DPKG)])
+WORD = "hello\n"
 
 
 @pytest.fixture(scope="module")
@@ -142,39 +139,56 @@ async def test_curl(inside: Inside) -> None:
     assert "is not on this conversation's list" in await inside.done(f"curl -sS http://{CLOSED}/")
 
 
-async def test_pip(inside: Inside, tmp_path: Path) -> None:
+async def test_pip_and_uv(inside: Inside, tmp_path: Path) -> None:
     made_wheel(tmp_path / "web")
+    index = f"--index-url https://{HOST}/simple greeting"
     async with inside.way.site(HOST, files_in(tmp_path / "web")):
-        await inside.done(f"{PIP} install --index-url https://{HOST}/simple greeting")
-
-    assert await inside.done(GREET) == "hello\n"
-    assert REASON in await inside.refused(f"{PIP} install --index-url https://{CLOSED}/simple other")
+        await inside.done(f"pip install {index}")
+        assert await inside.done("greeting && python -c 'import greeting; print(greeting.WORD)'") == WORD * 2
+        await inside.done("pip uninstall -y greeting && ! command -v greeting")
+        await inside.done(f"uv pip install {index}")
+        assert await inside.done("greeting && python -c 'import greeting; print(greeting.WORD)'") == WORD * 2
+        await inside.done("uv pip uninstall greeting")
+        await inside.done(f"uv tool install {index}")
+        assert await inside.done("greeting") == WORD
+        await inside.done(f"python -m venv own && own/bin/pip install {index} && own/bin/greeting")
+    assert REASON in await inside.refused(
+        f"pip --retries 1 install --index-url https://{CLOSED}/simple other"
+    )
 
 
 async def test_npm(inside: Inside, tmp_path: Path) -> None:
     made_npm_package(tmp_path / "web", HOST)
     async with inside.way.site(HOST, files_in(tmp_path / "web")):
         await inside.done(f"{NPM} install --registry https://{HOST}/ greeting")
+        await inside.done(f"npm i -g --registry https://{HOST}/ greeting")
 
     assert "greeting" in await inside.done("cat ~/p/node_modules/greeting/package.json")
+    assert await inside.done("greeting") == WORD
     assert REASON in await inside.refused(f"{NPM} install --registry https://{CLOSED}/ other")
 
 
 async def test_apt(inside: Inside, tmp_path: Path) -> None:
     made_deb(tmp_path / "web", tmp_path / "greeting")
-    await inside.done(
-        f"mkdir -p {' '.join(f'{APT}/{folder}' for folder in APT_FOLDERS)} && touch {APT}/status"
-    )
-    await inside.done(
-        f"mkdir -p {SYSTEM}/var/lib/dpkg/{{info,updates}} && touch {SYSTEM}/var/lib/dpkg/status"
-    )
-    await inside.done(f"echo 'deb [trusted=yes] http://{HOST}/ ./' > {APT}/sources.list")
+    line = "echo 'deb [trusted=yes] http://{}/ ./' > ~/sources.list"
+    source = "-o Dir::Etc::sourcelist=$HOME/sources.list -o Dir::Etc::sourceparts=/dev/null"
+    await inside.done(line.format(HOST))
     async with inside.way.site(HOST, files_in(tmp_path / "web"), tls=False):
-        await inside.done(f"{APT_GET} update && {APT_GET} install -y greeting")
+        await inside.done(f"sudo apt-get {source} update")
+        said = await inside.done(
+            f"sudo -E DEBIAN_FRONTEND=noninteractive apt-get {source} install -y greeting"
+        )
+        again = await inside.done(f"apt-get {source} install -y greeting")
 
-    assert await inside.done(f"cat {SYSTEM}/opt/greeting") == "hello\n"
-    await inside.done(f"sed -i s/{HOST}/{CLOSED}/ {APT}/sources.list")
-    said = await inside.refused(f"{APT_GET} -o APT::Update::Error-Mode=any update")
+    assert "the scripts of greeting" in said
+    assert "greeting is already the newest version" in again
+    assert await inside.done("greeting && python -c 'import greeted; print(greeted.WORD)'") == WORD * 2
+    status, said = await inside.run("apt-get remove -y greeting")
+    assert (status, "does not work in a sandbox" in said) == (100, True)
+    status, said = await inside.run("sudo -u nobody true")
+    assert (status, "Nothing can run as nobody" in said) == (1, True)
+    await inside.done(line.format(CLOSED))
+    said = await inside.refused(f"apt-get {source} -o APT::Update::Error-Mode=any update")
     assert f"{CLOSED}:80 is not on this conversation's list of allowed hosts" in said
 
 

@@ -163,8 +163,8 @@ async def test_each_step_of_a_chain_of_redirects_is_judged(way_out: WayOut) -> N
     async with way_out.site("allowed.test", on, tls=False), way_out.site("next.allowed.test", on, tls=False):
         said = await way_out.curl("-L", "http://allowed.test/")
 
-    assert "169.254.169.254:80 is not on this conversation's list" in said
-    assert await way_out.reasons() == [("169.254.169.254", "not_allowed")]
+    assert "169.254.169.254:80 leads to a private address" in said
+    assert await way_out.reasons() == [("169.254.169.254", "private_address")]
 
 
 async def test_a_tunnel_is_for_the_name_it_was_asked_for(way_out: WayOut) -> None:

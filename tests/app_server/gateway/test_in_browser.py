@@ -21,12 +21,22 @@ from tests.app_server.gateway.conftest import link, run, until_listening
 from tests.app_server.gateway.pages import open_sign_in
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
+from tests.support.signed_in import PROOF_HEADER
 from tests.support.steady_chromium import STEADY_CHROMIUM
 
 pytestmark = pytest.mark.browser
 
 VITE = Path(__file__).parents[3] / "frontend/node_modules/vite/bin/vite.js"
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 SANDBOXED = "allow-scripts allow-forms allow-modals allow-popups allow-downloads"
+
+# Its one page, wherever a link leads.
+SERVER = """import http.server, sys
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def translate_path(self, path):
+        return "index.html" if path == "/" or path.startswith("/preview/") else "none"
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
 
 # Each attempt is made, and what came of it is kept in `document.title`.
 HOSTILE = """<!doctype html><h1>harmless</h1><script type="module">
@@ -68,13 +78,15 @@ async def context() -> AsyncIterator[BrowserContext]:
         await browser.close()
 
 
-async def sign_in(context: BrowserContext, app: App, owner: User, ours: str) -> None:
+async def sign_in(context: BrowserContext, app: App, owner: User, ours: str) -> dict[str, str]:
+    """The headers that our page sends with its cookie."""
     async with app.database.session() as session:
         token = await create_link(session, owner.id)
     reply = await context.request.post(
         f"{ours}/api/v1/sign-in/link", data={"token": token}, headers={"Origin": ours}
     )
     assert reply.ok, await reply.text()
+    return {PROOF_HEADER: (await reply.json())["page_proof"]}
 
 
 async def framed(page: Page, ours: str, url: str, sandbox: str) -> Any:
@@ -118,14 +130,16 @@ async def test_a_hostile_page_reaches_nothing_of_ours(
         ours = f"http://localhost:{urlsplit(url).port}"
         page_text = HOSTILE % json.dumps(ours)
         await run(sandbox, f"mkdir site; printf %s {shlex.quote(page_text)} > site/index.html")
-        await run(sandbox, f"(cd site; python3 -m http.server --bind 127.0.0.1 {port} >/dev/null 2>&1 &)")
+        await run(sandbox, f"printf %s {shlex.quote(SERVER)} > site/server.py")
+        await run(sandbox, f"(cd site; python3 server.py {port} >/dev/null 2>&1 &)")
         await until_listening(sandbox, port)
-        await sign_in(context, app, owner, ours)
+        of_page = await sign_in(context, app, owner, ours)
         before = await context.cookies(ours)
         async with httpx.AsyncClient(
             base_url=url, headers={**client.headers, "Host": urlsplit(ours).netloc}
         ) as caller:
-            preview = await link(caller, sandbox.id, port=port)
+            # Whole, so that nothing of ours in the page moves what it attempts.
+            preview = await link(caller, sandbox.id, port=port, keeps_prefix=True)
         page = await context.new_page()
         await page.goto(preview)
         alone = await findings(page)
@@ -141,9 +155,10 @@ async def test_a_hostile_page_reaches_nothing_of_ours(
             assert found["here"] in {"404", "401", "refused: TypeError"}
         assert page.url.startswith(ours), "it led our page away"
         assert await context.cookies(ours) == before
-        me = await context.request.get(f"{ours}/api/v1/users/me")
+        me = await context.request.get(f"{ours}/api/v1/users/me", headers=of_page)
         assert me.ok, "it signed us out"
-        keys = await context.request.get(f"{ours}/api/v1/api-keys")
+        keys = await context.request.get(f"{ours}/api/v1/api-keys", headers=of_page)
+        assert keys.ok
         assert "stolen" not in await keys.text()
 
 
@@ -159,27 +174,35 @@ def config(tmp_path: Path, database_url: str) -> Config:
     )
 
 
-@pytest.mark.parametrize("form", ["name", "path"])
+@pytest.mark.parametrize("form", ["name", "path", "told its path"])
 async def test_a_vite_server_shows_changes_without_a_reload(
     app: App, client: httpx.AsyncClient, sandbox: RunningSandbox, context: BrowserContext, form: str
 ) -> None:
-    config = app.config.model_copy(update={"preview_domain": ""} if form == "path" else {})
+    is_told = form == "told its path"
+    config = app.config.model_copy(update={} if form == "name" else {"preview_domain": ""})
     public = WithState(create_app(config), {**app.state, "config": config})
     port = free_port()
     script = (
+        "import './style.css'\n"
         "const show = (text) => { document.querySelector('h1').textContent = text }\n"
         "import text from './text.js'\nshow(text)\n"
         "import.meta.hot.accept('./text.js', (changed) => show(changed.default))\n"
     )
     page_text = '<!doctype html><h1></h1><script type="module" src="/main.js"></script>'
-    for name, text in (("index.html", page_text), ("main.js", script), ("text.js", "export default 'one'\n")):
+    for name, text in (
+        ("index.html", page_text),
+        ("main.js", script),
+        ("text.js", "export default 'one'\n"),
+        ("style.css", "h1 { background: url(/picture.svg) }"),
+        ("picture.svg", PICTURE),
+    ):
         await run(sandbox, f"mkdir -p app; printf %s {shlex.quote(text)} > app/{name}")
     async with listening(public) as url:
         ours = f"localhost:{urlsplit(url).port}"
         async with httpx.AsyncClient(base_url=url, headers={**client.headers, "Host": ours}) as caller:
-            preview = await link(caller, sandbox.id, port=port, keeps_prefix=True)
-        base = urlsplit(preview).path if form == "path" else "/"
-        vite = f"node {VITE} --port {port} --strictPort --base {base} >../vite.log 2>&1"
+            preview = await link(caller, sandbox.id, port=port, keeps_prefix=is_told)
+        base = f" --base {urlsplit(preview).path}" if is_told else ""
+        vite = f"node {VITE} --port {port} --strictPort{base} >../vite.log 2>&1"
         await run(sandbox, f"(cd app; {vite} & echo $! >../vite.pid)")
         await until_listening(sandbox, port)
         page = await context.new_page()
@@ -188,6 +211,8 @@ async def test_a_vite_server_shows_changes_without_a_reload(
             await page.goto(preview)
         heading = page.get_by_role("heading")
         await expect(heading).to_have_text("one", timeout=PATIENCE_SECONDS * 1000)
+        picture = "fetch('/picture.svg').then(async (reply) => (await reply.text()).includes('<svg'))"
+        assert is_told or await page.evaluate(picture)
         await page.evaluate("window.kept = true")
         await run(sandbox, "printf %s \"export default 'two'\" > app/text.js")
         await expect(heading).to_have_text("two", timeout=PATIENCE_SECONDS * 1000)

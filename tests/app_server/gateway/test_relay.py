@@ -1,5 +1,6 @@
 """Requests to the ports of sandboxes, over a real listener and a real agent server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.app_server.conftest import App
 from tests.app_server.gateway.conftest import Site, link
 from tests.app_server.problems import assert_problem
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.sandbox_site import PIECE
 
@@ -212,6 +214,23 @@ async def test_what_cannot_be_shown_says_why(
     assert_problem(await visitor.get("/"), 409, "sandbox_not_running")
     assert_problem(await client.get(f"/api/v1/sandboxes/{site.sandbox.id}/ports"), 409, "sandbox_not_running")
     await app.state["sandboxes"].delete(site.sandbox.id)
+    assert_problem(await visitor.get("/"), 410, "link_expired")
+
+
+async def test_pages_end_with_the_key_that_their_link_was_made_with(
+    visitor: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    async with socket(visitor, "/echo") as opened, visitor.stream("GET", "/drip") as dripping:
+        await opened.recv()
+        pieces = dripping.aiter_text()
+        assert await anext(pieces) == "data: first\n\n"
+        [key] = (await client.get("/api/v1/api-keys")).json()
+        assert (await client.delete(f"/api/v1/api-keys/{key['id']}")).status_code == 204
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            with pytest.raises(ConnectionClosed):
+                await opened.recv()
+            with pytest.raises(httpx.RemoteProtocolError):
+                await anext(pieces)
     assert_problem(await visitor.get("/"), 410, "link_expired")
 
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from app_server.conversations.models import Conversation
 from app_server.llm_gateway.recorded import load_recording
@@ -91,11 +92,11 @@ async def test_the_key_is_added_and_the_model_is_the_profiles(
     sandbox: httpx.AsyncClient, vendor: ScriptedLLM
 ) -> None:
     vendor.script(say("hi"))
-    reply = await sandbox.post(VENDOR, json={**ASK, "temperature": 0.5, "new_field": {"kept": True}})
+    reply = await sandbox.post(VENDOR, json={**ASK, "temperature": 0.5, "min_p": 0.1})
     assert reply.json()["choices"][0]["message"]["content"] == "hi"
     asked = vendor.requests[0]
     assert asked.bearer == vendor.api_key
-    assert asked.body == {**ASK, "model": "vendor-model", "temperature": 0.5, "new_field": {"kept": True}}
+    assert asked.body == {**ASK, "model": "vendor-model", "temperature": 0.5, "min_p": 0.1}
     assert sandbox.headers["Authorization"] not in asked.headers.values()
     assert "cookie" not in asked.headers
 
@@ -129,6 +130,22 @@ async def test_a_vendor_that_cannot_be_reached_is_named(
     reply = await sandbox.post(VENDOR, json=ASK)
     assert_problem(reply, 502, "llm_vendor_unreachable")
     assert "sk-canary" not in reply.text
+
+
+@pytest.mark.parametrize("status", [200, 404])
+async def test_an_address_with_a_web_site_is_named(
+    app: App, owner: User, sandbox: httpx.AsyncClient, status: int
+) -> None:
+    async def site(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"text/html; charset=utf-8")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"<h1>Welcome</h1>"})
+
+    async with listening(site) as url:
+        await _save(app, owner, model="openai/x", base_url=url, api_key="sk-canary")
+        reply = await sandbox.post(VENDOR, json=ASK)
+    assert_problem(reply, 502, "llm_base_url_wrong")
+    assert url.removeprefix("http://") in reply.json()["detail"]
 
 
 async def test_a_stream_that_breaks_off_does_not_look_finished(

@@ -301,7 +301,15 @@ def test_periods_begin_at_midnight_utc(period: Period, moment: str, start: str) 
 
 
 @pytest.mark.parametrize(
-    "body", [{"limit": 0}, {"limit": -1}, {"limit": 1, "period": "whole"}, {"limit": "much"}, {}]
+    "body",
+    [
+        {"limit": 0},
+        {"limit": -1},
+        {"limit": 5e-324, "period": "day"},
+        {"limit": 1, "period": "whole"},
+        {"limit": "much"},
+        {},
+    ],
 )
 async def test_a_limit_that_makes_no_sense_is_refused(
     client: httpx.AsyncClient, body: dict[str, Any]

@@ -18,9 +18,10 @@ from app_server.llm_gateway.vendors import Translated
 from tests.app_server.conftest import listening
 from tests.support.outside import Dns
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
 
 KEY = "sk-canary-77aa"
-ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}], "api_key": "sk-of-the-sandbox"}
+ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}]}
 
 # litellm's own code raises them; nothing of ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -31,7 +32,7 @@ async def _messages(request: Request) -> Response:
     assert request.headers["x-api-key"] == KEY
     if body["messages"][0]["content"][0]["text"] == "refuse":
         error = {"type": "rate_limit_error", "message": f"slow down, {KEY}"}
-        return JSONResponse({"type": "error", "error": error}, 429)
+        return JSONResponse({"type": "error", "error": error}, 429, headers={"Retry-After": "7"})
     message = {
         "id": "msg_1",
         "type": "message",
@@ -95,8 +96,16 @@ async def test_a_refusal_keeps_its_status_and_loses_our_key() -> None:
     async with listening(VENDOR) as url:
         reply = await _ask(url, messages=[{"role": "user", "content": "refuse"}])
     assert reply.status_code == 429
+    assert reply.headers["retry-after"] == "7"
     assert KEY not in bytes(reply.body).decode()
     assert "slow down" in json.loads(bytes(reply.body))["error"]["message"]
+
+
+async def test_an_address_where_nothing_answers_is_named() -> None:
+    with pytest.raises(BadGateway) as failed:
+        await _ask(f"http://127.0.0.1:{free_port()}")
+    assert failed.value.code == "llm_vendor_unreachable"
+    assert "127.0.0.1" in failed.value.detail
 
 
 async def test_a_model_nobody_knows_is_refused() -> None:

@@ -1,5 +1,6 @@
 """What every request meets before any feature: names, origins, sizes, headers, ill-formed input."""
 
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -187,6 +188,27 @@ async def test_built_files_are_kept_by_browsers(browser: httpx.AsyncClient) -> N
     missing = await browser.get("/assets/gone.js")
     assert_problem(missing, 404, "not_found")
     assert missing.headers["cache-control"] == "no-store"
+
+
+async def test_built_files_are_sent_compressed_to_those_who_accept_it(
+    browser: httpx.AsyncClient, dist: Path
+) -> None:
+    code = "const harbour = 'open';" * 200
+    (dist / "assets" / "app-1a2b.js").write_text(code)
+    (dist / "assets" / "app-1a2b.js.gz").write_bytes(gzip.compress(code.encode()))
+    for accepted, encoding in (
+        ("gzip, deflate, br", "gzip"),
+        ("br;q=1.0, gzip;q=0", None),
+        ("identity", None),
+    ):
+        reply = await browser.get("/assets/app-1a2b.js", headers={"Accept-Encoding": accepted})
+        assert reply.text == code
+        assert reply.headers.get("content-encoding") == encoding
+        assert reply.headers["vary"] == "Accept-Encoding"
+        assert "javascript" in reply.headers["content-type"]
+        assert (int(reply.headers["content-length"]) < 200) is (encoding is not None)
+        kept = {"Accept-Encoding": accepted, "If-None-Match": reply.headers["etag"]}
+        assert (await browser.get("/assets/app-1a2b.js", headers=kept)).status_code == 304
 
 
 async def test_only_built_files_are_served(browser: httpx.AsyncClient) -> None:

@@ -10,7 +10,7 @@ from tests.app_server.problems import assert_problem
 
 
 # A limit on its pages plays a full disk; PostgreSQL has no such limit.
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_a_full_disk_is_a_problem_that_says_what_to_do(app: App, client: httpx.AsyncClient) -> None:
     engine = app.database.engine.sync_engine
     message = {"content": [{"type": "text", "text": "x" * 500_000}]}

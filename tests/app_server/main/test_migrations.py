@@ -10,8 +10,8 @@ from app_server.database import Base, Database
 from app_server.migrate import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
 
 
-async def test_migrating_leads_to_the_tables_of_the_models(database_url: str) -> None:
-    database = Database(database_url)
+async def test_migrating_leads_to_the_tables_of_the_models(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
     try:
         await migrate(database)
         assert await is_current(database)
@@ -22,8 +22,8 @@ async def test_migrating_leads_to_the_tables_of_the_models(database_url: str) ->
         await database.close()
 
 
-async def test_migrations_can_be_taken_back(database_url: str) -> None:
-    database = Database(database_url)
+async def test_migrations_can_be_taken_back(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
     try:
         await migrate(database)
         async with database.engine.begin() as connection:
@@ -36,8 +36,8 @@ async def test_migrations_can_be_taken_back(database_url: str) -> None:
         await database.close()
 
 
-async def test_servers_that_start_at_once_migrate_once(database_url: str) -> None:
-    databases = [Database(database_url) for _ in range(3)]
+async def test_servers_that_start_at_once_migrate_once(empty_database_url: str) -> None:
+    databases = [Database(empty_database_url) for _ in range(3)]
     try:
         await asyncio.gather(*(migrate(database) for database in databases))
         assert await is_current(databases[0])

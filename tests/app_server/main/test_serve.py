@@ -21,6 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
+from tests.support.signed_in import sign_in
 
 get = partial(httpx.get, timeout=PATIENCE_SECONDS)
 post = partial(httpx.post, timeout=PATIENCE_SECONDS)
@@ -67,7 +68,7 @@ def serving(home: Path) -> Iterator[Server]:
     assert process.stdout is not None
     banner = ""
     try:
-        while "#token=" not in banner:
+        while "#token=" not in banner and "slipway sign-in-link" not in banner:
             line = process.stdout.readline()
             assert line, process.stderr and process.stderr.read()
             banner += line
@@ -75,6 +76,17 @@ def serving(home: Path) -> Iterator[Server]:
     finally:
         process.kill()
         process.communicate()
+
+
+@contextmanager
+def signed_in(server: Server) -> Iterator[httpx.Client]:
+    """A browser on /api/v1 that has opened the link of the terminal."""
+    with httpx.Client(
+        base_url=server.url, headers={"Origin": server.url}, timeout=PATIENCE_SECONDS
+    ) as browser:
+        sign_in(browser, server.token)
+        browser.base_url = httpx.URL(f"{server.url}/api/v1")
+        yield browser
 
 
 @pytest.fixture
@@ -87,9 +99,8 @@ def test_it_prints_one_link_that_signs_in(server: Server) -> None:
     links = re.findall(r"^http://localhost:\d+/sign-in#token=\S+$", server.banner, re.MULTILINE)
     assert len(links) == 1
     assert f":{server.port}/" in links[0]
-    reply = post(f"{server.url}/api/v1/sign-in/link", json={"token": server.token})
-    assert reply.status_code == 200
-    assert get(f"{server.url}/api/v1/users/me", cookies=reply.cookies).json()["role"] == "owner"
+    with signed_in(server) as browser:
+        assert browser.get("/users/me").json()["role"] == "owner"
 
 
 def test_it_warns_when_sandboxes_are_not_isolated(server: Server) -> None:
@@ -199,11 +210,22 @@ def test_a_link_without_a_server_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_second_start_keeps_users_and_sessions(tmp_path: Path) -> None:
-    with serving(tmp_path / "home") as first:
-        cookies = post(f"{first.url}/api/v1/sign-in/link", json={"token": first.token}).cookies
-        me = get(f"{first.url}/api/v1/users/me", cookies=cookies).json()
+    with serving(tmp_path / "home") as first, signed_in(first) as browser:
+        me = browser.get("/users/me").json()
     with serving(tmp_path / "home") as second:
-        assert get(f"{second.url}/api/v1/users/me", cookies=cookies).json() == me
+        browser = httpx.Client(cookies=browser.cookies, headers=browser.headers, timeout=PATIENCE_SECONDS)
+        with browser:
+            assert browser.get(f"{second.url}/api/v1/users/me").json() == me
+
+
+def test_a_link_is_printed_until_somebody_has_signed_in(tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as unused:
+        assert unused.stop() == 0
+    with serving(tmp_path / "home") as second, signed_in(second):
+        assert second.token != unused.token
+    with serving(tmp_path / "home") as third:
+        assert "#token=" not in third.banner
+        assert "slipway sign-in-link" in third.banner
 
 
 def test_heavy_libraries_stay_off_the_start_path() -> None:
@@ -214,11 +236,7 @@ def test_heavy_libraries_stay_off_the_start_path() -> None:
 
 
 def test_an_open_stream_is_told_to_come_back(server: Server) -> None:
-    cookies = post(f"{server.url}/api/v1/sign-in/link", json={"token": server.token}).cookies
-    headers = {"Origin": server.url}
-    with httpx.Client(
-        base_url=f"{server.url}/api/v1", cookies=cookies, headers=headers, timeout=PATIENCE_SECONDS
-    ) as client:
+    with signed_in(server) as client:
         key = client.post("/api-keys", json={"name": "stream"}).json()["key"]
         conversation_id = client.post("/app-conversations", json={}).json()["id"]
     stream = f"ws://127.0.0.1:{server.port}/api/v1/conversation/{conversation_id}/events/stream"

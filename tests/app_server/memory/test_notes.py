@@ -1,4 +1,4 @@
-"""Notes of agents: taken over from their events, read and mended by their user, never trusted."""
+"""Notes of agents: proposed in their events, accepted and changed by their user, never trusted."""
 
 import asyncio
 from itertools import count
@@ -19,6 +19,7 @@ from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
 
 ROUTE = "/api/v1/memory"
+PROPOSALS = "/api/v1/memory-proposals"
 REPOSITORY = "https://example.org/team/harbour.git"
 TESTS = {"command": "create", "name": "tests", "title": "Running the tests", "text": "make check"}
 
@@ -92,8 +93,16 @@ def reporters(app: App, inner: httpx.AsyncClient, owner: User) -> Reporters:
     return Reporters(app, inner, owner)
 
 
+async def proposals(client: httpx.AsyncClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await client.get(PROPOSALS)).json()
+    return found
+
+
 async def notes(client: httpx.AsyncClient) -> list[dict[str, Any]]:
-    """Whole ones."""
+    """Whole ones, once the user has accepted all that is proposed."""
+    for proposal in await proposals(client):
+        assert (await client.post(f"{PROPOSALS}/{proposal['id']}/accept")).status_code == 204
+    assert await proposals(client) == []
     listed = (await client.get(ROUTE)).json()
     return [(await client.get(f"{ROUTE}/{note['id']}")).json() for note in listed]
 
@@ -276,3 +285,38 @@ async def test_nobody_sees_anothers_notes(app: App, client: httpx.AsyncClient, r
 )
 def test_a_repository_is_the_same_however_it_is_named(repository: str, identity: str) -> None:
     assert parse_address(repository).identity == identity
+
+
+async def test_a_proposal_says_what_it_would_change(client: httpx.AsyncClient, reporters: Reporters) -> None:
+    reporter = await reporters.make()
+    await reporter.note(TESTS)
+    (new,) = await proposals(client)
+    assert (new["kind"], new["repository"], new["text"]) == ("new", "example.org/team/harbour", "make check")
+    assert new["conversation_id"] == reporter.id.hex
+    assert len(await notes(client)) == 1
+
+    await reporter.note({"command": "update", "name": "tests", "text": "make test"})
+    (change,) = await proposals(client)
+    assert (change["kind"], change["title"], change["text"]) == ("change", "Running the tests", "make test")
+
+    await reporter.note({"command": "delete", "name": "tests"})
+    (deletion,) = await proposals(client)
+    assert (deletion["kind"], deletion["title"], deletion["text"]) == ("deletion", "Running the tests", None)
+
+    await reporter.note(TESTS)
+    assert await proposals(client) == [], "the note is so already"
+
+
+async def test_a_rejected_proposal_leaves_the_note_as_it_is(
+    client: httpx.AsyncClient, reporters: Reporters
+) -> None:
+    reporter = await reporters.make()
+    await reporter.note(TESTS)
+    before = await notes(client)
+    for written in ({**TESTS, "text": "make test"}, {"command": "delete", "name": "tests"}):
+        await reporter.note(written)
+        (proposal,) = await proposals(client)
+        assert (await client.post(f"{PROPOSALS}/{proposal['id']}/reject")).status_code == 204
+        again = await client.post(f"{PROPOSALS}/{proposal['id']}/accept")
+        assert_problem(again, 404, "memory_proposal_not_found")
+        assert await notes(client) == before

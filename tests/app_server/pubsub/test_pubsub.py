@@ -40,6 +40,23 @@ async def test_frames_arrive_in_order_at_each_watcher_of_the_channel(pair: tuple
                 assert [await subscription.next() for _ in frames] == frames
 
 
+async def test_what_stands_is_told_to_those_who_come_later(pair: tuple[PubSub, PubSub]) -> None:
+    here, there = pair
+    channel = uuid4()
+    frames = [Frame("old", stands=True), Frame("new", stands=True), Frame("passing")]
+    async with there.subscribe(channel) as first:
+        here.publish(channel, frames)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert [await first.next() for _ in frames] == frames
+        async with there.subscribe(channel) as late:
+            assert late.drain() == [frames[1]]
+        here.publish(channel, [Frame("over", stands=False)])
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await first.next() == Frame("over", stands=False)
+    async with there.subscribe(channel) as last:
+        assert last.drain() == []
+
+
 async def test_a_slow_watcher_is_ended_not_served_with_a_hole(pair: tuple[PubSub, PubSub]) -> None:
     here, there = pair
     channel = uuid4()

@@ -28,6 +28,7 @@ from tests.app_server.tables import create_tables
 from tests.support import processes_probe
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
+from tests.support.sandbox_image import sandbox_image
 
 MEMORY_BYTES = 512 * 1024**2
 PIDS = 200
@@ -110,6 +111,14 @@ async def docker_house(tmp_path: Path) -> AsyncIterator[House]:
     )
     async with open_house(config) as house:
         yield house
+
+
+@pytest.fixture
+def slim_house(docker_house: House) -> House:
+    """Whose sandboxes start from the smaller image."""
+    sandbox_image()
+    docker_house.config = docker_house.config.model_copy(update={"sandbox_flavour": "slim"})
+    return docker_house
 
 
 @pytest.fixture

@@ -48,7 +48,10 @@ async def test_what_floods_the_container_s_log_is_cut_off(docker_house: House, e
     async with docker_house.open_sandboxes() as sandboxes:
         running = await docker_house.start(sandboxes)
         container = engine.containers.get(name_of(running.id))
-        await shell(running, "yes 'a line that means nothing at all' | head -c 80000000 > /proc/1/fd/1")
+        refused = await running.client.execute_command("echo from a command > /proc/1/fd/1")
+        assert "Permission denied" in (refused.stderr or "")
+        flood = "yes 'a line that means nothing at all' | head -c 80000000 > /proc/1/fd/1"
+        await asyncio.to_thread(container.exec_run, ["sh", "-c", flood], user="0")
         root = Path(engine.info()["DockerRootDir"], "containers", str(container.id))
         kept = await asyncio.to_thread(size_of, root)
 

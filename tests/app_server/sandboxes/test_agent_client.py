@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app_server.errors import AppError, BadGateway, NotFound
+from app_server.errors import AppError, BadGateway, Forbidden, NotFound
 from app_server.sandboxes.agent_client import AgentClient
 from tests.app_server.sandboxes.conftest import House
 from tests.support.ports import free_port
@@ -46,6 +46,15 @@ async def test_a_conversation_that_is_not_there_is_not_found(house: House) -> No
             await running.client.get_conversation(uuid4())
 
         assert refusal.value.code == "conversation_not_found"
+
+
+async def test_a_path_outside_the_workspace_is_the_fault_of_who_asked_for_it(house: House) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        with pytest.raises(Forbidden) as refusal:
+            await running.client.git_diff("/etc/passwd")
+
+        assert refusal.value.code == "path_not_allowed"
 
 
 async def test_a_wrong_key_or_nobody_listening_is_an_agent_server_error(house: House) -> None:

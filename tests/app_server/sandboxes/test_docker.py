@@ -29,11 +29,17 @@ async def test_a_container_runs_without_any_privilege(docker_house: House, engin
         lines = (await shell(running, "cat /proc/self/status")).splitlines()
         status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
         host = engine.containers.get(name_of(running.id)).attrs["HostConfig"]
+        server = (await shell(running, "cat /proc/$PPID/status")).splitlines()
+        of_server = dict(line.split(":\t", 1) for line in server if ":\t" in line)
 
         assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
         assert status["NoNewPrivs"] == "1"
         assert status["Seccomp"] == "2"
         assert status["Uid"].split() == ["10001"] * 4
+        assert {int(of_server[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {
+            0
+        }
+        assert of_server["Uid"].split() == ["10000", "10001", "10000", "10001"]
         assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES
         assert (host["PidsLimit"], host["NanoCpus"]) == (PIDS, 2_000_000_000)
         assert host["RestartPolicy"]["Name"] in {"", "no"}
@@ -218,6 +224,51 @@ async def test_modules_of_the_repository_do_not_stand_in_for_the_runtimes(
         revived = await sandboxes.bring_up(running.id, docker_house.reports.append)
 
         assert await shell(revived, "ls") == "agent_runtime.py\njson.py\nlogging.py\n"
+
+
+async def test_home_stays_and_tmp_is_emptied_and_neither_is_memory(
+    slim_house: House, engine: DockerClient
+) -> None:
+    async with slim_house.open_sandboxes() as sandboxes:
+        running = await slim_house.start(sandboxes)
+        await shell(running, "echo kept > ~/file && echo lost > ~/.cache/file && fallocate -l 1G /tmp/large")
+        systems = await shell(running, "stat -f -c %T /tmp/ ~/")
+        container = engine.containers.get(name_of(running.id))
+        memory = container.stats(stream=False)["memory_stats"].get("usage", 0)
+        container.stop(timeout=5)
+        revived = await sandboxes.bring_up(running.id, slim_house.reports.append)
+        after = await shell(revived, "cat ~/file ~/.cache/file && ls /tmp | grep large; echo $?")
+        await sandboxes.archiving.archive(running.id)
+        again = await sandboxes.bring_up(running.id, slim_house.reports.append)
+        restored = await shell(again, "cat ~/file; ls ~/.cache; stat -c '%U %a' ~/; command -v python uv")
+
+    assert memory < 512 * 1024**2
+    assert "tmpfs" not in systems
+    assert after == "kept\nlost\n1\n"
+    assert restored == "kept\nagent 700\n/home/agent/.venv/bin/python\n/opt/slipway/commands/bin/uv\n"
+
+
+async def test_what_the_agent_puts_first_on_its_path_is_not_run_as_another_user(
+    slim_house: House, engine: DockerClient
+) -> None:
+    spy = "printf '#!/bin/sh\\n/usr/bin/id -u >> /workspace/project/seen\\nexec /usr/bin/%s \"$@\"\\n'"
+    async with slim_house.open_sandboxes() as sandboxes:
+        running = await slim_house.start(sandboxes)
+        await shell(
+            running,
+            f"for name in id cat rm cp mkdir setpriv ln chmod sh; do {spy} $name > ~/.venv/bin/$name;"
+            " chmod 755 ~/.venv/bin/$name; done; rm -rf ~/.local; ln -s /workspace/conversations ~/.local",
+        )
+        await shell(running, "/bin/rm -f seen")
+        engine.containers.get(name_of(running.id)).stop(timeout=5)
+        revived = await sandboxes.bring_up(running.id, slim_house.reports.append)
+        seen = await shell(
+            revived, "/bin/cat seen 2>/dev/null; /bin/ls /workspace/conversations/bin 2>&1; true"
+        )
+
+    assert "0" not in seen.split()
+    assert "10000" not in seen.split()
+    assert "No such file" in seen
 
 
 async def test_a_killed_container_comes_back_with_its_workspace(

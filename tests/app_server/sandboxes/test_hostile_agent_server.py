@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app_server.errors import BadGateway
-from app_server.sandboxes import agent_calls, agent_client
+from app_server.sandboxes import agent_calls, agent_client, agent_files
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.bounded import BoundedTransport
 from tests.support.patience import PATIENCE_SECONDS
@@ -107,7 +107,7 @@ async def test_whatever_it_answers_is_a_refusal_in_time_and_within_bounds(answer
 async def test_a_file_that_it_takes_for_ever_to_take_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_client, "UPLOAD_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(agent_files, "UPLOAD_TIMEOUT_SECONDS", 1.0)
     (tmp_path / "bundle").write_bytes(b"x")
     async with asyncio.timeout(PATIENCE_SECONDS), hostile(by_drops) as client:
         with pytest.raises(BadGateway):

@@ -52,14 +52,20 @@ class Site:
 
     def ended(self, conversation_id: str) -> dict[str, Any]:
         """Its start, whichever way it went."""
+        return self.followed(conversation_id)[0]
+
+    def followed(self, conversation_id: str) -> tuple[dict[str, Any], str]:
+        """The same, and all that was shown of it until then: of long output only the end is kept."""
         task: dict[str, Any] = {}
+        shown: list[str] = []
 
         def is_over() -> bool:
             task.update(start_task(self.client, conversation_id))
+            shown.append(json.dumps(task))
             return task["status"] in {"READY", "ERROR"}
 
         wait_until(is_over, self.story)
-        return task
+        return task, "\n".join(shown)
 
     def wait_for_words(self, conversation_id: str, words: str) -> None:
         wait_until(lambda: words in json.dumps(events(self.client, conversation_id)), self.story)
@@ -115,12 +121,12 @@ def test_a_repositorys_dockerfile_is_built_once_on_the_host_for_all_who_start_fr
     site.llm.script(say("Here."), say("Here."))  # whoever comes first
     with ThreadPoolExecutor() as side_by_side:
         first, second = side_by_side.map(site.start, [spec, spec])
-    tasks = [site.ended(each) for each in (first, second)]
+        starts = list(side_by_side.map(site.followed, [first, second]))
 
+    tasks = [task for task, _ in starts]
     assert [task["status"] for task in tasks] == ["READY", "READY"], tasks
-    told = [json.dumps(task) for task in tasks]
-    assert all("Building the base image slipway-base:" in each for each in told), told
-    assert sum("Waiting for the image build that runs already" in each for each in told) == 1, told
+    assert all("Building the base image slipway-base:" in shown for _, shown in starts), tasks
+    assert sum("Waiting for the image build that runs already" in shown for _, shown in starts) == 1, tasks
     for each in (first, second):
         site.wait_for_words(each, "Here.")
         assert site.image_of(each) == f"remote:{image}"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -269,6 +270,7 @@ async def test_a_crash_loop_ends_in_an_error_that_explains_itself(house: House) 
         assert row.error["code"] == "agent_server_ended"
         assert f"restarted {MAX_RESTARTS} times" in row.error["cause"]
         assert "Application startup complete" in row.error["output"]
+        assert f"POST /api/v1/sandboxes/{running.id.hex}/resume" in row.error["fix"]
 
         await sandboxes.resume(running.id)
         await eventually(lambda: is_up(sandboxes, running.id), step=sandboxes.check)
@@ -303,6 +305,26 @@ async def test_a_stranger_with_a_recycled_pid_is_never_killed(house: House) -> N
 
             assert stranger.poll() is None
             assert not handle_file.exists()
+
+
+async def test_a_copied_home_leaves_the_agent_servers_of_the_original_alone(house: House) -> None:
+    original = house.config.home
+    async with house.open_sandboxes() as first:
+        running = await house.start(first)
+        await running.client.execute_command("echo mine > file")
+        pid = handle_of(house, running.id)["pid"]
+        copy = original.with_name("copy")
+        shutil.copytree(original, copy, symlinks=True)
+        house.config = house.config.model_copy(update={"home": copy, "inner_port": free_port()})
+        async with house.open_sandboxes() as second:
+            again = await second.bring_up(running.id, house.reports.append)
+
+            assert is_running(pid)
+            assert handle_of(house, running.id)["pid"] != pid
+            assert again.client.url != running.client.url
+            assert (await again.client.execute_command("cat file")).stdout == "mine\n"
+        assert is_running(pid)
+        house.config = house.config.model_copy(update={"home": original})
 
 
 async def test_keys_of_the_app_server_do_not_reach_a_sandbox(

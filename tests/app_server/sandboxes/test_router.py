@@ -14,7 +14,7 @@ from tests.app_server.conftest import App
 from tests.app_server.problems import assert_problem
 
 
-async def make_sandbox(database: Database, user: User) -> tuple[UUID, str]:
+async def make_sandbox(app: App, user: User) -> tuple[UUID, str]:
     """`(id, session key)` of a sandbox that nobody brings up."""
     key = new_token()
     sandbox = Sandbox(
@@ -24,8 +24,9 @@ async def make_sandbox(database: Database, user: User) -> tuple[UUID, str]:
         session_key_hash=token_hash(key),
         encrypted_session_key="",
         spec_id="process",
+        server_id=app.state["sandboxes"].server_id,
     )
-    async with database.session() as session:
+    async with app.database.session() as session:
         session.add(sandbox)
     return sandbox.id, key
 
@@ -40,8 +41,8 @@ async def make_stranger(database: Database) -> User:
 async def test_search_walks_all_own_sandboxes_newest_first(
     app: App, owner: User, client: httpx.AsyncClient
 ) -> None:
-    ids = [(await make_sandbox(app.database, owner))[0] for _ in range(5)]
-    await make_sandbox(app.database, await make_stranger(app.database))
+    ids = [(await make_sandbox(app, owner))[0] for _ in range(5)]
+    await make_sandbox(app, await make_stranger(app.database))
     found: list[str] = []
     page_id = None
     while True:
@@ -58,8 +59,8 @@ async def test_search_walks_all_own_sandboxes_newest_first(
 async def test_a_batch_has_null_for_what_is_missing_or_another_users(
     app: App, owner: User, client: httpx.AsyncClient
 ) -> None:
-    mine, key = await make_sandbox(app.database, owner)
-    foreign, _ = await make_sandbox(app.database, await make_stranger(app.database))
+    mine, key = await make_sandbox(app, owner)
+    foreign, _ = await make_sandbox(app, await make_stranger(app.database))
     reply = await client.get("/api/v1/sandboxes", params={"id": [foreign.hex, str(mine), uuid4().hex]})
 
     assert [item and item["id"] for item in reply.json()] == [None, mine.hex, None]
@@ -80,8 +81,8 @@ async def test_a_sandbox_that_was_given_up_can_be_resumed_by_its_owner_alone(
     app: App, owner: User, client: httpx.AsyncClient
 ) -> None:
     database: Database = app.state["database"]
-    mine, _ = await make_sandbox(database, owner)
-    foreign, _ = await make_sandbox(database, await make_stranger(database))
+    mine, _ = await make_sandbox(app, owner)
+    foreign, _ = await make_sandbox(app, await make_stranger(database))
     async with database.session() as session:
         (await session.get_one(Sandbox, mine)).status = SandboxStatus.ERROR
 
@@ -96,8 +97,8 @@ async def test_a_sandbox_that_was_given_up_can_be_resumed_by_its_owner_alone(
 async def test_a_sandbox_is_put_to_sleep_by_its_owner_alone(
     app: App, owner: User, client: httpx.AsyncClient
 ) -> None:
-    mine, _ = await make_sandbox(app.database, owner)
-    foreign, _ = await make_sandbox(app.database, await make_stranger(app.database))
+    mine, _ = await make_sandbox(app, owner)
+    foreign, _ = await make_sandbox(app, await make_stranger(app.database))
     async with app.database.session() as session:
         (await session.get_one(Sandbox, mine)).status = SandboxStatus.ERROR
 
@@ -113,7 +114,7 @@ async def test_sandboxes_are_for_the_signed_in_only(anonymous: httpx.AsyncClient
 
 
 async def test_a_session_key_finds_its_sandbox_and_no_other_key_does(app: App, owner: User) -> None:
-    sandbox_id, key = await make_sandbox(app.database, owner)
+    sandbox_id, key = await make_sandbox(app, owner)
     async with app.database.read() as session:
         found = await authenticate(session, key)
         stranger = await authenticate(session, key + "x")

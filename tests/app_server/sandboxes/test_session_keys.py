@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from app_server.database import now
+from app_server.sandboxes import auth, session_keys
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.child import read_handle
 from app_server.sandboxes.models import Sandbox, SandboxStatus
@@ -71,9 +72,11 @@ async def test_a_sandbox_that_wakes_has_another_key(house: House, sandboxes: San
 
 
 async def test_a_running_sandbox_gets_another_key_before_its_own_ends(house: House) -> None:
-    house.config = house.config.model_copy(update={"session_key_minutes": 0.01})
+    house.config = house.config.model_copy(update={"session_key_minutes": 0.1})
     async with house.open_sandboxes() as sandboxes:
         running = await house.start(sandboxes)
+        # The next key lasts for as long as this test may take on a busy machine.
+        sandboxes._machines.keys._period = timedelta(hours=1)
         first, pid = key_of(running), pid_of(house, running.id)
         slow = asyncio.create_task(shell(running, "until [ -e ../gate ]; do sleep 0.05; done; echo done"))
 
@@ -85,6 +88,26 @@ async def test_a_running_sandbox_gets_another_key_before_its_own_ends(house: Hou
         assert await slow == "done\n", "what was under way goes on"
         assert sandboxes.running(running.id) is running
         assert pid_of(house, running.id) == pid
+
+
+async def test_a_key_is_renewed_when_the_clock_of_the_wall_has_jumped(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        first = key_of(running)
+        for module in (auth, session_keys):
+            monkeypatch.setattr(module, "now", lambda: now() + timedelta(hours=2))
+        waiting = asyncio.create_task(auth.authenticate_patiently(house.database, first))
+
+        async def is_replaced() -> bool:
+            return key_of(running) != first
+
+        await eventually(is_replaced, step=sandboxes.check)
+        found = await waiting
+        assert found is not None
+        assert found.id == running.id
+        assert await shell(running, "echo on") == "on\n"
 
 
 async def test_to_bring_up_what_runs_changes_nothing(house: House, sandboxes: Sandboxes) -> None:
@@ -162,8 +185,9 @@ async def asked(inner: httpx.AsyncClient, sandbox_id: UUID, key: str) -> httpx.R
 
 
 async def test_the_inner_listener_takes_each_key_for_as_long_as_it_is_one(
-    app: App, owner: User, inner: httpx.AsyncClient
+    app: App, owner: User, inner: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(auth, "RENEWAL_PATIENCE_SECONDS", 0.0)
     await app.state["start_worker"].close()
     sandbox_id, past, future = UUID(int=7), now() - timedelta(seconds=1), now() + timedelta(hours=1)
     async with app.database.session() as session:

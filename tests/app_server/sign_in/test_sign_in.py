@@ -15,6 +15,7 @@ from app_server.users.models import SignInLink, User, WebSession
 from tests.app_server.conftest import App, http_client
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
+from tests.support.signed_in import sign_in_async
 
 ORIGIN = {"Origin": "http://localhost:3000"}
 
@@ -27,20 +28,22 @@ async def token(app: App, owner: User) -> str:
 
 @pytest.fixture
 async def browser(app: App, token: str) -> AsyncIterator[httpx.AsyncClient]:
-    """A signed-in browser: a cookie, and the Origin header that browsers send."""
+    """A signed-in browser: a cookie, the proof of its page, and the Origin header that browsers send."""
     async with http_client(app.public, headers=ORIGIN) as client:
-        assert (await client.post("/api/v1/sign-in/link", json={"token": token})).status_code == 200
+        await sign_in_async(client, token)
         yield client
 
 
 async def test_a_link_signs_in_its_user(anonymous: httpx.AsyncClient, token: str, owner: User) -> None:
     reply = await anonymous.post("/api/v1/sign-in/link", json={"token": token}, headers=ORIGIN)
-    assert reply.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner"}
+    proof = reply.json().pop("page_proof")
+    assert reply.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner", "page_proof": proof}
     cookie = reply.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert "Secure" not in cookie
-    assert (await anonymous.get("/api/v1/users/me")).status_code == 200
+    me = await anonymous.get("/api/v1/users/me", headers={"X-Slipway-Proof": proof})
+    assert me.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner"}
 
 
 async def test_the_cookie_is_secure_behind_https(app: App, token: str) -> None:
@@ -82,7 +85,8 @@ async def test_signing_out_ends_the_session_for_good(browser: httpx.AsyncClient,
     stolen = browser.cookies["slipway_session"]
     assert (await browser.delete("/api/v1/sign-in/session")).status_code == 204
     assert "slipway_session" not in browser.cookies
-    async with http_client(app.public, cookies={"slipway_session": stolen}) as thief:
+    proof = {"X-Slipway-Proof": browser.headers["X-Slipway-Proof"]}
+    async with http_client(app.public, cookies={"slipway_session": stolen}, headers=proof) as thief:
         assert_problem(await thief.get("/api/v1/users/me"), 401, "not_authenticated")
 
 
@@ -116,7 +120,8 @@ async def test_a_foreign_page_cannot_act_for_a_signed_in_user(
 
 
 async def test_a_cookie_without_an_origin_changes_nothing(app: App, browser: httpx.AsyncClient) -> None:
-    async with http_client(app.public, cookies=dict(browser.cookies)) as bare:
+    proof = {"X-Slipway-Proof": browser.headers["X-Slipway-Proof"]}
+    async with http_client(app.public, cookies=dict(browser.cookies), headers=proof) as bare:
         assert (await bare.get("/api/v1/users/me")).status_code == 200
         reply = await bare.post("/api/v1/api-keys", json={"name": "x"})
     assert_problem(reply, 403, "origin_not_allowed")

@@ -71,12 +71,26 @@ export function ChangedFile({ file, view, isInitiallyOpen }: ChangedFileProps) {
             title={t('changes.diff_failed')}
             resetKey={`${file.path}${file.additions}${file.deletions}`}
           >
-            <Suspense fallback={<Skeleton className="m-3 h-24" />}>
+            <Suspense fallback={<DiffPlaceholder file={file} />}>
               <FileDiff file={file} viewType={view} />
             </Suspense>
           </ErrorBoundary>
         </div>
       )}
     </li>
+  )
+}
+
+const LINE_REM = 1.25
+const MAX_PLACEHOLDER_LINES = 1_500
+
+/** As tall as the difference will be about, so that what stands below it does not jump. */
+function DiffPlaceholder({ file }: { file: FilePatch }) {
+  const lines = file.diff.hunks.reduce((sum, hunk) => sum + hunk.changes.length + 1, 0)
+  const isLong = lines > MAX_PLACEHOLDER_LINES
+  return (
+    <div style={{ height: `${LINE_REM * (isLong || lines === 0 ? 2 : lines)}rem` }}>
+      <Skeleton className="h-full rounded-none" />
+    </div>
   )
 }

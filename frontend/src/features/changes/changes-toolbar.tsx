@@ -1,8 +1,8 @@
 import { Columns2, Copy, Download, RefreshCw, Rows2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { gitPatchUrl } from '@/api/git-changes'
 import { copyText } from '@/lib/copy-text'
+import { saveFile } from '@/lib/save-file'
 import { IconButton } from '@/ui/icon-button'
 import { LineCounts } from './line-counts'
 import type { FilePatch } from './patch'
@@ -60,15 +60,13 @@ export function ChangesToolbar(props: ChangesToolbarProps) {
             icon={<Copy aria-hidden className="size-4" />}
             onClick={() => void handleCopy()}
           />
-          <a
-            href={gitPatchUrl(conversationId)}
-            download={`${conversationId}.patch`}
-            aria-label={t('changes.download')}
-            title={t('changes.download')}
-            className="inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-text"
-          >
-            <Download aria-hidden className="size-4" />
-          </a>
+          <IconButton
+            size="sm"
+            label={t('changes.download')}
+            icon={<Download aria-hidden className="size-4" />}
+            // A link to the API would open without the proof of this page, and be refused.
+            onClick={() => saveFile(new Blob([patch], { type: 'text/x-diff' }), `${conversationId}.patch`)}
+          />
         </>
       )}
       <IconButton

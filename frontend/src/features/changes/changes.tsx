@@ -3,7 +3,7 @@ import { FileDiff as FileIcon, MoonStar } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
-import { gitPatchQuery } from '@/api/git-changes'
+import { gitPatchQuery, gitPushesQuery } from '@/api/git-changes'
 import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { EmptyState } from '@/ui/empty-state'
@@ -23,6 +23,10 @@ export interface ChangesProps {
 
 /** Everything the agent changed, file by file, and what of it has left the sandbox. */
 export function Changes({ conversationId, isReady }: ChangesProps) {
+  const { t } = useTranslation()
+  const pushes = useQuery({ ...gitPushesQuery(conversationId), enabled: isReady })
+  // Together, or else the files would jump when the pushes come above them.
+  if (isReady && pushes.isPending) return <ChangesLoading label={t('changes.loading')} />
   return (
     <>
       {isReady && <Pushes conversationId={conversationId} />}
@@ -41,7 +45,7 @@ function ChangedFiles({ conversationId, isReady }: ChangesProps) {
 
   if (!isReady) return <EmptyState icon={<FileIcon />} title={t('changes.not_yet')} />
   if (query.isPending && !canTell) return <Asleep hint={t('changes.asleep_hint')} />
-  if (query.isPending) return <SkeletonList rows={4} label={t('changes.loading')} className="m-3" />
+  if (query.isPending) return <ChangesLoading label={t('changes.loading')} />
   if (query.isError && query.data === undefined)
     return <ChangesError error={query.error} onRetry={() => void query.refetch()} />
   return (
@@ -69,6 +73,10 @@ function ChangedFiles({ conversationId, isReady }: ChangesProps) {
       )}
     </div>
   )
+}
+
+function ChangesLoading({ label }: { label: string }) {
+  return <SkeletonList rows={4} label={label} className="m-3" />
 }
 
 /** A sleeping or lost sandbox is a normal state of things, not a fault. */

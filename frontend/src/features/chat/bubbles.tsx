@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { StreamingItem } from '@/events/streaming'
 import type { OutgoingMessage } from '@/events/store'
 import type { EventOf } from '@/events/types'
+import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/button'
 import { Spinner } from '@/ui/spinner'
 import { CriticMark } from './critic-mark'
@@ -19,12 +20,25 @@ export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
   const text = contentText(event.llm_message.content)
   const images = contentImages(event.llm_message.content)
   const skills = event.activated_skills ?? []
+  const isUnread = useConversation(({ view }) => view.unread.some(({ id }) => id === event.id))
   if (event.source === 'user')
     return (
       <UserBubble
         text={text}
         images={images}
-        footer={skills.length > 0 && <SkillBadges label={t('chat.skills_used')} names={skills} />}
+        footer={
+          (isUnread || skills.length > 0) && (
+            <>
+              {skills.length > 0 && <SkillBadges label={t('chat.skills_used')} names={skills} />}
+              {isUnread && (
+                <>
+                  <Clock aria-hidden className="size-3" />
+                  {t('chat.outgoing.unread')}
+                </>
+              )}
+            </>
+          )
+        }
         action={<MessageAction message={event} />}
       />
     )

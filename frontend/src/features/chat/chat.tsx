@@ -66,11 +66,11 @@ const NO_SLOTS: ChatSlots = {}
 const START_ROW: Row = { type: 'start', key: 'start' }
 
 function useRows(showsTechnical: boolean): Row[] {
-  const { items, streaming, startTask } = useConversation((state) => state.view)
+  const { items, history, streaming, startTask } = useConversation((state) => state.view)
   const outgoing = useConversation((state) => state.outgoing)
   const settled = useMemo(
-    () => [START_ROW, ...firstMessageRow(startTask, items), ...itemRows(items, showsTechnical)],
-    [startTask, items, showsTechnical],
+    () => [START_ROW, ...firstMessageRow(startTask, history), ...itemRows(items, showsTechnical)],
+    [startTask, history, items, showsTechnical],
   )
   return useMemo(() => [...settled, ...liveRows(streaming, outgoing)], [settled, streaming, outgoing])
 }

@@ -1,20 +1,16 @@
-import clsx from 'clsx'
 import { Check, ShieldQuestion, X } from 'lucide-react'
-import { useId, useMemo, useState, type SubmitEvent } from 'react'
+import { useEffect, useId, useMemo, useState, type SubmitEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useRespondToConfirmation } from '@/api/confirmation'
+import { useRespondToConfirmation, type ConfirmationAnswer } from '@/api/confirmation'
 import { agentStatus } from '@/events/status'
-import type { AskedAction } from '@/events/tasks'
 import { useConversation } from '@/events/use-conversation'
-import { Badge, type Tone } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
 import { Input } from '@/ui/input'
+import { MOD_KEY } from '@/ui/kbd'
 import { useComposerDraft } from './composer-draft'
+import { Step, type StepAnswer } from './confirmation-step'
 import { pendingActions, type PendingAction } from './pending-confirmation'
-import { Wanted } from './wanted'
-
-const TONES: Record<string, Tone> = { HIGH: 'danger', MEDIUM: 'warning', UNKNOWN: 'warning', LOW: 'neutral' }
 
 /** The agent asks before it acts: what it wants to do, how risky that is and why, and the answers. */
 export function Confirmation() {
@@ -26,13 +22,37 @@ export function Confirmation() {
   return <Question key={actions[0]?.event.id} actions={actions} />
 }
 
+type Answers = ReadonlyMap<string, StepAnswer>
+const NO_ANSWERS: Answers = new Map()
+
+/** One answer for all steps, and what is to be said of it. */
+function answerOf(action_ids: string[], answers: Answers, reason: string): ConfirmationAnswer {
+  const approved_action_ids = action_ids.filter((id) => answers.get(id) === 'allow')
+  if (approved_action_ids.length === action_ids.length) return { accept: true, action_ids }
+  const refusal = { accept: false, reason, action_ids }
+  return approved_action_ids.length === 0 ? refusal : { ...refusal, approved_action_ids }
+}
+
 function Question({ actions }: { actions: PendingAction[] }) {
   const { t } = useTranslation()
   const titleId = useId()
   const [isRejecting, setRejecting] = useState(false)
+  const [answers, setAnswers] = useState<Answers>(NO_ANSWERS)
   const { conversationId } = useComposerDraft()
   const respond = useRespondToConfirmation(conversationId)
   const action_ids = actions.map(({ event }) => event.id)
+  const count = actions.length
+  const approve = () => respond.mutate({ accept: true, action_ids })
+  const isChoosing = answers.size > 0
+  useAnswerShortcuts({
+    onApprove: () => !isRejecting && !isChoosing && !respond.isPending && approve(),
+    onReject: () => !isChoosing && !respond.isPending && setRejecting(true),
+  })
+  const open = count - answers.size
+  function choose(id: string, answer: StepAnswer) {
+    setRejecting(false)
+    setAnswers((before) => new Map([...before, [id, answer]]))
+  }
   const isApproving = respond.isPending && respond.variables.accept
   return (
     <section
@@ -41,19 +61,39 @@ function Question({ actions }: { actions: PendingAction[] }) {
     >
       <h2 id={titleId} aria-live="polite" className="flex items-center gap-2 px-4 pt-3 text-sm font-medium">
         <ShieldQuestion aria-hidden className="size-4 shrink-0 text-warning" />
-        {t('confirmation.title', { count: actions.length })}
+        {t('confirmation.title', { count })}
       </h2>
       <ul className="max-h-[35vh] space-y-3 overflow-y-auto px-4 py-3">
         {actions.map((action) => (
-          <Step key={action.event.id} action={action} />
+          <Step
+            key={action.event.id}
+            action={action}
+            answer={answers.get(action.event.id) ?? null}
+            // A single step is answered below.
+            onAnswer={count > 1 ? (answer) => choose(action.event.id, answer) : null}
+          />
         ))}
       </ul>
       {respond.isError && <ErrorState error={respond.error} className="mx-4 mb-3" />}
-      {isRejecting ? (
-        <RejectForm
+      {isChoosing ? (
+        <AnswerForm
+          label={t('confirmation.send')}
+          tone="primary"
+          asksReason={[...answers.values()].includes('reject')}
+          hint={open === 0 ? null : t('confirmation.open', { count: open })}
+          isBusy={respond.isPending}
+          onCancel={() => setAnswers(NO_ANSWERS)}
+          onSubmit={(reason) => respond.mutate(answerOf(action_ids, answers, reason))}
+        />
+      ) : isRejecting ? (
+        <AnswerForm
+          label={t('confirmation.reject', { count })}
+          tone="danger"
+          asksReason
+          hasFocus
           isBusy={respond.isPending}
           onCancel={() => setRejecting(false)}
-          onReject={(reason) => respond.mutate({ accept: false, reason, action_ids })}
+          onSubmit={(reason) => respond.mutate({ accept: false, reason, action_ids })}
         />
       ) : (
         <div className="flex flex-wrap gap-2 border-t border-border bg-sunken/60 px-4 py-3">
@@ -63,9 +103,11 @@ function Question({ actions }: { actions: PendingAction[] }) {
             icon={<Check aria-hidden className="size-4" />}
             isBusy={isApproving && !respond.variables.remember}
             disabled={respond.isPending}
-            onClick={() => respond.mutate({ accept: true, action_ids })}
+            aria-keyshortcuts="Control+Enter Meta+Enter"
+            onClick={approve}
           >
-            {t('confirmation.approve')}
+            {t('confirmation.approve', { count })}
+            <Keys>↵</Keys>
           </Button>
           <Button
             size="sm"
@@ -80,9 +122,11 @@ function Question({ actions }: { actions: PendingAction[] }) {
             size="sm"
             icon={<X aria-hidden className="size-4" />}
             disabled={respond.isPending}
+            aria-keyshortcuts="Control+Backspace Meta+Backspace"
             onClick={() => setRejecting(true)}
           >
-            {t('confirmation.reject')}
+            {t('confirmation.reject', { count })}
+            <Keys>⌫</Keys>
           </Button>
         </div>
       )}
@@ -90,84 +134,86 @@ function Question({ actions }: { actions: PendingAction[] }) {
   )
 }
 
-function Step({ action: { event, risk, reasons, ...action } }: { action: PendingAction }) {
-  const { t } = useTranslation()
-  const asks = useConversation((state) => state.view.tasks.get(event.id)?.asks) ?? NOTHING
+function Keys({ children }: { children: string }) {
   return (
-    <li className={clsx(!action.asks && 'text-muted')}>
-      <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
-        <Badge tone={TONES[risk] ?? 'neutral'}>{t(`confirmation.risk.${risk}`)}</Badge>
-        <span className="min-w-0 text-sm wrap-anywhere">{saidSummary(event) ?? event.tool_name}</span>
-      </div>
-      {reasons.length > 0 && (
-        <p className="mt-1 text-xs text-muted">
-          {t('confirmation.because', { reasons: reasons.join('; ') })}
-        </p>
-      )}
-      {asks.length === 0 ? (
-        <Wanted {...event} />
-      ) : (
-        asks.map((asked, index) => <AskedBySubAgent key={index} asked={asked} />)
-      )}
-    </li>
+    <span aria-hidden className="text-2xs opacity-75 pointer-coarse:hidden">
+      {MOD_KEY} {children}
+    </span>
   )
 }
 
-const NOTHING: readonly AskedAction[] = []
-
-/** The task itself was approved before: now it is what its sub-agent wants to do. */
-function AskedBySubAgent({ asked }: { asked: AskedAction }) {
-  const { t } = useTranslation()
-  return (
-    <div className="mt-1.5">
-      <p className="text-xs text-muted">
-        {t('confirmation.sub_agent', { what: asked.summary ?? asked.tool_name })}
-      </p>
-      <Wanted {...asked} />
-    </div>
-  )
+/** Ctrl+Enter (⌘↵) approves and Ctrl+Backspace rejects, unless there is text in the field that has the focus. */
+function useAnswerShortcuts({ onApprove, onReject }: { onApprove: () => void; onReject: () => void }) {
+  useEffect(() => {
+    function handleKeyDown(event: globalThis.KeyboardEvent) {
+      if (!(event.ctrlKey || event.metaKey) || event.repeat || isWriting(event.target)) return
+      if (document.querySelector('[role=dialog], [role=menu]') !== null) return
+      if (event.key === 'Enter') onApprove()
+      else if (event.key === 'Backspace') onReject()
+      else return
+      event.preventDefault()
+      event.stopPropagation()
+    }
+    // First of all: the composer sends its text at Enter.
+    window.addEventListener('keydown', handleKeyDown, { capture: true })
+    return () => window.removeEventListener('keydown', handleKeyDown, { capture: true })
+  })
 }
 
-/** What the model calls it; without that the runtime repeats the arguments, which stand below anyway. */
-function saidSummary({ summary, tool_name }: PendingAction['event']): string | null {
-  return summary && !summary.startsWith(`${tool_name}: {`) ? summary : null
+function isWriting(target: EventTarget | null): boolean {
+  const isField = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement
+  return isField && target.value !== ''
 }
 
-interface RejectFormProps {
+interface AnswerFormProps {
+  label: string
+  tone: 'primary' | 'danger'
+  /** What is missing before it can be sent. */
+  hint?: string | null
+  asksReason: boolean
+  hasFocus?: boolean
   isBusy: boolean
   onCancel: () => void
-  onReject: (reason: string) => void
+  onSubmit: (reason: string) => void
 }
 
-function RejectForm({ isBusy, onCancel, onReject }: RejectFormProps) {
+function AnswerForm(props: AnswerFormProps) {
+  const { label, tone, hint = null, asksReason, hasFocus, isBusy, onCancel, onSubmit } = props
   const { t } = useTranslation()
   const [reason, setReason] = useState('')
   function handleSubmit(event: SubmitEvent) {
     event.preventDefault()
-    onReject(reason.trim())
+    if (hint === null) onSubmit(reason.trim())
   }
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a shortcut for all in it
     <form
       onSubmit={handleSubmit}
       onKeyDown={(event) => event.key === 'Escape' && onCancel()}
-      className="flex flex-wrap gap-2 border-t border-border bg-sunken/60 px-4 py-3"
+      className="flex flex-wrap items-center gap-2 border-t border-border bg-sunken/60 px-4 py-3"
     >
-      <Input
-        // eslint-disable-next-line jsx-a11y/no-autofocus -- the user has just asked for this field
-        autoFocus
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
-        aria-label={t('confirmation.reason')}
-        placeholder={t('confirmation.reason_placeholder')}
-        className="h-8 min-w-48 flex-1"
-      />
-      <Button type="submit" size="sm" variant="danger" isBusy={isBusy}>
-        {t('confirmation.reject')}
+      {asksReason && (
+        <Input
+          // eslint-disable-next-line jsx-a11y/no-autofocus -- the user has just asked for this field
+          autoFocus={hasFocus}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+          aria-label={t('confirmation.reason')}
+          placeholder={t('confirmation.reason_placeholder')}
+          className="h-8 min-w-48 flex-1 max-sm:basis-full"
+        />
+      )}
+      <Button type="submit" size="sm" variant={tone} isBusy={isBusy} disabled={hint !== null}>
+        {label}
       </Button>
       <Button size="sm" variant="ghost" disabled={isBusy} onClick={onCancel}>
         {t('confirmation.cancel')}
       </Button>
+      {hint !== null && (
+        <p role="status" className="text-xs text-muted">
+          {hint}
+        </p>
+      )}
     </form>
   )
 }

@@ -47,6 +47,7 @@ const ABOUT_BUDGETS: ReadonlySet<string> = new Set([BUDGET_REACHED, 'PriceUnknow
 
 const ADVICE_BY_CODE: Partial<Record<string, string>> = {
   [ADMINISTRATOR_LIMIT_REACHED]: 'ask_administrator',
+  log_full: 'new_conversation',
   LLMAuthenticationError: 'check_credentials',
   LLMBudgetError: 'top_up',
   LLMContentPolicyError: 'rephrase',

@@ -18,11 +18,12 @@ export interface ConversationHeaderProps {
 export function ConversationHeader({ conversation, actions }: ConversationHeaderProps) {
   const { selected_repository: repository, selected_branch: branch } = conversation
   return (
-    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-0.5 border-b border-border px-3 py-2 sm:px-6">
+    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-0.5 border-b border-border px-3 py-1.5 sm:min-h-12 sm:px-6">
       <div className="min-w-0 max-sm:flex-1">
         <EditableTitle key={conversation.id} conversation={conversation} />
       </div>
-      <div className="order-last flex min-w-0 max-sm:w-full sm:order-none flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
+      {/* One line on a phone: what is known later must not push the conversation down. */}
+      <div className="order-last flex min-w-0 max-sm:-my-1 max-sm:w-full max-sm:[scrollbar-width:none] max-sm:overflow-x-auto max-sm:py-1 max-sm:*:shrink-0 sm:order-none sm:flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
         {repository && (
           <span className="flex min-w-0 items-center gap-1.5" title={repository}>
             <FolderGit2 aria-hidden className="size-3.5 shrink-0" />

@@ -4,6 +4,7 @@ import { restoredOf } from '@/events/restored'
 import { rewindOf } from '@/events/rewind'
 import { llmFallback, type LLMFallback } from '@/events/fallback'
 import { eventIs, type ConversationEvent, type EventOf } from '@/events/types'
+import { UNREADABLE } from '@/events/well-formed'
 import { Notice } from '@/ui/notice'
 import { MessageRow } from './bubbles'
 import { ConversationError } from './conversation-error'
@@ -30,6 +31,7 @@ export function EventRow({ event }: { event: ConversationEvent }) {
   if (eventIs(event, 'AgentErrorEvent') || eventIs(event, 'UserRejectObservation'))
     return <Refusal outcome={event} />
   if (eventIs(event, 'HookExecutionEvent')) return <HookRow event={event} />
+  if (event.kind === UNREADABLE) return <p className="text-xs text-muted">{t('chat.unreadable_event')}</p>
   if (event.kind === 'ServerErrorEvent') return <ServerError event={event} />
   const rewind = rewindOf(event)
   if (rewind !== null) return <RewindRow rewind={rewind} at={event.timestamp} />

@@ -1,5 +1,6 @@
 import { memo, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
+import { useTranslation } from 'react-i18next'
 import remarkGfm from 'remark-gfm'
 import { InlineCode } from '@/ui/inline-code'
 import { CodeBlock } from './code-block'
@@ -41,10 +42,20 @@ const COMPONENTS: Components = {
       <table className="text-sm wrap-normal">{children}</table>
     </div>
   ),
-  th: ({ children }) => (
-    <th className="border border-border bg-sunken px-2 py-1 text-left font-medium">{children}</th>
+  th: ({ children, style }) => (
+    <th style={style} className="border border-border bg-sunken px-2 py-1 text-left font-medium">
+      {children}
+    </th>
   ),
-  td: ({ children }) => <td className="border border-border px-2 py-1 align-top">{children}</td>,
+  td: ({ children, style }) => (
+    <td style={style} className="border border-border px-2 py-1 align-top">
+      {children}
+    </td>
+  ),
+  li: ({ className, children }) => (
+    <li className={className?.includes('task-list-item') ? '-ms-5 list-none' : undefined}>{children}</li>
+  ),
+  input: ({ checked }) => <TaskBox isDone={checked === true} />,
 }
 
 export const MarkdownContent = memo(function MarkdownContent({ text }: { text: string }) {
@@ -56,6 +67,20 @@ export const MarkdownContent = memo(function MarkdownContent({ text }: { text: s
     </div>
   )
 })
+
+/** Of a task list. It shows how things stand: ticking it would change nothing. */
+function TaskBox({ isDone }: { isDone: boolean }) {
+  const { t } = useTranslation()
+  return (
+    <input
+      type="checkbox"
+      checked={isDone}
+      disabled
+      aria-label={t(isDone ? 'tool.task_status.done' : 'tool.task_status.todo')}
+      className="me-1.5 size-3.5 align-[-2px] accent-accent"
+    />
+  )
+}
 
 /** Without an address (the renderer drops unsafe ones) it is only its text. */
 function OutsideLink({ href, children }: { href: string | undefined; children: ReactNode }) {

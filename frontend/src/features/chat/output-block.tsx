@@ -1,8 +1,10 @@
 import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
 import { ScrollPre } from '@/ui/scroll-pre'
+import type { TextStyle } from '@/events/output'
 import { useKeptState } from './kept-state'
 import { useWithShortPaths } from './short-path'
+import { StyledText } from './styled-text'
 
 const FOLDED_LINES = 14
 const FOLDED_CHARACTERS = 4_000
@@ -13,10 +15,14 @@ export interface OutputBlockProps {
   /** Which end says more: the last lines of a command's output, the first ones of a file. */
   keep?: 'start' | 'end'
   isError?: boolean
+  /** How the text is coloured. */
+  styles?: readonly TextStyle[]
 }
 
+const PLAIN: readonly TextStyle[] = []
+
 /** Preformatted text; long ones show one end and open on demand. */
-export function OutputBlock({ text: whole, keep = 'end', isError }: OutputBlockProps) {
+export function OutputBlock({ text: whole, keep = 'end', isError, styles = PLAIN }: OutputBlockProps) {
   const { t } = useTranslation()
   const sentence = useWithShortPaths(whole)
   const text = isError ? sentence : whole
@@ -45,7 +51,7 @@ export function OutputBlock({ text: whole, keep = 'end', isError }: OutputBlockP
           isError ? 'wrap-anywhere whitespace-pre-wrap text-danger' : 'whitespace-pre',
         )}
       >
-        {shown}
+        <StyledText text={shown} styles={styles} offset={keep === 'end' ? text.length - shown.length : 0} />
       </ScrollPre>
       {isOpen && shown !== text && <p className="px-3 pb-1 text-xs text-muted">{t('output.cut')}</p>}
       {keep === 'start' && toggle}

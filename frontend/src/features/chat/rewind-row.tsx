@@ -7,7 +7,7 @@ import { RewindAction } from './slots'
 /** Files, chat or both went back. */
 export function RewindRow({ rewind, at }: { rewind: Rewind; at: string }) {
   const { t } = useTranslation()
-  const what = rewind.files === null ? 'chat' : rewind.chat ? 'both' : 'files'
+  const what = rewind.chat && !rewind.files ? 'chat' : rewind.chat ? 'both' : 'files'
   return (
     <div>
       <div className="flex items-center gap-2">

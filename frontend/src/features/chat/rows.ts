@@ -4,7 +4,7 @@ import { llmFallback } from '@/events/fallback'
 import type { TimelineItem } from '@/events/reduce'
 import type { StreamingItem } from '@/events/streaming'
 import { restoredOf } from '@/events/restored'
-import { rewindOf } from '@/events/rewind'
+import { rewindOf, type Placed } from '@/events/rewind'
 import type { OutgoingMessage } from '@/events/store'
 import { eventIs, type ConversationEvent } from '@/events/types'
 import { hookVerdict } from './hook-verdict'
@@ -48,13 +48,28 @@ export function countTechnical(items: readonly TimelineItem[]): number {
 export function itemRows(items: readonly TimelineItem[], showsTechnical: boolean): Row[] {
   const shown = showsTechnical
     ? items
-    : items.filter((item, index) => !isTechnicalItem(item, items[index - 1]))
+    : withoutRepeats(items.filter((item, index) => !isTechnicalItem(item, items[index - 1])))
   // A reply keeps its key when the durable event takes its place, so that its row stays mounted.
   return shown.map((item) => ({
     type: 'item',
     key: item.type === 'tool' ? item.action.id : item.event.id,
     item,
   }))
+}
+
+/** Going back several times, or stopping twice, leaves one line: the last. */
+function withoutRepeats(items: readonly TimelineItem[]): TimelineItem[] {
+  return items.filter((item, index) => {
+    const mark = passingMark(item)
+    return mark === null || mark !== passingMark(items[index + 1])
+  })
+}
+
+/** What a row only marks, where nothing else tells of it. */
+function passingMark(item: TimelineItem | undefined): string | null {
+  if (item?.type !== 'event') return null
+  if (rewindOf(item.event) !== null) return 'rewind'
+  return eventIs(item.event, 'InterruptEvent') || eventIs(item.event, 'PauseEvent') ? 'stop' : null
 }
 
 export function liveRows(streaming: readonly StreamingItem[], outgoing: readonly OutgoingMessage[]): Row[] {
@@ -66,10 +81,10 @@ export function liveRows(streaming: readonly StreamingItem[], outgoing: readonly
   ]
 }
 
-/** The message a conversation was started with, until the log contains it. */
-export function firstMessageRow(task: StartTask | null, items: readonly TimelineItem[]): Row[] {
+/** The message a conversation was started with, until the log contains it. `history` has what was taken back, too. */
+export function firstMessageRow(task: StartTask | null, history: readonly Placed[]): Row[] {
   const text = contentText(task?.request.initial_message?.content ?? [])
-  const isLogged = items.some((item) => item.type === 'event' && eventIs(item.event, 'MessageEvent'))
+  const isLogged = history.some(({ event }) => eventIs(event, 'MessageEvent'))
   return text === '' || isLogged ? [] : [{ type: 'first_message', key: 'first-message', text }]
 }
 

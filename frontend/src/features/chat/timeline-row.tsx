@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import type { TimelineItem } from '@/events/reduce'
 import { agentStatus } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
+import { originalOf } from '@/events/well-formed'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
 import { EventRow } from './event-row'
@@ -64,7 +65,10 @@ function ItemRow({ item }: { item: TimelineItem }) {
   const [showsRaw, setShowsRaw] = useKeptState('raw', false)
   return (
     <div className="group/row relative">
-      <ErrorBoundary title={t('chat.row_failed')}>
+      <ErrorBoundary
+        title={t('chat.row_failed')}
+        fallback={<p className="text-xs text-muted">{t('chat.row_failed')}</p>}
+      >
         <ItemBody item={item} />
       </ErrorBoundary>
       <button
@@ -73,13 +77,13 @@ function ItemRow({ item }: { item: TimelineItem }) {
         title={t('chat.raw_event')}
         aria-expanded={showsRaw}
         onClick={() => setShowsRaw(!showsRaw)}
-        className="absolute top-1 -right-7 flex size-6 items-center justify-center rounded-md text-faint opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-text focus-visible:opacity-100 pointer-coarse:opacity-50"
+        className="absolute top-1 -right-7 flex size-6 items-center justify-center rounded-md text-faint opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-text focus-visible:opacity-100 max-sm:hidden pointer-coarse:opacity-50"
       >
         <Braces aria-hidden className="size-3.5" />
       </button>
       {showsRaw && (
         <>
-          <RawEvent value={item.type === 'tool' ? item.action : item.event} />
+          <RawEvent value={item.type === 'tool' ? item.action : originalOf(item.event)} />
           {item.type === 'tool' && item.outcome && <RawEvent value={item.outcome} />}
         </>
       )}

@@ -19,6 +19,7 @@ export interface TimelineProps {
 export function Timeline({ rows, start }: TimelineProps) {
   const { t } = useTranslation()
   const scroller = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
   // eslint-disable-next-line react-hooks/incompatible-library -- the list re-renders through the virtualizer's own state
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -35,7 +36,7 @@ export function Timeline({ rows, start }: TimelineProps) {
     initialRect: { width: 800, height: 900 },
   })
 
-  const { leftAt, handleScroll } = useFollowedEnd(scroller, virtualizer, rows.length)
+  const { leftAt, handleScroll } = useFollowedEnd(scroller, content, virtualizer, rows.length)
 
   // Who sends a message wants to see it arrive, wherever they had scrolled to.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
@@ -55,7 +56,11 @@ export function Timeline({ rows, start }: TimelineProps) {
         tabIndex={0}
         className="h-full overflow-y-auto overscroll-contain focus-visible:-outline-offset-2"
       >
-        <div className="relative mx-auto w-full max-w-3xl" style={{ height: virtualizer.getTotalSize() }}>
+        <div
+          ref={content}
+          className="relative mx-auto w-full max-w-3xl"
+          style={{ height: virtualizer.getTotalSize() }}
+        >
           {virtualizer.getVirtualItems().map(({ key, index, start: top }) => {
             const row = rows[index]
             return (
@@ -64,7 +69,7 @@ export function Timeline({ rows, start }: TimelineProps) {
                   key={key}
                   ref={virtualizer.measureElement}
                   data-index={index}
-                  className="absolute inset-x-0 top-0 pr-9 pl-4 sm:pl-6"
+                  className="absolute inset-x-0 top-0 px-4 sm:pr-9 sm:pl-6"
                   style={{ transform: `translateY(${top}px)` }}
                 >
                   <KeptRow rowKey={row.key}>

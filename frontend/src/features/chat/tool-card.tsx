@@ -21,7 +21,8 @@ export interface ToolCardProps {
 /** The frame around a tool's action and what came of it. */
 export function ToolCard({ icon, title, status, state, isOpenByDefault = true, children }: ToolCardProps) {
   const [chosen, setChosen] = useKeptState<boolean | null>('card', null)
-  const isOpen = chosen ?? isOpenByDefault
+  // What waits to be approved stands whole where it is asked about.
+  const isOpen = chosen ?? (isOpenByDefault && state !== 'waiting')
   const bodyId = useId()
   const isBad = state === 'failed' || state === 'rejected'
   return (

@@ -11,17 +11,21 @@ export interface FollowedEnd {
 }
 
 /**
- * Keeps a list at its end until the user scrolls up. Only going up is leaving: when the window is resized or rows
- * are measured anew the end moves away from the reader, not the reader from the end.
+ * Keeps a list at its end until the user scrolls up. Only going up is leaving: when the window is resized, rows are
+ * measured anew, or some go and come back, the end moves away from the reader, not the reader from the end.
+ *
+ * content: what the scroller scrolls. Its height changes where the scroller's own does not.
  */
 export function useFollowedEnd(
   scroller: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
   virtualizer: Virtualizer<HTMLDivElement, Element>,
   rowCount: number,
 ): FollowedEnd {
   const [leftAt, setLeftAt] = useState<number | null>(null)
   const isFollowing = useRef(true)
   const lastTop = useRef(0)
+  const lastHeight = useRef(0)
 
   function handleScroll() {
     const element = scroller.current
@@ -30,20 +34,22 @@ export function useFollowedEnd(
     const top = element.scrollTop
     const isAtEnd = element.scrollHeight - element.clientHeight - top <= AT_END_PX
     if (isAtEnd) isFollowing.current = true
-    else if (top < lastTop.current) isFollowing.current = false
+    // When it has become shorter, the browser or the list has moved it, not the reader.
+    else if (top < lastTop.current && element.scrollHeight >= lastHeight.current) isFollowing.current = false
     lastTop.current = top
+    lastHeight.current = element.scrollHeight
     setLeftAt((before) => (isFollowing.current ? null : (before ?? rowCount)))
   }
 
   useLayoutEffect(() => {
-    const element = scroller.current
-    if (element === null) return
+    if (scroller.current === null || content.current === null) return
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) virtualizer.scrollToEnd()
     })
-    observer.observe(element)
+    observer.observe(scroller.current)
+    observer.observe(content.current)
     return () => observer.disconnect()
-  }, [scroller, virtualizer])
+  }, [scroller, content, virtualizer])
 
   return { leftAt, handleScroll }
 }

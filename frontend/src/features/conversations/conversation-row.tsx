@@ -9,6 +9,7 @@ import type { AppConversation, SandboxStatus } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
+import { DownloadItems } from './download-items'
 import { GoalMark } from './goal-mark'
 import { PhaseDot } from './phase-dot'
 
@@ -112,6 +113,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
             {t('action.archive')}
           </MenuItem>
         )}
+        <DownloadItems conversation={conversation} />
         <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
           {t('action.delete')}
         </MenuItem>

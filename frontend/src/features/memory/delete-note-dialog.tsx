@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { useDeleteMemoryNote } from '@/api/memory'
-import type { MemoryNoteSummary } from '@/api/types'
+import type { MemoryNoteSummary } from '@/api/memory-types'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
 
 export function DeleteNoteDialog({ note, onClose }: { note: MemoryNoteSummary; onClose: () => void }) {

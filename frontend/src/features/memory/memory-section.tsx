@@ -3,7 +3,7 @@ import { NotebookPen } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { memoryNotesQuery } from '@/api/memory'
-import type { MemoryNoteSummary } from '@/api/types'
+import type { MemoryNoteSummary } from '@/api/memory-types'
 import { Card } from '@/ui/card'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
@@ -12,6 +12,7 @@ import { SkeletonList } from '@/ui/skeleton'
 import { DeleteNoteDialog } from './delete-note-dialog'
 import { NoteDialog } from './note-dialog'
 import { NoteRow } from './note-row'
+import { Proposals } from './proposals'
 
 /** What agents have noted for later conversations, by repository. */
 export function MemorySection() {
@@ -23,6 +24,7 @@ export function MemorySection() {
   return (
     <section aria-label={t('memory.title')}>
       <SectionHeader title={t('memory.title')} lead={t('memory.lead')} />
+      <Proposals />
       {query.isPending && <SkeletonList rows={3} label={t('memory.loading')} className="h-16" />}
       {query.isError && !query.data && (
         <ErrorState

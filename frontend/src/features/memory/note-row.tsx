@@ -1,6 +1,6 @@
 import { Trash2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { MemoryNoteSummary } from '@/api/types'
+import type { MemoryNoteSummary } from '@/api/memory-types'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { IconButton } from '@/ui/icon-button'
 

@@ -18,6 +18,7 @@ export function ModelDialog({ profile, onClose }: ModelDialogProps) {
       onOpenChange={onClose}
       title={profile ? t('models.edit_title', { name: profile.name }) : t('models.add_title')}
       description={t('models.form_lead')}
+      className="sm:max-w-2xl"
     >
       <ModelForm
         profile={profile}

@@ -74,58 +74,63 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
 
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-4">
-      {!profile && (
-        <Field label={t('models.vendor')} hint={t('models.vendor_hint')}>
-          {(control) => (
-            <Select {...control} defaultValue="" onChange={(event) => applyPreset(event.target.value)}>
-              <option value="">{t('models.vendor_other')}</option>
-              {VENDOR_PRESETS.map((preset) => (
-                <option key={preset.label}>{preset.label}</option>
-              ))}
-            </Select>
-          )}
+      <div className="grid gap-4 sm:grid-cols-2">
+        {!profile && (
+          <Field label={t('models.vendor')} hint={t('models.vendor_hint')}>
+            {(control) => (
+              <Select {...control} defaultValue="" onChange={(event) => applyPreset(event.target.value)}>
+                <option value="">{t('models.vendor_other')}</option>
+                {VENDOR_PRESETS.map((preset) => (
+                  <option key={preset.label}>{preset.label}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        )}
+        <Field label={t('models.name')} hint={t('models.name_hint')} error={errorOf('name', 'name')}>
+          {(control) => <Input {...control} {...form.register('name')} />}
         </Field>
-      )}
-      <Field label={t('models.name')} hint={t('models.name_hint')} error={errorOf('name', 'name')}>
-        {(control) => <Input {...control} {...form.register('name')} />}
-      </Field>
+      </div>
       <Field label={t('models.model')} hint={t('models.model_hint')} error={errorOf('model', 'model')}>
         {(control) => <Input {...control} className="font-mono" {...form.register('model')} />}
       </Field>
-      <Field
-        label={t('models.base_url')}
-        note={t('home.optional')}
-        hint={t('models.base_url_hint')}
-        error={errorOf('baseUrl', 'base_url')}
-      >
-        {(control) => (
-          <Input {...control} className="font-mono" inputMode="url" {...form.register('baseUrl')} />
-        )}
-      </Field>
-      <Field
-        label={t('models.api_key')}
-        hint={profile?.api_key_set ? t('models.api_key_keep') : t('models.api_key_hint')}
-        error={errorOf('apiKey', 'api_key')}
-      >
-        {(control) => (
-          <Input
-            {...control}
-            type="password"
-            autoComplete="new-password"
-            placeholder={profile?.api_key_set ? '••••••••••••' : undefined}
-            {...form.register('apiKey')}
-          />
-        )}
-      </Field>
-      <Field
-        label={t('models.budget')}
-        note={t('home.optional')}
-        hint={t('models.budget_hint')}
-        error={errorOf('budget', 'max_budget_per_task')}
-      >
-        {(control) => <Input {...control} inputMode="decimal" {...form.register('budget')} />}
-      </Field>
-      <div className="grid grid-cols-2 gap-4">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field
+          label={t('models.base_url')}
+          note={t('home.optional')}
+          hint={t('models.base_url_hint')}
+          error={errorOf('baseUrl', 'base_url')}
+        >
+          {(control) => (
+            <Input {...control} className="font-mono" inputMode="url" {...form.register('baseUrl')} />
+          )}
+        </Field>
+        <Field
+          label={t('models.api_key')}
+          hint={profile?.api_key_set ? t('models.api_key_keep') : t('models.api_key_hint')}
+          error={errorOf('apiKey', 'api_key')}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              type="password"
+              autoComplete="new-password"
+              placeholder={profile?.api_key_set ? '••••••••••••' : undefined}
+              {...form.register('apiKey')}
+            />
+          )}
+        </Field>
+      </div>
+      <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
+        <Field
+          className="col-span-2"
+          label={t('models.budget')}
+          note={t('home.optional')}
+          hint={t('models.budget_hint')}
+          error={errorOf('budget', 'max_budget_per_task')}
+        >
+          {(control) => <Input {...control} inputMode="decimal" {...form.register('budget')} />}
+        </Field>
         {PRICES.map(({ name, wireName, label }) => (
           <Field
             key={name}

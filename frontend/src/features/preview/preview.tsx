@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { MonitorPlay } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
@@ -27,10 +27,19 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
   const link = useCreatePortLink(sandboxId)
   const [chosen, setChosen] = useState<number | null>(null)
 
+  const only = query.data?.ports.length === 1 ? query.data.ports[0]?.port : undefined
+  const shown = chosen ?? (link.isIdle ? null : (link.variables ?? null))
+
   function handleOpen(port: number) {
     setChosen(port)
     link.mutate(port)
   }
+
+  // Where there is one, there is nothing to choose.
+  const { isIdle, mutate } = link
+  useEffect(() => {
+    if (only !== undefined && chosen === null && isIdle) mutate(only)
+  }, [only, chosen, isIdle, mutate])
 
   if (!canTell)
     return (
@@ -55,7 +64,7 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
       />
     )
   const { ports } = query.data
-  if (ports.length === 0 && chosen === null)
+  if (ports.length === 0 && shown === null)
     return (
       <EmptyState icon={<MonitorPlay />} title={t('preview.none')}>
         {t('preview.none_hint')}
@@ -63,25 +72,25 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
     )
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <PortList ports={ports} chosen={chosen} foreignTitles={titles} onOpen={handleOpen} />
-      {link.isError && chosen !== null && (
+      <PortList ports={ports} chosen={shown} foreignTitles={titles} onOpen={handleOpen} />
+      {link.isError && shown !== null && (
         <ErrorState
           className="m-3"
           title={t('preview.link_failed')}
           error={link.error}
-          onRetry={() => handleOpen(chosen)}
+          onRetry={() => handleOpen(shown)}
         />
       )}
-      {link.data && chosen !== null && !link.isError && (
+      {link.data && shown !== null && !link.isError && (
         <PageFrame
           key={link.submittedAt}
-          port={chosen}
+          port={shown}
           link={link.data}
-          isListening={ports.some(({ port }) => port === chosen)}
-          onReload={() => handleOpen(chosen)}
+          isListening={ports.some(({ port }) => port === shown)}
+          onReload={() => handleOpen(shown)}
         />
       )}
-      {chosen === null && <p className="p-4 text-sm text-muted">{t('preview.choose')}</p>}
+      {shown === null && <p className="p-4 text-sm text-muted">{t('preview.choose')}</p>}
     </div>
   )
 }

@@ -31,7 +31,7 @@ export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
   const { data: others = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))
   const name = t(`screens.${screen}`)
   const hint =
-    screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.empty_hint')
+    screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.hint')
   const Icon = ICONS[screen]
 
   if (query.isFetching)
@@ -39,6 +39,13 @@ export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
   if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />
   if (query.data === undefined) return null
   const { url } = query.data
+  // Below a path its pages have an opaque origin, and VS Code does not start with one.
+  if (screen === 'vscode' && new URL(url, window.location.href).origin === window.location.origin)
+    return (
+      <EmptyState icon={<Icon />} title={t('screens.needs_name')}>
+        {t('screens.needs_name_hint')}
+      </EmptyState>
+    )
   if (!hasRoom)
     return (
       <EmptyState

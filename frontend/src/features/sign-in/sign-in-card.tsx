@@ -9,8 +9,14 @@ import { forgetLinkToken, takeLinkToken } from './link-token'
 
 const LINK_COMMAND = 'slipway sign-in-link'
 
+interface SignInCardProps {
+  /** The browser is signed in, but this page cannot show that it is one of ours. */
+  hasLostProof?: boolean
+  onSignedIn: () => void
+}
+
 /** Trades the link's token for a session; without a (good) token it explains how to get one. */
-export function SignInCard({ onSignedIn }: { onSignedIn: () => void }) {
+export function SignInCard({ hasLostProof = false, onSignedIn }: SignInCardProps) {
   const { t } = useTranslation()
   const [token] = useState(takeLinkToken)
   const signIn = useSignIn()
@@ -50,7 +56,7 @@ export function SignInCard({ onSignedIn }: { onSignedIn: () => void }) {
       </div>
     )
   }
-  return <HowToGetALink />
+  return <HowToGetALink hasLostProof={hasLostProof} />
 }
 
 /** The server never judged the token, so it may still be good. */
@@ -58,10 +64,11 @@ function isUnanswered(error: unknown): boolean {
   return isApiError(error) && (error.isNetworkFailure || error.status >= 500)
 }
 
-function HowToGetALink() {
+function HowToGetALink({ hasLostProof }: { hasLostProof: boolean }) {
   const { t } = useTranslation()
   return (
     <div className="flex flex-col gap-4">
+      {hasLostProof && <p role="status">{t('sign_in.lost_proof')}</p>}
       <p className="text-muted">{t('sign_in.lead')}</p>
       <ol className="flex list-decimal flex-col gap-3 pl-5 text-sm marker:font-mono marker:text-xs marker:text-faint">
         <li className="pl-1">{t('sign_in.step_start')}</li>

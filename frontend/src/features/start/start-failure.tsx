@@ -3,20 +3,23 @@ import { useTranslation } from 'react-i18next'
 import { useRetryStart } from '@/api/start-tasks'
 import type { StartError, StartTask } from '@/api/types'
 import { Button } from '@/ui/button'
+import { ErrorState } from '@/ui/error-state'
 import { Notice } from '@/ui/notice'
 import { ScrollPre } from '@/ui/scroll-pre'
 import { WithCode } from '@/ui/with-code'
+import { changeOf, OriginFields } from './origin-fields'
 
 export interface StartFailureProps {
-  taskId: string
+  task: StartTask
   error: StartError
   onRetried: (task: StartTask) => void
 }
 
-/** Why the start failed, what to do about it, and the way to go on from the failed stage. */
-export function StartFailure({ taskId, error, onRetried }: StartFailureProps) {
+/** Why the start failed, what to do about it, and the way to go on from the failed stage. Where the repository
+ *  could not be fetched, another branch or repository can be named. */
+export function StartFailure({ task, error, onRetried }: StartFailureProps) {
   const { t } = useTranslation()
-  const retry = useRetryStart(taskId)
+  const retry = useRetryStart(task.id)
   return (
     <div className="mt-3 flex flex-col gap-3">
       <Notice tone="danger" title={error.cause}>
@@ -37,16 +40,27 @@ export function StartFailure({ taskId, error, onRetried }: StartFailureProps) {
           {error.output}
         </ScrollPre>
       )}
-      <Button
-        variant="primary"
-        size="sm"
-        className="self-start"
-        icon={<RotateCw aria-hidden className="size-3.5" />}
-        isBusy={retry.isPending}
-        onClick={() => retry.mutate(undefined, { onSuccess: onRetried })}
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const change = changeOf(task, new FormData(event.currentTarget))
+          retry.mutate(change, { onSuccess: onRetried })
+        }}
       >
-        {t('start.retry')}
-      </Button>
+        <OriginFields task={task} error={error} />
+        {retry.isError && <ErrorState error={retry.error} />}
+        <Button
+          type="submit"
+          variant="primary"
+          size="sm"
+          className="self-start"
+          icon={<RotateCw aria-hidden className="size-3.5" />}
+          isBusy={retry.isPending}
+        >
+          {t('start.retry')}
+        </Button>
+      </form>
     </div>
   )
 }

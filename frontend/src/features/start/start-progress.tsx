@@ -30,7 +30,7 @@ export function StartProgress({ task, onRetried }: StartProgressProps) {
         </span>
       </header>
       <StageList task={task} now={now} />
-      {task.error && <StartFailure taskId={task.id} error={task.error} onRetried={onRetried} />}
+      {task.error && <StartFailure task={task} error={task.error} onRetried={onRetried} />}
     </section>
   )
 }

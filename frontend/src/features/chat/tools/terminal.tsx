@@ -1,8 +1,10 @@
 import { SquareTerminal } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { observationIs, type ActionByKind, type EventOf } from '@/events/types'
+import { useConversation } from '@/events/use-conversation'
 import { Badge } from '@/ui/badge'
 import { plainTerminalText } from '../ansi'
+import { inCodeUnits } from '../ansi-styles'
 import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
@@ -13,7 +15,12 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
   const { t } = useTranslation()
   const observation = observationOf(outcome)
   const result = observationIs(observation, 'TerminalObservation') ? observation : null
-  const output = plainTerminalText(contentText(observation?.content ?? [])).trimEnd()
+  const live = useConversation((view) => (outcome === null ? view.view.outputs.get(event.id) : undefined))
+  const raw = live?.text ?? contentText(observation?.content ?? [])
+  const output = plainTerminalText(raw).trimEnd()
+  const given = live?.styles ?? result?.metadata?.styles
+  // The positions of colours do not fit a text that was cleaned here.
+  const styles = given && raw.startsWith(output) ? inCodeUnits(raw, given) : undefined
   const summary = ownSummary(event)
   const isWholeInTitle = summary === null && action.command.length <= 60 && !action.command.includes('\n')
   return (
@@ -37,7 +44,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
       state={hasFailed(result?.exit_code) ? 'failed' : state}
     >
       {!isWholeInTitle && <Command action={action} />}
-      {output !== '' && <OutputBlock text={output} />}
+      {output !== '' && <OutputBlock text={output} styles={styles} />}
       {observation !== null && output === '' && (
         <p className="px-3 py-1.5 text-xs text-muted">{t('tool.no_output')}</p>
       )}

@@ -1,13 +1,12 @@
 """Takes a credential out of an answer: some hosts repeat what they were sent.
 
-Each character becomes an asterisk, so that lengths stay what they were said to be. Found in clear, quoted as
-in URLs and JSON, in base64 (wherever in a longer text it begins) and in hexadecimal; a host that compresses
-or encrypts it passes.
+Found in clear, backwards, in capitals, quoted as in URLs and JSON, in base64 (wherever in a longer text it
+begins) and in hexadecimal; a host that compresses or encrypts it passes.
 """
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Collection
 from urllib.parse import quote
 
 MIN_CHARACTERS = 8
@@ -15,16 +14,27 @@ MIN_CHARACTERS = 8
 
 
 class Echoes:
-    """Of one answer. `values`: what is not to be seen."""
+    """Of one answer. `values`: what is not to be seen; those of fewer than `min_characters` are.
 
-    def __init__(self, values: Sequence[str]) -> None:
-        found = {form for value in values if len(value) >= MIN_CHARACTERS for form in _forms(value)}
+    instead: what takes the place of one. None: an asterisk for each character, so that lengths stay what they
+    were said to be.
+    """
+
+    def __init__(
+        self,
+        values: Collection[str],
+        *,
+        min_characters: int = MIN_CHARACTERS,
+        instead: bytes | None = None,
+    ) -> None:
+        found = {form for value in values if len(value) >= min_characters for form in _forms(value)}
         self._forms = sorted(found, key=len, reverse=True)
+        self._instead = instead
         self._held = b""
 
     def hide(self, text: bytes) -> bytes:
         for form in self._forms:
-            text = text.replace(form, b"*" * len(form))
+            text = text.replace(form, b"*" * len(form) if self._instead is None else self._instead)
         return text
 
     def feed(self, piece: bytes) -> bytes:
@@ -44,6 +54,8 @@ def _forms(value: str) -> set[bytes]:
     texts = {
         value,
         value[::-1],
+        value.upper(),
+        value.lower(),
         quote(value, safe=""),
         json.dumps(value)[1:-1],
         data.hex(),

@@ -1,0 +1,58 @@
+"""Ids of tool calls in the form that a vendor takes. Pure."""
+
+import hashlib
+import re
+from base64 import b32encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agent_runtime.vendors import is_model_of_openai
+
+_WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
+
+
+@dataclass(frozen=True)
+class Limit:
+    """accepted: the whole id. shortened: another id, always the same for the same one."""
+
+    accepted: re.Pattern[str]
+    shortened: Callable[[bytes], str]
+
+    def id_of(self, call_id: str) -> str:
+        if self.accepted.fullmatch(call_id):
+            return call_id
+        return self.shortened(hashlib.sha256(call_id.encode()).digest())
+
+    def is_met_by(self, messages: bytes) -> bool:
+        """messages: JSON. False may be wrong: then they are looked at one by one."""
+        return all(self.accepted.fullmatch(found.decode()) for found in _WRITTEN.findall(messages))
+
+    def applied(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The same chat message: a result names its call by the id that the call has."""
+        changed = dict(message)
+        if calls := message.get("tool_calls"):
+            changed["tool_calls"] = [{**call, "id": self.id_of(call["id"])} for call in calls]
+        if "tool_call_id" in message:
+            changed["tool_call_id"] = self.id_of(message["tool_call_id"])
+        return changed
+
+
+def _as_usual(digest: bytes) -> str:
+    return f"call_{digest.hex()[:24]}"
+
+
+_MISTRAL = Limit(re.compile(r"[A-Za-z0-9]{9}"), lambda digest: b32encode(digest).decode().lower()[:9])
+_ANTHROPIC = Limit(re.compile(r"[A-Za-z0-9_-]{1,64}"), _as_usual)
+_OPENAI = Limit(re.compile(r".{1,40}", re.DOTALL), _as_usual)
+
+
+def limit_of(model: str) -> Limit | None:
+    """None where every id of ours is taken."""
+    name = model.lower()
+    vendor = name.partition("/")[0]
+    if vendor == "mistral" or name.startswith("openrouter/mistralai/"):
+        return _MISTRAL
+    if "claude" in name or vendor in {"anthropic", "bedrock"}:
+        return _ANTHROPIC
+    return _OPENAI if is_model_of_openai(name) else None

@@ -1,0 +1,105 @@
+"""What was asked and answered, in the form the protocol gives to logs of completions."""
+
+import re
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.errors import LLMError
+from agent_runtime.llm.messages import Prompt, Reply, Silence, StreamListener
+
+_SETTINGS = ("temperature", "top_p", "max_output_tokens", "reasoning_effort", "stop", "stream")
+
+
+@dataclass(frozen=True)
+class CompletionLog:
+    """One call of a model. filename: under which it is kept, below the folder of the model's settings."""
+
+    llm: LLM
+    filename: str
+    body: dict[str, Any]
+
+
+class LoggingClient(LLMClient):
+    """Asks through the client it is given, which stays the caller's, and tells of the calls to be logged."""
+
+    def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:
+        self.inner = inner
+        self._on_log = on_log
+
+    async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
+        began = time.time()
+        try:
+            reply = await self.inner.complete(llm, prompt, listener or Silence())
+        except LLMError as error:
+            if llm.log_completions:
+                self._on_log(_failed(llm, prompt, error, began))
+            raise
+        answered_by = reply.answered_by or llm
+        if answered_by.log_completions:
+            self._on_log(_answered(answered_by, prompt, reply, began))
+        return reply
+
+
+def _answered(llm: LLM, prompt: Prompt, reply: Reply, began: float) -> CompletionLog:
+    usage = asdict(reply.usage)
+    cost = usage.pop("cost") or 0.0
+    body = {**_asked(llm, prompt, began), "response": _response(llm, reply), "cost": cost}
+    return CompletionLog(llm, _filename(llm, ""), {**body, "usage_summary": usage})
+
+
+def _failed(llm: LLM, prompt: Prompt, error: LLMError, began: float) -> CompletionLog:
+    found = {
+        "type": type(error).__name__,
+        "message": str(error),
+        "repr": repr(error),
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+    return CompletionLog(
+        llm, _filename(llm, "-error"), {**_asked(llm, prompt, began), "error": found, "cost": 0.0}
+    )
+
+
+def _asked(llm: LLM, prompt: Prompt, began: float) -> dict[str, Any]:
+    now = time.time()
+    return {
+        "messages": [orjson.loads(message) for message in prompt.messages],
+        "tools": list(prompt.tools) or None,
+        "kwargs": {name: getattr(llm, name) for name in _SETTINGS if getattr(llm, name) is not None},
+        "context_window": llm.max_input_tokens or 0,
+        "timestamp": now,
+        "latency_sec": now - began,
+    }
+
+
+def _response(llm: LLM, reply: Reply) -> dict[str, Any]:
+    """As a chat completion, whichever protocol the model speaks."""
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in reply.tool_calls
+    ]
+    said = {
+        "role": "assistant",
+        "content": reply.text,
+        "reasoning_content": reply.reasoning or None,
+        "tool_calls": calls or None,
+    }
+    ending = "length" if reply.was_cut else "tool_calls" if calls else "stop"
+    return {
+        "id": reply.id,
+        "object": "chat.completion",
+        "model": llm.model,
+        "choices": [{"index": 0, "finish_reason": ending, "message": said}],
+    }
+
+
+def _filename(llm: LLM, ending: str) -> str:
+    model = re.sub(r"[^A-Za-z0-9._-]", "_", llm.model.replace("/", "__"))[:100]
+    return f"{model}-{time.time():.3f}-{uuid4().hex[:4]}{ending}.json"

@@ -1,0 +1,160 @@
+"""What a vendor returns for itself: it goes back to that vendor exactly as it came, and to no other.
+
+Examples are the `reasoning_details` of OpenRouter, the thought signatures of Gemini (`extra_content` in
+Google's own compatible protocol, `provider_specific_fields` behind litellm), ids of calls in any form, and
+the name under which a server writes its reasoning. Pure.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from agent_runtime.llm.foreign import dicts
+from agent_runtime.metering.counts import a_dict
+from agent_runtime.vendors import is_model_of_openai
+
+JsonObject = dict[str, Any]
+
+REASONING_FIELD = "reasoning_field"
+"""In the state of a message: the field in which the vendor wrote its reasoning, also where it was empty."""
+
+_REASONING_FIELDS = ("reasoning_content", "reasoning")
+_DETAILS = "reasoning_details"
+_OBJECTS = ("extra_content", "provider_specific_fields")
+# litellm repeats these here; they have their own place in a message.
+_REPEATED = {"thinking_blocks", "citations", "refusal", *_REASONING_FIELDS}
+_JOINED = {"reasoning.text": "text", "reasoning.summary": "summary"}
+_MAX_DEPTH = 32
+# What every vendor accepts when it comes back with a later request.
+_COMMON_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+# All models behind such a name are of one maker, which reads the state of each of them.
+_ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistral", "moonshot", "xai"}
+
+
+class Gathered:
+    """The state of a message or of a call while its pieces arrive."""
+
+    def __init__(self) -> None:
+        self._details: list[JsonObject] = []
+        self._objects: dict[str, JsonObject] = {}
+        self._reasoning_field: str | None = None
+
+    def add(self, piece: Mapping[str, Any]) -> None:
+        for detail in dicts(piece.get(_DETAILS)):
+            _add_detail(self._details, detail)
+        for name in _OBJECTS:
+            for key, value in a_dict(piece.get(name)).items():
+                if value is not None and key not in _REPEATED:
+                    _add_value(self._objects.setdefault(name, {}), key, value)
+        written = (name for name in _REASONING_FIELDS if isinstance(piece.get(name), str))
+        self._reasoning_field = self._reasoning_field or next(written, None)
+
+    def state(self) -> JsonObject:
+        found: JsonObject = dict(self._objects)
+        if self._details:
+            found[_DETAILS] = self._details
+        if self._reasoning_field:
+            found[REASONING_FIELD] = self._reasoning_field
+        return found if _can_go_back(found) else {}
+
+
+def state_in(holder: Mapping[str, Any]) -> JsonObject:
+    """The state in a whole message or call."""
+    gathered = Gathered()
+    gathered.add(holder)
+    return gathered.state()
+
+
+def is_common_id(call_id: str) -> bool:
+    return bool(_COMMON_ID.fullmatch(call_id))
+
+
+def is_of_same_vendor(model: str, other: str) -> bool:
+    """Whether what one of these models returned means something to the other."""
+    return _vendor(model) == _vendor(other)
+
+
+def restored(message: JsonObject, model: str) -> JsonObject:
+    """The chat message as `model` may have it: with its vendor's state, or without another vendor's."""
+    state = message.get("vendor_state")
+    kept = {name: value for name, value in message.items() if name != "vendor_state"}
+    if calls := kept.get("tool_calls"):
+        kept["tool_calls"] = [_restored_call(call, model) for call in calls]
+    if not state:
+        return kept
+    if not is_of_same_vendor(state["model"], model):
+        return _without_anothers(kept, state["model"], model)
+    if kept["role"] == "tool":
+        return {**kept, "tool_call_id": a_dict(state.get("call")).get("id", kept["tool_call_id"])}
+    fields = dict(a_dict(state.get("message")))
+    written_as = fields.pop(REASONING_FIELD, None)
+    if written_as:
+        fields[written_as] = kept.pop("reasoning_content", "")
+    return {**kept, **fields}
+
+
+def _restored_call(call: JsonObject, model: str) -> JsonObject:
+    state = call.get("vendor_state")
+    kept = {name: value for name, value in call.items() if name != "vendor_state"}
+    if not state:
+        return kept
+    if is_of_same_vendor(state["model"], model):
+        return {**kept, **a_dict(state.get("call"))}
+    items = ("responses_reasoning_item", "responses_item_id")
+    return {name: value for name, value in kept.items() if name not in items}
+
+
+def _without_anothers(message: JsonObject, made_by: str, model: str) -> JsonObject:
+    gone = {"reasoning_content", "responses_reasoning_item"}
+    # Claude's signatures hold wherever Claude is served.
+    if not ("claude" in made_by.lower() and "claude" in model.lower()):
+        gone.add("thinking_blocks")
+    return {name: value for name, value in message.items() if name not in gone}
+
+
+def _vendor(model: str) -> str:
+    prefix, slash, rest = model.lower().partition("/")
+    if slash and prefix in _ONE_MAKER:
+        return prefix
+    if prefix == "openrouter":
+        return f"{prefix}/{rest.partition('/')[0]}"
+    if prefix in {"openai", "azure"} and is_model_of_openai(model):
+        return prefix
+    return model.lower()
+
+
+def _add_detail(details: list[JsonObject], piece: JsonObject) -> None:
+    """Pieces of one text follow one another under one index."""
+    last = details[-1] if details else None
+    joined = _JOINED.get(str(piece.get("type")))
+    if joined is None or last is None or any(last.get(k) != piece.get(k) for k in ("type", "index")):
+        details.append(dict(piece))
+        return
+    text = f"{last.get(joined) or ''}{piece.get(joined) or ''}"
+    last.update({name: value for name, value in piece.items() if value is not None})
+    last[joined] = text
+
+
+def _add_value(holder: JsonObject, key: str, value: Any) -> None:
+    before = holder.get(key)
+    holder[key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+
+
+def _can_go_back(state: JsonObject) -> bool:
+    """Whether it can be written as JSON again exactly as it came: half a character cannot."""
+    try:
+        orjson.dumps(state)
+    except orjson.JSONEncodeError:
+        return False
+    return _depth_is_at_most(_MAX_DEPTH, state)
+
+
+def _depth_is_at_most(depth: int, value: Any) -> bool:
+    inner: Sequence[Any] = ()
+    if isinstance(value, dict):
+        inner = list(value.values())
+    elif isinstance(value, list):
+        inner = value
+    return depth > 0 and all(_depth_is_at_most(depth - 1, each) for each in inner)

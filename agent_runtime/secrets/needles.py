@@ -1,0 +1,69 @@
+"""What is looked for of one value, in each of the ways in which a text can be read."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent_runtime.secrets.forms import lines_of
+
+MIN_BYTES = 8
+"""Shorter values are looked for in one piece only: scattered letters of theirs stand in any text."""
+_ASCII, _LATIN = 0x80, 0x100
+
+
+@dataclass(frozen=True)
+class Needles:
+    """plain: the bytes themselves. spaced: without their blanks. hexed, coded: in base 16, 64 and 32."""
+
+    plain: tuple[bytes, ...] = ()
+    spaced: tuple[bytes, ...] = ()
+    hexed: tuple[bytes, ...] = ()
+    coded: tuple[bytes, ...] = ()
+
+    @property
+    def longest(self) -> int:
+        return max((len(one) for kind in (self.plain, self.coded, self.hexed) for one in kind), default=0)
+
+
+def needles_of(value: str) -> Needles:
+    texts = [value, value.strip(), *lines_of(value)]
+    plain = {data for text in texts for data in _plain(text) if len(data) >= MIN_BYTES}
+    whole = {data for text in texts if len(data := _utf8(text)) >= MIN_BYTES}
+    return Needles(
+        tuple(plain),
+        tuple({one for data in whole if len(one := b"".join(data.split())) >= MIN_BYTES}),
+        tuple(data.hex().encode() for data in whole),
+        tuple({core for data in whole for core in _cores(data)}),
+    )
+
+
+def joined_needles(all_needles: "tuple[Needles, ...]") -> Needles:
+    return Needles(
+        tuple(dict.fromkeys(one for needles in all_needles for one in needles.plain)),
+        tuple(dict.fromkeys(one for needles in all_needles for one in needles.spaced)),
+        tuple(dict.fromkeys(one for needles in all_needles for one in needles.hexed)),
+        tuple(dict.fromkeys(one for needles in all_needles for one in needles.coded)),
+    )
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _plain(text: str) -> Iterator[bytes]:
+    """Some programs write characters up to U+00FF as one byte: all of them, or those that cannot be shown."""
+    yield _utf8(text)
+    if any(_ASCII <= ord(letter) < _LATIN for letter in text):
+        yield b"".join(bytes((ord(one),)) if ord(one) < _LATIN else _utf8(one) for one in text)
+        yield b"".join(
+            bytes((ord(one),)) if ord(one) < _LATIN and not one.isprintable() else _utf8(one) for one in text
+        )
+
+
+def _cores(data: bytes) -> Iterator[bytes]:
+    """Letters that depend on the value alone, wherever it stands in what is encoded."""
+    for group, letters, encode in ((3, 4, base64.b64encode), (5, 8, base64.b32encode)):
+        for offset in range(group):
+            text = encode(b"\0" * offset + data).rstrip(b"=")
+            first = -(-offset * letters // group)
+            yield text[first : (offset + len(data)) * letters // group]

@@ -1,0 +1,173 @@
+"""Finds values in a text however common tools print them, over line breaks and columns."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from agent_runtime.secrets.dumps import OPEN, dumped, line_start, numbers
+from agent_runtime.secrets.escapes import UNFINISHED, unescaped, unquoted
+from agent_runtime.secrets.needles import Needles
+from agent_runtime.secrets.views import Squeeze, View, replaced, starts_of
+
+Span = tuple[int, int]
+
+# What is looked for in a text: all that tools print, or code in lines, or the value as it is.
+_COLUMNS, _CODE_ONLY, _PLAIN = "columns", "code", "plain"
+
+
+class Base(NamedTuple):
+    view: View
+    holds: str
+
+
+_LONGEST_LINE = 4096
+_BLANKS = b" \t\r\n\v\f"
+_squeeze_blanks = Squeeze(_BLANKS)
+_squeeze_code = Squeeze(_BLANKS + b"\"',\\", bytes.maketrans(b"-_", b"+/"))
+_squeeze_hex = Squeeze(_BLANKS + b"\"'`,;:.-%\\xX()[]{}|", bytes.maketrans(b"ABCDEF", b"abcdef"))
+_HEX_MARK = re.compile(rb"0[xX](?=[0-9a-fA-F])")
+# Numbers of lines, places of matches, offsets and signs of a diff: they stand between what belongs together.
+_PREFIX = re.compile(
+    rb"^(?:[ \t]*\d{1,7}[\t:|] ?|[\w./-]{1,200}[:-]\d{1,7}[:-]|[0-9a-fA-F]{6,16}:?[ \t]+|[+>|-] ?)",
+    re.MULTILINE,
+)
+_CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+
+
+def spans(data: bytes, needles: Needles) -> Iterator[Span]:
+    """Where values stand that are not simply there in one piece."""
+    for base in _bases(View(data)):
+        for view, wanted, kind in _readings(base, needles):
+            for needle in wanted:
+                for start in starts_of(view.data, needle):
+                    yield from _accepted(view, start, start + len(needle), kind, data)
+
+
+def open_at(data: bytes, needles: Needles) -> int:
+    """Where the earliest thing begins that the next piece of the text may make a value of."""
+    escape = UNFINISHED.search(data)
+    earliest = escape.start() if escape else len(data)
+    for text in dict.fromkeys((data, data[:earliest])):
+        for base in _bases(View(text)):
+            cut = _open_line(base)
+            if cut < len(base.view.data):
+                earliest = min(earliest, base.view.span(cut, cut + 1)[0])
+                whole_lines = Base(base.view.until(cut), base.holds)
+                earliest = min(earliest, _earliest_start(whole_lines, needles, data))
+            earliest = min(earliest, _earliest_start(base, needles, data))
+    return earliest
+
+
+def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
+    """Where a line begins of which more has to be seen before it can be read, with all that hangs on it.
+
+    found: where values stand, one behind the other.
+    """
+    start = len(data)
+    for base in _bases(View(data)):
+        cut = _open_line(base)
+        if cut < len(base.view.data):
+            start = min(start, base.view.span(cut, cut + 1)[0])
+    for first, last in reversed(found):
+        if first < start < last:
+            start = line_start(data, first)
+    return start
+
+
+def _open_line(base: Base) -> int:
+    """Where a line begins that is not at its end and may be one of a dump; the end if there is none."""
+    data = base.view.data
+    if base.holds != _COLUMNS:
+        return len(data)
+    # No such line is as long as this.
+    at = max(0, len(data) - _LONGEST_LINE)
+    line = OPEN.search(data, at)
+    return line.start() if line else len(data)
+
+
+def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
+    earliest = len(text)
+    for view, wanted, kind in _readings(base, needles):
+        for needle in wanted:
+            start = possible_start(view.data, needle)
+            if start < len(view.data):
+                start -= kind == "coded" and start > 0 and view.data[start - 1] in _CODE
+                at = view.span(start, start + 1)[0]
+                earliest = min(earliest, line_start(text, at) if kind == "dump" else at)
+    return earliest
+
+
+def possible_start(data: bytes, needle: bytes) -> int:
+    """Where the earliest proper beginning of it stands that reaches to the end."""
+    at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
+    while at >= 0:
+        if needle.startswith(data[at:]):
+            return at
+        at = data.find(needle[:1], at + 1)
+    return len(data)
+
+
+def _bases(text: View) -> Iterator[Base]:
+    """The text, and what it says with its escapes undone, as often as programs put one into another.
+
+    The more of them there are, the less else can be expected in them: each way of reading takes its time.
+    """
+    yield Base(text, _COLUMNS)
+    web = unquoted(text)
+    if web is not None:
+        yield Base(web, _CODE_ONLY)
+        if (again := unquoted(web)) is not None:
+            yield Base(again, _PLAIN)
+    once = unescaped(text)
+    if once is None:
+        return
+    yield Base(once, _COLUMNS)
+    if (web := unquoted(once)) is not None:
+        yield Base(web, _PLAIN)
+    twice = unescaped(once)
+    if twice is not None:
+        yield Base(twice, _CODE_ONLY)
+        if (thrice := unescaped(twice)) is not None:
+            yield Base(thrice, _PLAIN)
+
+
+def _readings(base: Base, needles: Needles) -> Iterator[tuple[View, Sequence[bytes], str]]:
+    """Each way of reading it, with what is looked for there."""
+    view = base.view
+    if view.parent is not None:
+        yield view, needles.plain, "plain"
+    if base.holds == _PLAIN:
+        return
+    yield _squeeze_code(view), needles.coded, "coded"
+    if base.holds == _CODE_ONLY:
+        return
+    yield from _squeezed(view, needles)
+    if _PREFIX.search(view.data):
+        bare = replaced(view, _PREFIX, lambda _: b"")
+        yield _squeeze_code(bare), needles.coded, "coded"
+        yield from _squeezed(bare, needles)
+    for one in dumped(view):
+        yield one, needles.plain, "dump"
+    yield numbers(view), needles.plain, "numbers"
+
+
+def _squeezed(base: View, needles: Needles) -> Iterator[tuple[View, Sequence[bytes], str]]:
+    yield _squeeze_blanks(base), needles.spaced, "spaced"
+    yield _squeeze_hex(base), needles.hexed, "hex"
+    if b"0x" in base.data or b"0X" in base.data:
+        yield _squeeze_hex(replaced(base, _HEX_MARK, lambda _: b"")), needles.hexed, "hex"
+
+
+def _accepted(view: View, start: int, end: int, kind: str, data: bytes) -> Iterator[Span]:
+    if kind == "coded":
+        # A letter at the edge holds bits of the value as well.
+        start -= start > 0 and view.data[start - 1] in _CODE
+        end += end < len(view.data) and view.data[end] in _CODE
+    found = view.span(start, end)
+    if kind != "spaced" or _is_broken(data[slice(*found)], end - start):
+        yield found
+
+
+def _is_broken(text: bytes, letters: int) -> bool:
+    """By a line break, or between all of its letters. Words that stand side by side are words."""
+    return b"\n" in text or len(text) >= 2 * letters - 1

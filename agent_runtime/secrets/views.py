@@ -1,0 +1,95 @@
+"""Other readings of a text: without blanks, with escapes undone. Each knows where its bytes come from."""
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
+
+Positions = tuple["array[int]", "array[int]"]
+"""Of each byte: where what it was read from begins, and where that ends."""
+_ALL_BYTES = bytes(range(256))
+
+
+class View:
+    """What a text says when it is read in one way. `parent`: the text, which may be a view itself."""
+
+    def __init__(
+        self, data: bytes, parent: "View | None" = None, locate: Callable[[], Positions] | None = None
+    ) -> None:
+        """locate: positions in the parent. Asked only if something is found: most texts hold no secret."""
+        self.data = data
+        self.parent = parent
+        self._locate = locate
+        self._positions: Positions | None = None
+
+    def until(self, end: int) -> "View":
+        """Its beginning."""
+        return View(self.data[:end], self.parent, self._locate)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where data[start:end] stands in the text that was read first."""
+        if self.parent is None or self._locate is None:
+            return start, end
+        if self._positions is None:
+            self._positions = self._locate()
+        starts, ends = self._positions
+        return self.parent.span(starts[start], ends[end - 1])
+
+
+class Squeeze:
+    """Reads a text without certain bytes, and others in place of some."""
+
+    def __init__(self, without: bytes, table: bytes = _ALL_BYTES) -> None:
+        self._without = without
+        self._table = table
+        self._keeps = bytes(byte not in without for byte in range(256))
+
+    def __call__(self, base: View) -> View:
+        return View(base.data.translate(self._table, self._without), base, lambda: self._positions(base.data))
+
+    def _positions(self, data: bytes) -> Positions:
+        kept = array("q", compress(range(len(data)), data.translate(self._keeps)))
+        return kept, array("q", (at + 1 for at in kept))
+
+
+def replaced(base: View, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]) -> View:
+    """Reads each match as what it means."""
+    return View(pattern.sub(meaning, base.data), base, lambda: _positions(base.data, pattern, meaning))
+
+
+def joined(base: View, pieces: Iterable[tuple[bytes, int, int]]) -> View:
+    """Reads nothing but the pieces: what they say, where they begin and end."""
+    kept = list(pieces)
+
+    def locate() -> Positions:
+        starts, ends = array("q"), array("q")
+        for data, start, end in kept:
+            starts.extend([start] * len(data))
+            ends.extend([end] * len(data))
+        return starts, ends
+
+    return View(b"".join(data for data, _, _ in kept), base, locate)
+
+
+def _positions(
+    data: bytes, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]
+) -> Positions:
+    starts, ends = array("q"), array("q")
+    at = 0
+    for match in pattern.finditer(data):
+        starts.extend(range(at, match.start()))
+        ends.extend(range(at + 1, match.start() + 1))
+        size = len(meaning(match))
+        starts.extend([match.start()] * size)
+        ends.extend([match.end()] * size)
+        at = match.end()
+    starts.extend(range(at, len(data)))
+    ends.extend(range(at + 1, len(data) + 1))
+    return starts, ends
+
+
+def starts_of(data: bytes, needle: bytes) -> Iterator[int]:
+    at = data.find(needle)
+    while at >= 0:
+        yield at
+        at = data.find(needle, at + 1)

@@ -1,0 +1,137 @@
+"""The start as root, for a moment: it makes the workspace ready for two users, and becomes them.
+
+What a workspace holds may come from an archive, or from a time when there was one user: it is hostile data.
+No command runs yet, so nothing changes while it is looked at. No link is followed.
+"""
+
+import ctypes
+import errno
+import logging
+import os
+import pwd
+import shutil
+import stat
+from pathlib import Path
+
+from agent_runtime.workspace.private_tree import PASSABLE, PLACES_OF_AGENT
+from agent_runtime.workspace.users import Users, become, can_switch_files
+
+logger = logging.getLogger(__name__)
+
+_PR_CAPBSET_DROP = 24
+_SHARED = 0o1775
+_READ_BY_AGENT = 0o644
+_OWN = 0o600
+_LOG_FILES = ("log.sqlite", "writer.lock")
+
+
+class TwoUsersError(Exception):
+    """A process cannot become two users. The text says why."""
+
+
+def parse_users(text: str) -> Users:
+    """`SERVER:AGENT`, two numbers. ValueError."""
+    server, agent = (int(part) for part in text.split(":"))
+    if min(server, agent) <= 0 or server == agent:
+        raise ValueError(text)
+    return Users(server, agent)
+
+
+def separate(users: Users, conversations: Path) -> None:
+    """Makes the workspace ready, gives up all privileges and becomes both users. TwoUsersError.
+
+    Where the kernel does not know a user for files alone, there is one user, as ever: the agent's.
+    """
+    if os.geteuid() != 0:
+        raise TwoUsersError("Only root can become two users.")
+    group = _group_of(users.agent)
+    is_possible = can_switch_files(users.agent)
+    try:
+        if is_possible:
+            _prepare(conversations, users, group)
+        _drop_bounding_set()
+        os.setgroups([])
+        os.setresgid(group, group, group)
+        if is_possible:
+            become(users)
+        else:
+            os.setresuid(users.agent, users.agent, users.agent)
+    except OSError as error:
+        raise TwoUsersError(f"The users of this sandbox cannot be kept apart: {error}.") from error
+    if not is_possible:
+        logger.warning("this runtime cannot keep commands from the agent server's own files")
+
+
+def _group_of(user: int) -> int:
+    try:
+        return pwd.getpwuid(user).pw_gid
+    except KeyError:
+        return user
+
+
+def _prepare(conversations: Path, users: Users, group: int) -> None:
+    workspace = conversations.parent
+    os.chown(workspace, users.server, group)
+    # Commands may make files here; only their owner can rename or remove what is here.
+    workspace.chmod(_SHARED)
+    if not _is_directory(conversations):
+        conversations.unlink(missing_ok=True)
+        conversations.mkdir()
+    for entry in list(os.scandir(conversations)):
+        if entry.stat(follow_symlinks=False).st_uid != users.server:
+            _take(Path(entry.path), users, group)
+    os.chown(conversations, users.server, group)
+    conversations.chmod(PASSABLE)
+
+
+def _take(path: Path, users: Users, group: int) -> None:
+    """An entry among the conversations that the server has not made."""
+    if not _is_directory(path):
+        _take_file(path, users, group, _READ_BY_AGENT)
+        return
+    for entry in list(os.scandir(path)):
+        name = entry.name
+        if not entry.is_dir(follow_symlinks=False):
+            mode = _OWN if name.startswith(_LOG_FILES) else _READ_BY_AGENT
+            _take_file(Path(entry.path), users, group, mode)
+    for name in PLACES_OF_AGENT:
+        place = path / name
+        if not _is_directory(place):
+            place.unlink(missing_ok=True)
+            place.mkdir(mode=0o700)
+            os.chown(place, users.agent, group)
+    os.chown(path, users.server, group)
+    path.chmod(PASSABLE)
+
+
+def _take_file(path: Path, users: Users, group: int, mode: int) -> None:
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        path.unlink()  # a link or a pipe: the server makes none
+        return
+    if status.st_nlink > 1:
+        # Another name of it may lie in the workspace.
+        copy = path.with_name(f".{path.name}.copy")
+        copy.unlink(missing_ok=True)
+        shutil.copyfile(path, copy, follow_symlinks=False)
+        copy.replace(path)
+    os.chown(path, users.server, group, follow_symlinks=False)
+    path.chmod(mode)
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _drop_bounding_set() -> None:
+    """No program that is started from here can have a capability again."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(64):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            number = ctypes.get_errno()
+            if number == errno.EINVAL:  # past the last one
+                return
+            raise OSError(number, os.strerror(number))

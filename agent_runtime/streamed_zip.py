@@ -1,0 +1,44 @@
+"""A zip archive that is sent while it is written, so that no whole one is ever in memory or on disk."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+
+CHUNK_BYTES = 1 << 18
+
+
+class StreamedZip:
+    """Add files and send what `take` yields; send what `close` yields at the end."""
+
+    def __init__(self) -> None:
+        self._written = _Written()
+        self.archive = zipfile.ZipFile(self._written, "w", zipfile.ZIP_DEFLATED)
+        """For files that are written piece by piece."""
+
+    def add(self, name: str, content: bytes | str) -> None:
+        self.archive.writestr(name, content)
+
+    def take(self, *, at_least: int = CHUNK_BYTES) -> Iterator[bytes]:
+        """What has been written and not been taken, if it is at least so many bytes."""
+        if len(self._written.data) >= at_least:
+            yield bytes(self._written.data)
+            self._written.data.clear()
+
+    def close(self) -> Iterator[bytes]:
+        """Writes the end of the archive. What it yields is all that remains."""
+        self.archive.close()
+        yield from self.take(at_least=1)
+
+
+class _Written(io.RawIOBase):
+    """A file that cannot be read and has no positions: `zipfile` then never goes back to change a header."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self.data += data
+        return len(data)

@@ -1,0 +1,52 @@
+"""Which values of an MCP server's configuration are secrets, as far as can be told by looking at them."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from agent_runtime.llm.config import MASK
+from agent_runtime.tools.mcp.config import McpServer
+
+MIN_CHARS = 6
+"""What is shorter is more likely a word that stands everywhere."""
+
+_NAME = re.compile(
+    r"key|token|secret|passw|passphrase|pwd|credential|auth|private|cookie|session|signature|(^|_)(pat|dsn|pin)(_|$)",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(r"--?([\w-]+)(?:=(.*))?", re.DOTALL)
+_IN_ADDRESS = re.compile(r"\w+://[^/\s:@]*:([^/\s@]+)@")
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey)\s+", re.IGNORECASE)
+_PLAIN = re.compile(r"[\d.,:]*|true|false|yes|no|on|off|null|none", re.IGNORECASE)
+# Letters and digits mixed, too long for a word and too dense for a path or a sentence.
+_RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
+
+
+def confidential(server: McpServer) -> Iterator[str]:
+    """Values that must show nowhere. A word such as `production` is none, unless its name says so."""
+    for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
+        yield from _of(name, value)
+
+
+def confidential_values(servers: Mapping[str, McpServer]) -> list[str]:
+    return [value for server in servers.values() for value in confidential(server)]
+
+
+def _of(name: str, value: str) -> Iterator[str]:
+    yield from _IN_ADDRESS.findall(value)
+    bare = _SCHEME.sub("", value, count=1)
+    if len(bare) < MIN_CHARS or value == MASK:  # which stands for what a restart has lost
+        return
+    if _RANDOM.fullmatch(bare) or (_NAME.search(name) and not _PLAIN.fullmatch(bare)):
+        yield from {value, bare}
+
+
+def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
+    """`--token=x`, `--token x`, and what stands alone."""
+    for at, word in enumerate(arguments):
+        option = _OPTION.fullmatch(word)
+        if option is None:
+            yield "", word
+        elif option[2] is not None:
+            yield option[1], option[2]
+        elif at + 1 < len(arguments) and not arguments[at + 1].startswith("-"):
+            yield option[1], arguments[at + 1]

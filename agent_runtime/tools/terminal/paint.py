@@ -1,0 +1,199 @@
+"""Colours of a terminal's output, kept beside its plain text: which characters have which style.
+
+A style is what a terminal is told to draw with, as in `1;31` for bold red. The text itself stays as it is
+without them. Only positions are kept here, never text that is shown: a line gets its styles back if it
+stands in the output letter by letter, so a line in which a secret was hidden has none.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from agent_runtime.tools.terminal.clean import CONTROL, ESCAPE, clean_line
+
+Style = tuple[int, int, str]
+"""First character, the one behind the last, and the style."""
+
+MAX_STYLES = 2000
+_LOOK_AHEAD_LINES = 64
+_SGR = re.compile(r"\x1b\[([\d;]*)m")
+_SLOTS = {
+    1: "weight",
+    2: "weight",
+    3: "italic",
+    4: "underline",
+    7: "inverse",
+    8: "hidden",
+    9: "strike",
+    **dict.fromkeys((*range(30, 38), *range(90, 98)), "color"),
+    **dict.fromkeys((*range(40, 48), *range(100, 108)), "background"),
+}
+_ENDS = {
+    22: "weight",
+    23: "italic",
+    24: "underline",
+    27: "inverse",
+    28: "hidden",
+    29: "strike",
+    39: "color",
+    49: "background",
+}
+_EXTENDED = {38: "color", 48: "background"}
+_EXTENDED_LENGTHS = {"5": 3, "2": 5}
+
+
+@dataclass(frozen=True)
+class _Line:
+    text: str
+    styles: Sequence[Style]
+
+
+class Pen:
+    """What the terminal draws with at the moment."""
+
+    def __init__(self) -> None:
+        self._set: dict[str, str] = {}
+
+    @property
+    def style(self) -> str:
+        return ";".join(self._set.values())
+
+    def copy(self) -> "Pen":
+        pen = Pen()
+        pen._set = dict(self._set)
+        return pen
+
+    def take(self, parameters: str) -> None:
+        """The parameters of one escape sequence. What is not known changes nothing."""
+        codes = parameters.split(";")
+        while codes:
+            code = int(codes[0] or 0) if len(codes[0]) <= 3 else -1
+            length = _EXTENDED_LENGTHS.get(codes[1], 1) if code in _EXTENDED and len(codes) > 1 else 1
+            taken, codes = codes[:length], codes[length:]
+            if code == 0:
+                self._set.clear()
+            elif code in _EXTENDED:
+                if 1 < length == len(taken) and all(one.isdigit() and int(one) < 256 for one in taken[1:]):
+                    self._set[_EXTENDED[code]] = ";".join(taken)
+            elif code in _SLOTS:
+                self._set[_SLOTS[code]] = str(code)
+            elif code in _ENDS:
+                self._set.pop(_ENDS[code], None)
+
+
+class Paint:
+    """The styles of an output's first and last lines, in bounded memory."""
+
+    def __init__(self, max_chars: int) -> None:
+        """max_chars: of the lines that are remembered, at the beginning and at the end."""
+        self._max_chars = max_chars
+        self._pen = Pen()
+        self._is_plain = True
+        self._start_over()
+
+    def add(self, raw: str, clean: str) -> None:
+        """The next line, as it came and as it is shown, without its end."""
+        line = _painted(raw, clean, self._pen)
+        self._is_plain = self._is_plain and not line.styles
+        if self._head_chars < self._max_chars:
+            self._head.append(line)
+            self._head_chars += len(clean) + 1
+            return
+        self._tail.append(line)
+        self._tail_chars += len(clean) + 1
+        while self._tail_chars > self._max_chars and len(self._tail) > 1:
+            self._tail_chars -= len(self._tail.popleft().text) + 1
+
+    def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
+        """Of a text that consists of the lines so far, or of some of them. No more than `limit`, the last.
+
+        unfinished: the line that goes on, as it came.
+        """
+        tail = list(self._tail)
+        if unfinished:
+            tail.append(_painted(unfinished, clean_line(unfinished), self._pen.copy()))
+        if self._is_plain and not (unfinished and tail[-1].styles):
+            return []
+        lines = text.split("\n")
+        found = dict(_matches(lines, self._head))
+        backwards = [line for index, line in enumerate(lines) if index not in found][::-1]
+        places = [index for index in range(len(lines)) if index not in found][::-1]
+        found |= {places[at]: line for at, line in _matches(backwards, tail[::-1])}
+        return _placed(lines, found)[-limit:]
+
+    def end(self) -> None:
+        """What follows belongs to another output."""
+        self._pen = Pen()
+        self._start_over()
+
+    def taken(self) -> "Paint":
+        """What is remembered so far; then this one begins anew, with the same pen."""
+        taken = copy(self)
+        self._start_over()
+        self._pen = self._pen.copy()
+        return taken
+
+    def _start_over(self) -> None:
+        self._head: list[_Line] = []
+        self._tail: deque[_Line] = deque()
+        self._head_chars = self._tail_chars = 0
+        self._is_plain = True
+
+
+def _painted(raw: str, clean: str, pen: Pen) -> _Line:
+    """The line with its styles. The pen goes on with it."""
+    if "\x1b" not in raw:
+        return _Line(clean, [(0, len(clean), pen.style)] if pen.style and clean else [])
+    pieces = [(piece, style) for piece, style in _pieces(raw, pen) if piece]
+    seen = "".join(piece for piece, _ in pieces)
+    # As in clean_line: what was overwritten is gone.
+    end = len(seen.rstrip("\r"))
+    start = seen.rfind("\r", 0, end) + 1
+    styles: list[Style] = []
+    at = shown = 0
+    text = ""
+    for piece, style in pieces:
+        kept = CONTROL.sub("", piece[max(0, start - at) : max(0, end - at)])
+        at += len(piece)
+        if kept and style:
+            if styles and styles[-1][1:] == (shown, style):
+                styles[-1] = (styles[-1][0], shown + len(kept), style)
+            else:
+                styles.append((shown, shown + len(kept), style))
+        shown += len(kept)
+        text += kept
+    return _Line(clean, styles if text == clean else [])
+
+
+def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
+    """What stands between escape sequences, and what it is drawn with."""
+    at = 0
+    for escape in ESCAPE.finditer(raw):
+        yield raw[at : escape.start()], pen.style
+        at = escape.end()
+        if sgr := _SGR.fullmatch(escape[0]):
+            pen.take(sgr[1])
+    yield raw[at:], pen.style
+
+
+def _matches(lines: Sequence[str], known: Sequence[_Line]) -> Iterator[tuple[int, _Line]]:
+    """The places of known lines, which come in this order. Lines may be missing on either side."""
+    reached = 0
+    for index, text in enumerate(lines):
+        for at in range(reached, min(reached + _LOOK_AHEAD_LINES, len(known))):
+            if known[at].text == text:
+                yield index, known[at]
+                reached = at + 1
+                break
+
+
+def _placed(lines: Sequence[str], found: dict[int, _Line]) -> list[Style]:
+    styles: list[Style] = []
+    offset = 0
+    for index, text in enumerate(lines):
+        if index in found:
+            styles += [(offset + start, offset + end, style) for start, end, style in found[index].styles]
+        offset += len(text) + 1
+    return styles

@@ -1,0 +1,122 @@
+"""What Linux offers to keep processes apart, as far as Python does not: mounts, namespaces, capabilities."""
+
+import ctypes
+import errno
+import os
+from pathlib import Path
+
+NEW_MOUNTS, NEW_IPC, NEW_PIDS = 0x0002_0000, 0x0800_0000, 0x2000_0000
+READ_ONLY, NO_SETUID, NO_DEVICES, NO_PROGRAMS = 1, 2, 4, 8
+_REMOUNT, _BIND, _RECURSIVE = 32, 4096, 16384
+_SLAVE, _SHARED = 1 << 19, 1 << 20
+_DETACH = 2
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 4, 24, 47, 4
+_CAPABILITY_VERSION = 0x2008_0522
+
+# root of the machine could change the kernel's settings here, even without any capability.
+_READ_ONLY_PROC = ("bus", "fs", "irq", "sys", "sysrq-trigger")
+_MASKED_PROC = ("kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def unshare(kinds: int) -> None:
+    """New namespaces for this process, which has one thread. Raises OSError, like all here."""
+    _check(_libc.unshare(kinds), "unshare")
+
+
+def enter_mounts(namespace: int) -> None:
+    """namespace: an open file of /proc/PID/ns/mnt."""
+    _check(_libc.setns(namespace, NEW_MOUNTS), "setns")
+
+
+def receive_mounts_only() -> None:
+    """Mounts made outside appear here; those made here do not appear outside."""
+    _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
+
+
+def share(place: Path) -> None:
+    """Mounts made below `place` also appear in namespaces copied from this one."""
+    _mount(None, place, None, _SHARED)
+
+
+def mount_new(kind: str, place: Path, options: str = "") -> None:
+    """A new `proc` or `tmpfs` in place of what is there."""
+    programs = NO_PROGRAMS if kind == "proc" else 0
+    _mount(kind, place, kind, NO_SETUID | NO_DEVICES | programs, options)
+
+
+def mount_again(source: Path, place: Path, *, read_only: bool = False) -> None:
+    """The same directory or file at another place."""
+    _mount(str(source), place, None, _BIND)
+    if read_only:
+        make_read_only(place)
+
+
+def make_read_only(place: Path) -> None:
+    _mount(None, place, None, _BIND | _REMOUNT | READ_ONLY | NO_SETUID | NO_DEVICES)
+
+
+def unmount(place: Path) -> None:
+    _check(_libc.umount2(os.fsencode(place), _DETACH), str(place))
+
+
+def protect_proc() -> None:
+    """Closes what /proc offers beside processes."""
+    for name in _READ_ONLY_PROC:
+        if (place := Path("/proc", name)).exists():
+            mount_again(place, place)
+            _mount(None, place, None, _BIND | _REMOUNT | READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
+    for name in _MASKED_PROC:
+        if (place := Path("/proc", name)).exists():
+            mount_again(Path("/dev/null"), place)
+
+
+def hide_from_others() -> None:
+    """Closes memory, environment and open files of this process to others of its user."""
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")
+
+
+def give_up_for_programs() -> None:
+    """No program that is started from here has a capability. This process keeps those that it has."""
+    for capability in range(64):
+        if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            if ctypes.get_errno() == errno.EINVAL:  # past the last one
+                break
+            _check(-1, "prctl")
+    _check(_libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0), "prctl")
+    header, sets = _capabilities()
+    # In each half: effective, permitted, inheritable.
+    sets[2] = sets[5] = 0
+    _check(_libc.capset(header, sets), "capset")
+
+
+def give_up_all() -> None:
+    """Neither this process nor a program that it starts has a capability any more."""
+    give_up_for_programs()
+    header, _ = _capabilities()
+    _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+
+
+def _capabilities() -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_uint32]]:
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    _check(_libc.capget(header, sets), "capget")
+    return header, sets
+
+
+def _mount(source: str | None, place: Path, kind: str | None, flags: int, options: str = "") -> None:
+    done = _libc.mount(
+        source.encode() if source else None,
+        os.fsencode(place),
+        kind.encode() if kind else None,
+        ctypes.c_ulong(flags),
+        options.encode() if options else None,
+    )
+    _check(done, str(place))
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)

@@ -1,0 +1,80 @@
+"""Directories that belong to the server, with places in them that belong to the agent."""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from uuid import uuid4
+
+from agent_runtime.workspace.users import are_two, has_room, is_server, server_files, show_in_room
+
+PLACES_OF_AGENT = ("observations", "file_history", "checkpoints.git")
+"""Of a conversation: what tools write there and commands read, and a repository that git works in."""
+FOR_COMMANDS = ".for-commands"
+"""Below the conversations: all else there is hidden from a room."""
+PASSABLE = 0o755
+_SHARED = 0o770
+
+
+class ForeignFileError(OSError):
+    """Something stands in the server's place that the server has not put there."""
+
+
+def make(directory: Path) -> None:
+    """A directory that only the server may change, if there is none. Blocking, small. OSError."""
+    if not are_two():
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if has_room():
+            for name in PLACES_OF_AGENT:
+                (directory / name).mkdir(mode=0o700, exist_ok=True)
+            show_in_room(directory.name)
+        return
+    if directory.exists():
+        return
+    draft = directory.with_name(f".new-{uuid4().hex}")
+    with server_files():
+        draft.parent.mkdir(parents=True, exist_ok=True)
+        draft.mkdir()
+        # The agent's own user has to make what is to belong to it.
+        draft.chmod(_SHARED)
+    for name in PLACES_OF_AGENT:
+        (draft / name).mkdir(mode=0o700)
+    with server_files():
+        draft.chmod(PASSABLE)
+        if {entry.name for entry in draft.iterdir()} != {*PLACES_OF_AGENT}:
+            raise ForeignFileError(f"Something else was put into {draft}.")
+        draft.rename(directory)
+
+
+def place_for_commands(conversations: Path) -> Path:
+    """Where the server writes what commands are to read."""
+    return conversations / FOR_COMMANDS if has_room() else conversations
+
+
+def make_file(path: Path) -> None:
+    """An empty file that only the server can read, unless there is a file. Within `server_files`."""
+    if are_two():
+        os.close(os.open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+
+
+def is_of_server(path: Path) -> bool:
+    """Whether it is a regular file, not a link, that only the server can read or write."""
+    status = path.lstat()
+    return stat.S_ISREG(status.st_mode) and is_server(status.st_uid) and not status.st_mode & 0o077
+
+
+def remove(directory: Path) -> None:
+    """With all that is in it. Blocking. OSError.
+
+    What a command that still runs puts into the agent's places may stay: it is no conversation any more.
+    """
+    if not are_two():
+        shutil.rmtree(directory)
+        return
+    for name in PLACES_OF_AGENT:
+        shutil.rmtree(directory / name, ignore_errors=True)
+    with server_files():
+        for entry in [*directory.iterdir()]:
+            if not entry.is_dir():
+                entry.unlink()
+        shutil.rmtree(directory, ignore_errors=True)

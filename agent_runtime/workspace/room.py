@@ -1,0 +1,176 @@
+"""The commands' room: processes and mounts apart from the agent server's, within the walls of one sandbox.
+
+In the room there is no process of the server, and nothing of what it keeps: its logs, its keys, the socket
+over which it asks for programs. A process outside of the room starts programs in it (`spawner`), so commands
+cannot see that one either. This needs no other user and no rights on the machine: the server starts with some
+within the namespaces of its sandbox, and gives them up here.
+"""
+
+import os
+import signal
+import socket
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from agent_runtime.workspace import namespaces, spawner
+from agent_runtime.workspace.private_tree import FOR_COMMANDS
+
+OFFICE = Path("/run/agent-server")
+"""Of the server alone. The room has an empty /run."""
+PLACES = {"observations": True, "checkpoints.git": False}
+"""Of a conversation: what the room shows of it, and whether commands may only read it."""
+_WHOLE_PROC = Path("/run/proc")
+"""Without it the kernel would grant no new one. It is the machine's, so it is covered again."""
+_HIDDEN = Path("/run/conversations")
+_READY = b"ready"
+
+Show = Callable[[str], None]
+
+
+class RoomError(Exception):
+    """Commands cannot be kept apart here. The text says why."""
+
+
+def open_room(conversations: Path) -> Path:
+    """Makes the room; the socket of its spawner. This process must have one thread. RoomError.
+
+    Afterwards it has no capability any more.
+    """
+    address = OFFICE / "spawner"
+    try:
+        (conversations / FOR_COMMANDS).mkdir(mode=0o700, parents=True, exist_ok=True)
+        OFFICE.mkdir(mode=0o700)
+        namespaces.unshare(namespaces.NEW_MOUNTS)
+        namespaces.receive_mounts_only()
+        said = _fork(lambda tell: _spawn_for(address, conversations, tell))
+        if _WHOLE_PROC.exists():
+            namespaces.mount_new("tmpfs", _WHOLE_PROC, "mode=0500,size=4k")
+        namespaces.give_up_all()
+    except OSError as error:
+        raise RoomError(f"The commands of this sandbox cannot be kept apart: {error}.") from error
+    if said != _READY:
+        raise RoomError(f"The commands of this sandbox cannot be kept apart: {said.decode(errors='replace')}")
+    return address
+
+
+def _fork(work: Callable[[int], None]) -> bytes:
+    """What a new process says first. `work` does not return."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.close(reader)
+        try:
+            work(writer)
+        except BaseException as error:  # noqa: BLE001 (the interpreter must not go on with the server's code)
+            sys.excepthook(*sys.exc_info())
+            os.write(writer, f"{error}.".encode())
+        os._exit(1)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as told:
+        return told.read(65536)
+
+
+def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
+    _leave_files_of_server(tell)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(address))
+    listener.listen(64)
+    show = _furnish(conversations)
+    os.write(tell, _READY)
+    os.close(tell)
+    spawner.serve(listener, show)
+
+
+def _leave_files_of_server(*kept: int) -> None:
+    """Among others the socket that it listens on, and the pipe that its key comes from."""
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is wanted)
+        os.dup2(nothing.fileno(), 0)
+    for number in range(3, 1024):
+        if number not in kept:
+            try:
+                os.close(number)
+            except OSError:
+                continue
+
+
+def _furnish(conversations: Path) -> Show:
+    """Makes the namespaces of the room, and enters its mounts."""
+    # By number: /proc will soon be that of the room, where this process is not.
+    own = os.open(f"/proc/{os.getpid()}/ns", os.O_RDONLY)
+    namespaces.unshare(namespaces.NEW_MOUNTS | namespaces.NEW_IPC | namespaces.NEW_PIDS)
+    namespaces.hide_from_others()
+    namespaces.receive_mounts_only()
+    if (said := _fork(_be_first)) != _READY:
+        raise OSError(said.decode(errors="replace"))
+    namespaces.protect_proc()
+    namespaces.mount_new("tmpfs", Path("/run"), "mode=0755,size=1m")
+    _HIDDEN.mkdir()
+    namespaces.mount_again(conversations, _HIDDEN)
+    namespaces.mount_new("tmpfs", conversations, "mode=0755,size=16m")
+    namespaces.share(conversations)
+    for entry in os.listdir(_HIDDEN):  # noqa: PTH208 (names are wanted)
+        _show(conversations, entry)
+    behind = os.open("mnt", os.O_RDONLY, dir_fd=own)
+    namespaces.unshare(namespaces.NEW_MOUNTS)
+    namespaces.receive_mounts_only()
+    namespaces.unmount(_HIDDEN)
+    namespaces.mount_new("tmpfs", Path("/run"), "mode=0555,size=4k")
+    namespaces.make_read_only(conversations)
+    inside = os.open("mnt", os.O_RDONLY, dir_fd=own)
+    os.close(own)
+    namespaces.give_up_for_programs()
+
+    def show(name: str) -> None:
+        namespaces.enter_mounts(behind)
+        try:
+            _show(conversations, name)
+        finally:
+            namespaces.enter_mounts(inside)
+
+    return show
+
+
+def _be_first(tell: int) -> None:
+    """The first process of the room: it takes in those whose parent has ended. All end with it."""
+    namespaces.mount_new("proc", Path("/proc"))
+    # A signal of the room reaches it only where there is a handler.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    namespaces.give_up_all()
+    namespaces.hide_from_others()
+    os.write(tell, _READY)
+    _leave_files_of_server()
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:  # none until one loses its parent
+            signal.sigwait([signal.SIGCHLD])
+
+
+def _show(conversations: Path, name: str) -> None:
+    """A conversation's places stand in the room from now on. Again is as good as once."""
+    if name == FOR_COMMANDS:
+        _show_place(_HIDDEN / name, conversations / name, is_read_only=True)
+        return
+    for place, is_read_only in PLACES.items():
+        _show_place(_HIDDEN / name / place, conversations / name / place, is_read_only=is_read_only)
+
+
+def _show_place(source: Path, place: Path, *, is_read_only: bool) -> None:
+    # What an archive brought may hold links to anywhere.
+    if not (_is_directory(source.parent) and _is_directory(source)):
+        return
+    place.mkdir(parents=True, exist_ok=True)
+    if not place.is_mount():
+        if is_read_only:
+            # Before it appears in the room: what is changed on a mount later is not passed on.
+            namespaces.mount_again(source, source, read_only=True)
+        namespaces.mount_again(source, place)
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False

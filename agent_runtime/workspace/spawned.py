@@ -1,0 +1,179 @@
+"""The agent server's side of `spawner`: processes in the commands' room, as asyncio knows processes."""
+
+import asyncio
+import errno
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+from asyncio import base_subprocess
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+from agent_runtime.workspace.spawner import MAX_REQUEST_BYTES, RUN, SHOW
+
+_LIMIT_BYTES = 64 * 1024
+_SHOW_SECONDS = 10.0
+
+Stream = int | IO[Any] | None
+
+
+class _Started:
+    """What asyncio wants of a `Popen`. Without its connection it would end."""
+
+    def __init__(self, pid: int, connection: socket.socket, streams: Mapping[str, IO[bytes]]) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin = streams.get("stdin")
+        self.stdout = streams.get("stdout")
+        self.stderr = streams.get("stderr")
+        self.connection = connection
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class _Transport(base_subprocess.BaseSubprocessTransport):
+    def _start(  # type: ignore[override]  # the base passes on what its constructor was given
+        self, *_arguments: object, started: _Started, **_options: object
+    ) -> None:
+        self._proc = started  # type: ignore[assignment]  # all that is asked of a Popen
+
+    def ended(self, status: int) -> None:
+        self._process_exited(status)
+
+
+async def spawn(
+    address: Path,
+    program: str | Path,
+    *arguments: str | bytes | Path,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    start_new_session: bool = True,
+) -> Process:
+    """As `asyncio.create_subprocess_exec`; the process always leads a new session. OSError."""
+    if not start_new_session:
+        raise ValueError("a process of the room leads a session")
+    words = [os.fsdecode(one) for one in (program, *arguments)]
+    loop = asyncio.get_running_loop()
+    with ExitStack() as stack:
+        files, streams = _files(stack, stdin, stdout, stderr)
+        files |= {number: number for number in pass_fds}
+        description = stack.enter_context(tempfile.TemporaryFile(dir=address.parent))
+        description.write(_description(words, cwd, os.environ if env is None else env))
+        description.flush()
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            connection.setblocking(False)
+            await loop.sock_connect(connection, str(address))
+            request = json.dumps({"do": RUN, "files": [*files]}).encode()
+            socket.send_fds(connection, [request], [description.fileno(), *files.values()])
+            pid = await _pid(loop, connection)
+        except BaseException:
+            connection.close()
+            for stream in streams.values():
+                stream.close()
+            raise
+    protocol = SubprocessStreamProtocol(limit=_LIMIT_BYTES, loop=loop)
+    waiter = loop.create_future()
+    transport = _Transport(
+        loop, protocol, words, False, None, None, None, 0, waiter=waiter,
+        started=_Started(pid, connection, streams),
+    )  # fmt: skip
+    loop.add_reader(connection, _note_end, loop, connection, transport)
+    await waiter
+    return Process(transport, protocol, loop)
+
+
+def show(address: Path, name: str) -> None:
+    """What the server has just made among the conversations stands in the room. Blocking, small. OSError."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.settimeout(_SHOW_SECONDS)
+        connection.connect(str(address))
+        connection.send(json.dumps({"do": SHOW, "name": name}).encode())
+        _raise_failure(json.loads(connection.recv(MAX_REQUEST_BYTES) or b'{"errno": 5}'))
+
+
+def stand_in(
+    address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
+) -> tuple[str, list[str]]:
+    """A command that runs `words` in the room, once, and ends as they do."""
+    handle, name = tempfile.mkstemp(dir=address.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(_description(words, cwd, env))
+    return sys.executable, ["-I", "-S", str(Path(__file__).with_name("enter.py")), str(address), name]
+
+
+def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:
+    """ValueError for what no program can be given."""
+    if any("\0" in one for one in (*words, *env, *env.values())):
+        raise ValueError("embedded null byte")
+    return json.dumps({"args": [*words], "cwd": str(cwd or Path.cwd()), "env": {**env}}).encode()
+
+
+def _files(
+    stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
+) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
+    """The descriptors that a program gets as 0, 1 and 2; our ends of pipes."""
+    files: dict[int, int] = {}
+    ours: dict[str, IO[bytes]] = {}
+    for number, (name, wanted) in enumerate((("stdin", stdin), ("stdout", stdout), ("stderr", stderr))):
+        if wanted == PIPE:
+            reader, writer = os.pipe()
+            theirs, mine = (reader, writer) if number == 0 else (writer, reader)
+            stack.callback(os.close, theirs)
+            files[number] = theirs
+            ours[name] = open(mine, "wb" if number == 0 else "rb", buffering=0)  # noqa: PTH123, SIM115
+        elif wanted == DEVNULL or wanted is None:
+            files[number] = os.open(os.devnull, os.O_RDWR)
+            stack.callback(os.close, files[number])
+        elif wanted == STDOUT:
+            files[number] = files[1]
+        else:
+            files[number] = wanted if isinstance(wanted, int) else wanted.fileno()
+    return files, ours
+
+
+async def _pid(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> int:
+    answer = json.loads(await loop.sock_recv(connection, MAX_REQUEST_BYTES) or b'{"errno": 5}')
+    _raise_failure(answer)
+    return int(answer["pid"])
+
+
+def _raise_failure(answer: Mapping[str, Any]) -> None:
+    if number := answer.get("errno"):
+        raise OSError(number, os.strerror(number), answer.get("path"))
+
+
+def _note_end(loop: asyncio.AbstractEventLoop, connection: socket.socket, transport: _Transport) -> None:
+    try:
+        said = connection.recv(MAX_REQUEST_BYTES)
+    except BlockingIOError:
+        return
+    except OSError as error:
+        if error.errno != errno.ECONNRESET:
+            raise
+        said = b""
+    loop.remove_reader(connection)
+    connection.close()
+    # Without a word: the one that started it has ended, and all that it started with it.
+    transport.ended(json.loads(said)["status"] if said else -signal.SIGKILL)

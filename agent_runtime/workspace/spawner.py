@@ -1,0 +1,197 @@
+"""Starts programs in the commands' room, for the agent server that stands outside of it.
+
+A connection is a program. The request: its description (JSON in a file, since it can be long), and the files
+that the program gets. The answers: its pid or why there is none, then how it ended. Closing the connection
+before that ends the program with its group.
+
+This process is one thread, and waits for no program: a command could halt one between its first two steps.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+RUN, SHOW, SIGNAL = "run", "show", "signal"
+MAX_REQUEST_BYTES = 4096
+MAX_FILES = 16
+_FIRST_FREE = 256
+_PIECE_BYTES = 4096
+
+
+@dataclass
+class _Program:
+    connection: socket.socket
+    pid: int
+    status: int | None = None
+    is_known: bool = False
+    """Whether the other side was told that it runs."""
+
+
+class Spawner:
+    """show: makes a conversation's places stand in the room."""
+
+    def __init__(self, listener: socket.socket, show: Callable[[str], None]) -> None:
+        self._listener = listener
+        self._show = show
+        self._selector = selectors.DefaultSelector()
+        self._programs: dict[int, _Program] = {}
+        self._by_connection: dict[int, _Program] = {}
+        self._wake, waking = os.pipe()
+        for end in (self._wake, waking):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+        self._selector.register(listener, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._wake, selectors.EVENT_READ, self._reap)
+
+    def turn(self) -> None:
+        for key, _ in self._selector.select():
+            key.data()
+
+    def _accept(self) -> None:
+        connection, _ = self._listener.accept()
+        self._selector.register(connection, selectors.EVENT_READ, lambda: self._receive(connection))
+
+    def _receive(self, connection: socket.socket) -> None:
+        try:
+            content, files, _, _ = socket.recv_fds(
+                connection, MAX_REQUEST_BYTES, MAX_FILES, socket.MSG_CMSG_CLOEXEC
+            )
+        except ConnectionError:
+            content, files = b"", []
+        if not content:
+            self._leave(connection)
+            return
+        request = json.loads(content)
+        try:
+            if request["do"] == RUN:
+                self._run(connection, request["files"], files)
+            elif request["do"] == SHOW:
+                self._answer(connection, self._shown(request["name"]))
+            elif program := self._by_connection.get(connection.fileno()):
+                _signal_group(program, request["number"])
+        finally:
+            for file in files:
+                os.close(file)
+
+    def _shown(self, name: str) -> dict[str, Any]:
+        try:
+            self._show(name)
+        except OSError as error:
+            return _failure(error)
+        return {}
+
+    def _run(self, connection: socket.socket, numbers: list[int], files: list[int]) -> None:
+        description, *given = files
+        with os.fdopen(os.dup(description), "rb") as file:
+            file.seek(0)
+            wanted = json.load(file)
+        told, telling = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes
+            os.close(told)
+            os.close(telling)
+            self._answer(connection, _failure(error))
+            return
+        if pid == 0:
+            _become(wanted, dict(zip(numbers, given, strict=True)), telling)
+        os.close(telling)
+        program = _Program(connection, pid)
+        self._programs[pid] = self._by_connection[connection.fileno()] = program
+        self._selector.register(told, selectors.EVENT_READ, lambda: self._begun(program, told))
+
+    def _begun(self, program: _Program, told: int) -> None:
+        """It has become the program that was wanted, or said why not."""
+        said = os.read(told, _PIECE_BYTES)
+        self._selector.unregister(told)
+        os.close(told)
+        program.is_known = True
+        self._answer(program.connection, json.loads(said) if said else {"pid": program.pid})
+        self._tell_end(program)
+
+    def _reap(self) -> None:
+        os.read(self._wake, _PIECE_BYTES)
+        while self._programs:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if program := self._programs.pop(pid, None):
+                program.status = os.waitstatus_to_exitcode(status)
+                self._tell_end(program)
+
+    def _tell_end(self, program: _Program) -> None:
+        if program.is_known and program.status is not None:
+            self._answer(program.connection, {"status": program.status})
+
+    def _leave(self, connection: socket.socket) -> None:
+        program = self._by_connection.pop(connection.fileno(), None)
+        # What one that has ended left in the background goes on.
+        if program and program.status is None:
+            _signal_group(program, signal.SIGKILL)
+        self._selector.unregister(connection)
+        connection.close()
+
+    def _answer(self, connection: socket.socket, content: dict[str, Any]) -> None:
+        try:
+            connection.send(json.dumps(content).encode(), socket.MSG_DONTWAIT)
+        except OSError:
+            return  # gone; its end is noticed by itself
+
+
+def serve(listener: socket.socket, show: Callable[[str], None]) -> None:
+    """Until the process is ended."""
+    for number in (signal.SIGINT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    spawner = Spawner(listener, show)
+    while True:
+        spawner.turn()
+
+
+def _signal_group(program: _Program, number: int) -> None:
+    try:
+        os.killpg(program.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _failure(error: OSError) -> dict[str, Any]:
+    return {"errno": error.errno or errno.EIO, "path": error.filename}
+
+
+def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None:
+    """In the new process. Does not return."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        _arrange(files)
+        os.chdir(wanted["cwd"])
+        program = wanted["args"][0]
+        try:
+            os.execvpe(program, wanted["args"], wanted["env"])  # noqa: S606 (no shell is wanted)
+        except OSError as error:
+            error.filename = program
+            raise
+    except OSError as error:
+        os.write(telling, json.dumps(_failure(error)).encode())
+    finally:
+        os._exit(127)
+
+
+def _arrange(files: dict[int, int]) -> None:
+    """Each file gets the number that it has to have."""
+    apart = {number: fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for number, file in files.items()}
+    for number, file in apart.items():
+        os.dup2(file, number)

@@ -1,0 +1,160 @@
+"""Two users in one sandbox: commands run as the agent's, and what is the server's own is out of their reach.
+
+The real and the saved user of the server are its own. So the kernel refuses a command that wants to signal or
+trace the server, or to read what /proc tells of it. Its effective user is the agent's: every file is reached
+with the rights of the agent, on every thread, and a link from the workspace to a file of the server leads
+nowhere. Only `server_files` reaches those, on its own thread, for as long as it lasts.
+
+A process sandbox has one user. There, programs start in a room apart from the server (`room`), in which
+neither its processes nor its files are. A library has neither: then nothing here has any effect.
+"""
+
+import asyncio
+import ctypes
+import errno
+import os
+import stat
+from asyncio.subprocess import Process
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_runtime.workspace import spawned
+
+_SETPRIV = "/usr/bin/setpriv"
+_ENV = "/usr/bin/env"
+_TAKEN_OUT = frozenset(
+    (
+        *("GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH"),
+        *("NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TMPDIR", "TZDIR"),
+    )
+)
+_NO_USER = -1
+
+
+@dataclass(frozen=True)
+class Users:
+    """Numbers of users. They differ."""
+
+    server: int
+    agent: int
+
+
+_users: Users | None = None
+_room: Path | None = None
+
+
+def can_switch_files(user: int) -> bool:
+    """Whether this kernel knows a user for files alone. Not all runtimes of containers have it.
+
+    For a process that may be any user. It is the one it was afterwards.
+    """
+    before = _switch_files(user)
+    is_switched = _switch_files(_NO_USER) == user
+    _switch_files(before)
+    return is_switched
+
+
+def become(users: Users) -> None:
+    """From now on this process is both. It must be root, and have no other thread; there is no way back."""
+    global _users  # noqa: PLW0603 (of a process)
+    os.setresuid(users.server, users.agent, users.server)
+    _users = users
+
+
+def start_in_room(spawner: Path) -> None:
+    """From now on all that this process starts on the agent's behalf runs in the room of this spawner."""
+    global _room  # noqa: PLW0603 (of a process)
+    _room = spawner
+
+
+def has_room() -> bool:
+    return _room is not None
+
+
+def show_in_room(name: str) -> None:
+    """Of the conversations: what commands may see of it stands in their room, if they have one. OSError."""
+    if _room is not None:
+        spawned.show(_room, name)
+
+
+def are_two() -> bool:
+    return _users is not None
+
+
+def is_server(user: int) -> bool:
+    return _users is not None and user == _users.server
+
+
+@contextmanager
+def server_files() -> Iterator[None]:
+    """Files are reached as the server's own user meanwhile. Nothing in it may wait, or start a thread."""
+    if _users is None:
+        yield
+        return
+    before = _switch_files(_users.server)
+    try:
+        yield
+    finally:
+        _switch_files(before)
+
+
+async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
+    """As `asyncio.create_subprocess_exec`, for what runs on the agent's behalf: as its user, in its room."""
+    if _room is not None:
+        return await spawned.spawn(_room, program, *arguments, **options)
+    if _users is None:
+        return await asyncio.create_subprocess_exec(program, *arguments, **options)
+    environment = options.get("env", os.environ)
+    _require_program(str(program), options.get("cwd"), environment)
+    changed = _changing_user(_users.agent, environment)
+    return await asyncio.create_subprocess_exec(*changed, program, *arguments, **options)
+
+
+def as_agent(
+    command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
+) -> tuple[str, list[str], dict[str, str]]:
+    """The same command, with its environment, for a library that starts it by itself."""
+    if _room is not None:
+        # Nothing of the environment reaches the program that stands for it: it runs beside the server.
+        return *spawned.stand_in(_room, [command, *arguments], cwd, environment), {}
+    if _users is None:
+        return command, [*arguments], {**environment}
+    program, *options = _changing_user(_users.agent, environment)
+    return program, [*options, command, *arguments], {**environment}
+
+
+def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
+    # A program that does it, not code of ours between fork and exec: a command could stop a process there
+    # that is the agent's already, and the server would wait for it for ever.
+    taken_out = [f"{name}={value}" for name, value in environment.items() if _is_taken_out(name)]
+    return [_SETPRIV, f"--reuid={user}", "--", *([_ENV, *taken_out] if taken_out else [])]
+
+
+def _is_taken_out(name: str) -> bool:
+    """Whether the C library takes this variable from a program that changes its user."""
+    return name in _TAKEN_OUT or name.startswith(("LD_", "MALLOC_"))
+
+
+def _require_program(program: str, cwd: str | Path | None, environment: Mapping[str, str]) -> None:
+    """The errors that starting it would raise."""
+    directory = Path(cwd or ".")
+    if not stat.S_ISDIR(directory.stat().st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
+    folders = [""] if "/" in program else environment.get("PATH", os.defpath).split(os.pathsep)
+    places = [directory / folder / program for folder in folders]
+    if any(place.is_file() and os.access(place, os.X_OK, effective_ids=True) for place in places):
+        return
+    number = errno.EACCES if any(place.exists() for place in places) else errno.ENOENT
+    raise OSError(number, os.strerror(number), program)
+
+
+def _switch_files(user: int) -> int:
+    """Of this thread alone. Returns who it was."""
+    return int(_libc.setfsuid(user))
+
+
+# Without giving up the interpreter's lock: it takes less time than that would.
+_libc = ctypes.PyDLL(None)

@@ -1,0 +1,82 @@
+"""Git hosts of a sandbox: they are pushed to through the git proxy alone, which judges each push.
+
+A credential of a sandbox's own would open another way to them. So none passes here, and no push does.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote_plus, urlsplit
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.addresses import BadHost, parse_host
+from app_server.egress.client_side import Asked
+from app_server.egress.policy import Reason
+from app_server.git.credentials import list_credentials
+
+_USUAL_PORTS = frozenset((22, 80, 443))
+_MAX_DECODINGS = 4
+_PUSH = "git-receive-pack"
+_READING_METHODS = frozenset((b"GET", b"HEAD", b"OPTIONS"))
+# What git and git-lfs ask for with POST when they read.
+_READING_PATHS = ("/git-upload-pack", "/info/lfs/objects/batch")
+# What git hosts take a token in, beside Authorization.
+_CREDENTIAL_HEADERS = frozenset(
+    b"authorization private-token job-token deploy-token x-gitlab-token x-api-key x-auth-token".split()
+)
+_CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oauth_token|token)=")
+
+
+@dataclass(frozen=True)
+class GitHost:
+    """port: where its user reaches it, beside the usual ones."""
+
+    name: str
+    port: int | None
+
+    def is_at(self, host: str, port: int) -> bool:
+        """Whether it answers there; so do the names below its own, such as that of its API."""
+        is_named = host == self.name or host.endswith(f".{self.name}")
+        return is_named and (port in _USUAL_PORTS or port == self.port)
+
+
+async def git_hosts_of(
+    session: AsyncSession, user_id: UUID, repositories: Iterable[str | None]
+) -> Sequence[GitHost]:
+    """Those that the user has a token for, and those of the repositories that the sandbox works on."""
+    named = [row.origin.partition("://")[2] for row in await list_credentials(session, user_id)]
+    named += [identity for identity in repositories if identity and not identity.startswith("/")]
+    return [host for each in named if (host := _host(each))]
+
+
+def refusal(asked: Asked, replaced: str | None) -> Reason | None:
+    """Why a request may not go to a git host. replaced: the header that a credential of its user goes in."""
+    target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
+    if _PUSH in target:
+        return Reason.GIT_WRITE
+    shown = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
+    if shown & _CREDENTIAL_HEADERS or _CREDENTIAL_FIELD.search(target):
+        return Reason.FOREIGN_CREDENTIAL
+    # Browsers carry cookies along; those of a session may read, and change nothing.
+    if b"cookie" in shown and not is_reading:
+        return Reason.FOREIGN_CREDENTIAL
+    # A token may stand in a body, too, which is not read here.
+    is_closed = replaced is None and not is_reading
+    return Reason.GIT_WRITE if is_closed and not target.endswith(_READING_PATHS) else None
+
+
+def _host(text: str) -> GitHost | None:
+    parts = urlsplit(f"//{text}")
+    try:
+        return GitHost(parse_host(parts.hostname or ""), parts.port)
+    except (BadHost, ValueError):
+        return None  # the way out refuses a name like that as well
+
+
+def _decoded(target: str) -> str:
+    """As the host may read it."""
+    for _ in range(_MAX_DECODINGS):
+        target = unquote_plus(target)
+    return target.lower()

@@ -1,0 +1,70 @@
+"""What a link to the agent server reaches there, and with which headers. Pure.
+
+Its holder reads, and does what the app server lets the user do through the agent server anyway. What the app
+server keeps a record of (new, deleted and imported conversations, models, secrets, consents, approvals, keys)
+goes through the app server alone: done behind it, its record would be wrong.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+from agent_runtime.relay.target import Header, without
+from agent_runtime.wire import API_KEY_HEADER
+from app_server.errors import Forbidden
+
+_CONVERSATION = r"/api/conversations/[0-9a-fA-F-]{32,36}"
+_READ: Final = "|".join(
+    (
+        r"/|/health|/alive|/ready|/server_info",
+        r"/api/conversations(/search|/count)?",
+        rf"{_CONVERSATION}(/agent_final_response|/browser|/checkpoints(/[\w-]+/diff)?|/skills)?",
+        rf"{_CONVERSATION}/events(/search|/count|/[\w-]+)?",
+        r"/api/bash/bash_events/(search|[\w-]+)?",
+        r"/api/file/(search_subdirs|home|download|archive)|/api/file/download-trajectory/[\w-]+",
+        r"/api/git/(changes|commits|commits/\w+/changes|diff)",
+        r"/api/(ports|runtime-plugins|tools/|tools/catalog|vscode/status|desktop/status)",
+    )
+)
+_WRITE: Final = "|".join(
+    (
+        rf"{_CONVERSATION}/(events|events/respond_to_confirmation|run|pause|interrupt|condense|ask_agent)",
+        r"/api/bash/(start_bash_command|execute_bash_command|bash_commands/[\w-]+/stop)",
+        r"/api/file/(upload|create_directory)",
+        r"/api/runtime-plugins/(vscode|desktop)/start",
+    )
+)
+_SOCKETS: Final = r"/sockets/((events|session)/[0-9a-fA-F-]{32,36}|bash-events)"
+_ALLOWED = {
+    method: re.compile(pattern)
+    for method, pattern in (("GET", _READ), ("HEAD", _READ), ("POST", _WRITE), ("WEBSOCKET", _SOCKETS))
+}
+
+_KEY = API_KEY_HEADER.lower().encode()
+_KEY_PARAMETER = "session_api_key"
+_NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
+
+
+def require_allowed(method: str, path: str) -> None:
+    """path: raw, so that nothing encoded means something else there. Raises Forbidden `not_by_link`."""
+    allowed = _ALLOWED.get(method)
+    if allowed is None or not allowed.fullmatch(path):
+        raise Forbidden(
+            f"A link to the agent server does not reach {method} {path}.",
+            code="not_by_link",
+            fix="Use the API of the app server (/api/v1): it keeps a record of this.",
+        )
+
+
+def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:
+    """The sandbox's key in place of all that the caller has sent as one."""
+    return [*without(list(headers), _NOT_PASSED_ON), (_KEY, session_key.encode())]
+
+
+def without_key(query: bytes) -> bytes:
+    """A key in a WebSocket's address would count before that of the header, and is one of ours at best."""
+    if _KEY_PARAMETER.encode() not in query:
+        return query
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return urlencode([pair for pair in pairs if pair[0] != _KEY_PARAMETER]).encode()

@@ -1,0 +1,51 @@
+"""The addresses of links, and those that a sandbox lists for the user who asks."""
+
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from fastapi import Request
+
+from app_server.database import now
+from app_server.gateway import links
+from app_server.gateway.links import Grant
+from app_server.gateway.places import OPEN_PATH, origin_of_port, own_origin, prefix_of
+from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS, PortName
+from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.runtime_plugins import path_of
+from app_server.sandboxes.schemas import ExposedUrl
+from app_server.users.in_use import Credential
+
+_EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2")
+
+
+def exposed_urls(
+    request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
+) -> list[ExposedUrl]:
+    """One link for each name of the protocol. folder: the directory that VS Code opens."""
+    expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
+    grants = {
+        name: Grant(
+            sandbox_id=sandbox.id,
+            port=NAMED_PORTS[name],
+            path=path_of("vscode", folder) if name == "VSCODE" else "/",
+            keeps_prefix=False,
+            expires_at=expires_at,
+            made_by=made_by,
+            to_agent_server=name == AGENT_SERVER,
+        )
+        for name in _EXPOSED
+    }
+    return [
+        ExposedUrl(name=name, url=url_of(request, grant), port=grant.port) for name, grant in grants.items()
+    ]
+
+
+def url_of(request: Request, grant: Grant) -> str:
+    """The agent server's is an address that programs put paths behind: no cookie, no final slash."""
+    token = links.sign(request.state.cipher, grant)
+    config, asked_at = request.state.config, request.headers["host"]
+    below = f"{own_origin(config, asked_at)}{prefix_of(token)}"
+    if grant.to_agent_server:
+        return below
+    origin = origin_of_port(config, grant.sandbox_id, grant.port, asked_at)
+    return f"{below}{grant.path}" if origin is None else f"{origin}{OPEN_PATH}?{urlencode({'token': token})}"

@@ -1,0 +1,153 @@
+"""What the gateway adds to pages that could not work where they are seen.
+
+Pages below a path were written for the root of a host, as those of most dev servers are: in the HTML their
+addresses are moved below the path, modules import by an import map, and what scripts ask for as they run is
+moved by `below.js`. Framed pages, and those below a path, may be refused storage: `storage.js` stands in.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, Self
+
+from starlette.types import Message, Scope, Send
+
+from agent_runtime.relay.target import Header, first, without
+
+_MAX_HELD_BYTES: Final = 262_144
+_TOKEN = re.compile(
+    rb"<!--.*?-->|<!doctype[^>]*>|<(/?[a-z][^\s/>]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_ADDRESS = re.compile(
+    rb"(\s(?:src|href|action|formaction|poster)\s*=\s*[\"']?)/(?!/|preview/)", re.IGNORECASE
+)
+_NO_LONGER_TRUE = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
+_CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+_POLICY = b"content-security-policy"
+
+
+@dataclass(frozen=True)
+class Addition:
+    """To each page of a reply. head: its first elements. hashes: of their scripts. prefix: of its place."""
+
+    head: bytes
+    hashes: tuple[str, ...]
+    prefix: str | None
+
+    @classmethod
+    def of(cls, prefix: str | None) -> Self:
+        """prefix: None where the page has a separate host name."""
+        script = _content("storage.js")
+        if prefix is None:
+            return cls(f"<script>{script}</script>".encode(), (_hash(script),), None)
+        imports = json.dumps({"imports": {"/": f"{prefix}/", "/preview/": "/preview/"}})
+        script += f"{_content('below.js')}({json.dumps(prefix)})"
+        head = f'<script type="importmap">{imports}</script><script>{script}</script>'
+        return cls(head.encode(), (_hash(imports), _hash(script)), prefix)
+
+
+def wants_page(scope: Scope, *, framed: bool) -> bool:
+    """As browsers ask when they go somewhere. framed: only in a frame."""
+    headers = scope["headers"]
+    is_page = scope["method"] == "GET" and b"text/html" in (first(headers, b"accept") or b"")
+    return is_page and not (framed and first(headers, b"sec-fetch-dest") != b"iframe")
+
+
+def unpacked(headers: list[Header]) -> list[Header]:
+    """Those of a request for a page: asked for whole, as plain text."""
+    return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
+
+
+def rewriting(send: Send, addition: Addition) -> Send:
+    """Passes a reply on; HTML is rewritten as it comes."""
+    page: PageRewriter | None = None
+
+    async def send_rewritten(message: Message) -> None:
+        nonlocal page
+        if message["type"] == "http.response.start":
+            headers = message["headers"]
+            if _is_plain_html(headers):
+                page = PageRewriter(addition)
+                kept = without(headers, _NO_LONGER_TRUE)
+                message = {**message, "headers": [_allowing(header, addition.hashes) for header in kept]}
+        elif page is not None:
+            piece = page.feed(message.get("body", b""))
+            if not message.get("more_body", False):
+                piece += page.end()
+            message = {**message, "body": piece}
+        await send(message)
+
+    return send_rewritten
+
+
+class PageRewriter:
+    """HTML in pieces, cut anywhere."""
+
+    def __init__(self, addition: Addition) -> None:
+        self._head = addition.head
+        self._to = None if addition.prefix is None else rb"\1" + addition.prefix.encode() + b"/"
+        self._held = b""
+        self._is_begun = False
+
+    def feed(self, piece: bytes) -> bytes:
+        text = self._held + piece
+        done, at = [], 0
+        for token in _TOKEN.finditer(text):
+            done += [text[at : token.start()], *self._pieces_of(token)]
+            at = token.end()
+        # Behind the first "<" that is left, a tag may go on in the next piece.
+        cut = text.find(b"<", at)
+        if cut < 0 or len(text) - cut > _MAX_HELD_BYTES:
+            cut = len(text)
+        self._held = text[cut:]
+        return b"".join([*done, text[at:cut]])
+
+    def end(self) -> bytes:
+        rest, self._held = self._held, b""
+        return rest if self._is_begun else self._head + rest
+
+    def _pieces_of(self, token: re.Match[bytes]) -> list[bytes]:
+        name, tag = token[1], token[0]
+        if name is None:
+            return [tag]
+        if self._to is not None:
+            tag = _ADDRESS.sub(self._to, tag)
+        if self._is_begun or name.lower() == b"html":
+            return [tag]
+        self._is_begun = True
+        return [tag, self._head] if name.lower() == b"head" else [self._head, tag]
+
+
+def _is_plain_html(headers: list[Header]) -> bool:
+    kind = (first(headers, b"content-type") or b"").lower()
+    encoding = first(headers, b"content-encoding")
+    return kind.startswith(b"text/html") and encoding in {None, b"identity"}
+
+
+def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
+    """A policy of the page that names its scripts one by one names ours too."""
+    name, value = header
+    if name != _POLICY:
+        return header
+    directives = [part.strip() for part in value.decode("latin-1").split(";")]
+    allowed = [
+        f"{part} {' '.join(hashes)}"
+        if part.startswith(("script-src ", "script-src-elem ")) and "'unsafe-inline'" not in part
+        else part
+        for part in directives
+    ]
+    return name, "; ".join(allowed).encode("latin-1")
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@cache
+def _content(name: str) -> str:
+    return Path(__file__).with_name(name).read_text().rstrip()

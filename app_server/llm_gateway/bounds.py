@@ -1,0 +1,158 @@
+"""Keeps litellm to the place that the profile names.
+
+litellm brings HTTP clients, and shares them among its calls; all of them send through the one transport that
+is set here. It lets a request go to the origin of the call that is under way, and nowhere else: not where a
+field of the call, a redirect or an image would lead.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from typing import Any
+
+import httpx
+
+from app_server.addresses import BadHost, Named, parse_host
+from app_server.guarded import Guard, GuardedSyncTransport, Route
+from app_server.upstream import Upstream, upstream_of
+
+Origin = tuple[str, str, int | None]
+"""Scheme, host, port."""
+
+_Send = Callable[[httpx.Request], httpx.Response]
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_send: ContextVar[_Send | None] = ContextVar("how a call of litellm may send", default=None)
+
+
+_under_way: set[object] = set()
+
+
+class OutOfBoundsError(httpx.ConnectError):
+    """A request that would have gone elsewhere. Nothing was sent."""
+
+
+def keep_in(litellm: Any) -> None:
+    """From now on, in this process. Calls that no bounds were set for reach nothing at all."""
+    if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
+        return
+    litellm.sync_transport = transport = _Bounded()
+    # Of the `openai` package, by which litellm asks azure and others.
+    litellm.client_session = httpx.Client(transport=transport, follow_redirects=True)
+    # Of calls that litellm moves to an event loop, where no bounds are known. It has no setting for these.
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # loaded with litellm
+
+    AsyncHTTPHandler.create_async_transport = staticmethod(lambda **_: _NotMeanwhile())
+    litellm.aclient_session = httpx.AsyncClient(transport=_NotMeanwhile())
+    # Made before, by an import.
+    vars(litellm).pop("module_level_client", None)
+    litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+@contextmanager
+def bounded(litellm: Any, model: str, base_url: str | None, guard: Guard | None) -> Iterator[None]:
+    """What litellm sends meanwhile, in this thread. guard: judges the address; None for any.
+
+    Threads of anyio only.
+    """
+    origins = _origins(litellm, model, base_url)
+    if not origins:
+        _origins.cache_clear()  # the vendor's sign-in may have failed, and work the next time
+
+    def send(request: httpx.Request) -> httpx.Response:
+        if origin_of(request.url) not in origins:
+            raise OutOfBoundsError(f"{request.url.host} is not where this model is.", request=request)
+        return _transport(guard or _unguarded()).handle_request(request)
+
+    token, call = _send.set(send), object()
+    _under_way.add(call)
+    try:
+        yield
+    finally:
+        _under_way.remove(call)
+        _send.reset(token)
+
+
+def origin_of(url: httpx.URL) -> Origin:
+    return url.scheme, url.host, url.port or _DEFAULT_PORTS.get(url.scheme)
+
+
+@lru_cache(maxsize=512)
+def _origins(litellm: Any, model: str, base_url: str | None) -> frozenset[Origin]:
+    """Where the profile alone leads. litellm knows its vendors' addresses, so it is asked for a call of ours
+    that is not sent.
+    """
+    seen = {origin_of(httpx.URL(base_url))} if base_url else set()
+
+    def note(request: httpx.Request) -> httpx.Response:
+        seen.add(origin_of(request.url))
+        raise OutOfBoundsError("This call is not sent.", request=request)
+
+    token = _send.set(note)
+    try:
+        litellm.completion(
+            model=model,
+            base_url=base_url,
+            api_key="none",
+            messages=[{"role": "user", "content": "."}],
+            num_retries=0,
+            max_retries=0,
+            drop_params=True,
+        )
+    except Exception:  # noqa: BLE001, S110 (it always fails; the call itself says what is missing)
+        pass
+    finally:
+        _send.reset(token)
+    return frozenset(seen)
+
+
+class _Bounded(httpx.BaseTransport):
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        send = _send.get()
+        if send is None:
+            raise OutOfBoundsError("No call of a model is under way.", request=request)
+        return send(request)
+
+    def close(self) -> None:
+        """Clients come and go; they share this one."""
+
+
+class _NotMeanwhile(httpx.AsyncBaseTransport):
+    """Sends nothing as long as a call of the gateway is under way: those have the other transport."""
+
+    def __init__(self) -> None:
+        self._inner = httpx.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if _under_way:
+            raise OutOfBoundsError(f"{request.url.host} is not where this model is.", request=request)
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Unguarded(Guard):
+    """Judges nothing: for addresses that only administrators have named."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        super().__init__(Named(), upstream=upstream)
+        self._proxies = upstream
+
+    async def route_to(self, host: str, scheme: str = "https") -> Route:
+        try:
+            name = parse_host(host)
+        except BadHost:
+            return Route()
+        return Route(proxy=self._proxies.proxy_for(name, "http" if scheme == "http" else "https"))
+
+
+@cache
+def _unguarded() -> Guard:
+    return _Unguarded(upstream_of())
+
+
+@cache
+def _transport(guard: Guard) -> GuardedSyncTransport:
+    return GuardedSyncTransport(guard)

@@ -1,0 +1,27 @@
+"""What shows that a call of a model is one of the conversation that it names. Pure.
+
+One session key opens the gateway for all conversations of a sandbox. Each has a proof in the address of its
+model, so that none can name another one to pay.
+"""
+
+import hmac
+from uuid import UUID
+
+from app_server.encryption import Cipher
+
+_PURPOSE = "calls of models"
+_CHARACTERS = 32
+
+
+def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
+    return _proof(cipher.signing_keys(_PURPOSE)[0], conversation_id)
+
+
+def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
+    """Whether it was made with one of our keys."""
+    keys = cipher.signing_keys(_PURPOSE)
+    return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)
+
+
+def _proof(key: bytes, conversation_id: UUID) -> str:
+    return hmac.new(key, conversation_id.bytes, "sha256").hexdigest()[:_CHARACTERS]

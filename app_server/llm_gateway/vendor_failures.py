@@ -1,0 +1,42 @@
+"""What is wrong with the address of a model, in words that name it."""
+
+import httpx
+
+from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
+from app_server.errors import BadGateway
+
+RETRY_HEADERS = ("retry-after", "retry-after-ms")
+
+_FIX = "Check the model's base URL in the settings, and that this server can reach it."
+
+
+def unreachable(error: Exception, where: str | None) -> BadGateway:
+    """For a server that could not be connected to, or that hung up. where: its address, if it is known."""
+    host = httpx.URL(where).netloc.decode() if where else "its vendor"
+    return BadGateway(
+        f"The model's server at {host} cannot be reached ({type(error).__name__}: {error}).",
+        code=UNREACHABLE,
+        fix=_FIX,
+    )
+
+
+def wrong_base_url(where: str, status: int) -> BadGateway:
+    """For a server that answers with a page."""
+    host = httpx.URL(where).netloc.decode()
+    return BadGateway(
+        f"What answers at {host} is no model's server, or the path of the base URL is wrong (HTTP {status}).",
+        code=WRONG_BASE_URL,
+        fix=_FIX,
+    )
+
+
+def connection_failure(error: BaseException) -> httpx.ConnectError | None:
+    """What lies below the error of a library, if it is that no connection came about."""
+    seen: set[int] = set()
+    below: BaseException | None = error
+    while below is not None and id(below) not in seen:
+        if isinstance(below, httpx.ConnectError):
+            return below
+        seen.add(id(below))
+        below = below.__cause__ or below.__context__
+    return None

@@ -1,0 +1,31 @@
+"""Which changes of a server's tools a user has approved. Pure."""
+
+from collections.abc import Collection, Mapping
+
+from agent_runtime.wire.mcp_definitions import ToolDefinition, fingerprint_of_change
+
+Definitions = Mapping[str, ToolDefinition]
+"""The tools of one server, by name."""
+
+
+def with_answers(
+    known: Definitions, told: Definitions, approved: Collection[str]
+) -> dict[str, ToolDefinition]:
+    """The known tools with those changes towards the told ones whose fingerprints are `approved`."""
+
+    def may(old: ToolDefinition | None, new: ToolDefinition | None) -> bool:
+        return fingerprint_of_change(old, new) in approved
+
+    result = dict(known)
+    come = {name: one for name, one in told.items() if name not in known}
+    for name, old in known.items():
+        same = told.get(name)
+        # A tool that is gone may have been renamed.
+        new = same or next((one for one in come.values() if may(old, one)), None)
+        if new == old or not may(old, new):
+            continue
+        del result[name]
+        if new is not None:
+            result[new.name] = new
+            come.pop(new.name, None)
+    return result | {name: one for name, one in come.items() if may(None, one)}

@@ -1,0 +1,40 @@
+"""Variables `SLIPWAY_*` that are no setting of the app server, and the check for misspelled names.
+
+A misspelled name that is ignored can leave agents without isolation: it stops the start instead.
+"""
+
+import difflib
+from collections.abc import Collection, Iterable
+
+PREFIX = "SLIPWAY_"
+
+OTHERS = frozenset(
+    {
+        "SLIPWAY_BELONGS_TO",  # marks the processes of one agent server
+        "SLIPWAY_CONVERSATION_ID",  # marks the processes of one conversation
+        "SLIPWAY_EGRESS_AUTHORITY",  # where the browser of an agent finds one more authority
+        "SLIPWAY_GIT_PASSWORD",  # with which our git signs in
+        "SLIPWAY_GIT_USERNAME",
+        "SLIPWAY_URL",  # where programs that use the library find an app server
+    }
+)
+"""Read or set elsewhere: by agent servers, by git in sandboxes, by programs that use the library."""
+
+OF_TESTS = ("SLIPWAY_TEST_", "SLIPWAY_CI_", "SLIPWAY_COMPAT_", "SLIPWAY_FUZZ_", "SLIPWAY_PYTHON")
+"""How the names begin that only the tests and their scripts read."""
+
+
+def unknown_variables(environment: Iterable[str], fields: Collection[str]) -> list[str]:
+    """One sentence for each name in `environment` that nothing reads. `fields`: those of Config."""
+    known = {f"{PREFIX}{field.upper()}" for field in fields}
+    names = sorted({name.upper() for name in environment if name.upper().startswith(PREFIX)})
+    return [
+        _sentence(name, known)
+        for name in names
+        if name not in known and name not in OTHERS and not name.startswith(OF_TESTS)
+    ]
+
+
+def _sentence(name: str, known: set[str]) -> str:
+    nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.0)
+    return f"{name}: there is no such setting; did you mean {nearest[0]}? Rename it, or unset it"

@@ -1,0 +1,38 @@
+"""An app server in a separate process."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+
+from app_server.config import Config
+
+START_SECONDS = 60.0
+
+
+@asynccontextmanager
+async def running(config: Config) -> AsyncIterator[int]:
+    """Its process id, once it answers."""
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "app_server", "serve", "--home", str(config.home), "--sandbox", "process"),
+        *("--port", str(config.port), "--inner-port", str(config.inner_port)),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as client:
+            while not await _answers(client, config.inner_port):  # noqa: ASYNC110 (there is no event for it)
+                await asyncio.sleep(0.02)
+        yield server.pid
+    finally:
+        server.terminate()
+        await server.wait()
+
+
+async def _answers(client: httpx.AsyncClient, port: int) -> bool:
+    try:
+        return (await client.get(f"http://127.0.0.1:{port}/health")).is_success
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,29 @@
+/** What commands print while they run: told by the stream, in no log. */
+
+/** First character, the one behind the last, and how a terminal draws them, as in `1;31`. */
+export type TextStyle = readonly [start: number, end: number, code: string]
+
+/** The end of what a call that runs has printed. */
+export interface LiveOutput {
+  action_id: string
+  text: string
+  styles: readonly TextStyle[]
+}
+
+/** By the id of the action event. */
+export type Outputs = ReadonlyMap<string, LiveOutput>
+
+/** An output stands until its action is answered, also when nothing more is said of it. */
+export function outputsAfter(
+  outputs: Outputs,
+  told: readonly LiveOutput[],
+  openActions: ReadonlyMap<string, unknown>,
+): Outputs {
+  const open = told.filter(({ action_id }) => openActions.has(action_id))
+  if (open.length === 0) return outputs
+  return new Map([...outputs, ...open.map((output) => [output.action_id, output] as const)])
+}
+
+export function withoutOutput(outputs: Outputs, actionId: string): Outputs {
+  return outputs.has(actionId) ? new Map([...outputs].filter(([id]) => id !== actionId)) : outputs
+}

@@ -1,0 +1,62 @@
+/** Events are written in sandboxes: one that is not what its kind promises must not take the page down. */
+import * as z from 'zod/mini'
+import type { ConversationEvent } from './types'
+
+/** Stands in the fold for an event that cannot be read. */
+export const UNREADABLE = 'UnreadableEvent'
+
+const content = z.array(z.looseObject({ type: z.string() }))
+const texts = z.array(z.looseObject({ type: z.string(), text: z.optional(z.string()) }))
+const optionalText = z.nullish(z.string())
+const optionalTexts = z.nullish(z.array(z.string()))
+const result = z.looseObject({ tool_name: z.string(), tool_call_id: z.nullish(z.string()) })
+
+const COMMON = z.looseObject({ id: z.string(), timestamp: z.string(), source: z.string(), kind: z.string() })
+
+const BY_KIND: Record<string, z.ZodMiniType> = {
+  MessageEvent: z.looseObject({
+    llm_message: z.looseObject({ content, reasoning_content: optionalText }),
+    activated_skills: optionalTexts,
+  }),
+  ActionEvent: z.looseObject({
+    tool_name: z.string(),
+    tool_call_id: z.string(),
+    thought: texts,
+    reasoning_content: optionalText,
+    action: z.nullish(z.looseObject({ kind: z.string() })),
+    summary: optionalText,
+  }),
+  ObservationEvent: z.looseObject({
+    tool_name: z.string(),
+    action_id: z.string(),
+    observation: z.looseObject({ kind: z.string(), content }),
+    extended_content: z.nullish(texts),
+  }),
+  AgentErrorEvent: z.extend(result, { error: z.string() }),
+  UserRejectObservation: z.looseObject({ tool_name: z.string(), action_id: z.string() }),
+  ConversationErrorEvent: z.looseObject({ code: z.string(), detail: z.string() }),
+  ConversationStateUpdateEvent: z.looseObject({ key: z.string() }),
+  Condensation: z.looseObject({ forgotten_event_ids: z.array(z.string()), summary: optionalText }),
+  HookExecutionEvent: z.looseObject({ hook_event_type: z.string(), hook_command: z.string() }),
+  SecurityAnalysisEvent: z.looseObject({
+    risks: z.record(z.string(), z.string()),
+    details: z.record(z.string(), z.looseObject({})),
+  }),
+}
+
+/** The event, or what stands for it where it is not what it says. Events of unknown kinds are fine. */
+export function readable(event: ConversationEvent, seq: number): ConversationEvent {
+  const common = COMMON.safeParse(event)
+  if (common.success) {
+    const schema = BY_KIND[event.kind]
+    if (schema === undefined || schema.safeParse(event).success) return event
+  }
+  const told = common.success ? event : { id: `unreadable-${seq}`, timestamp: '', source: 'environment' }
+  const { id, timestamp, source } = told
+  return { id, timestamp, source, kind: UNREADABLE, original: event }
+}
+
+/** The event as it came over the wire. */
+export function originalOf(event: ConversationEvent): unknown {
+  return event.kind === UNREADABLE && 'original' in event ? event.original : event
+}

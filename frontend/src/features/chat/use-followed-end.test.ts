@@ -1,0 +1,50 @@
+import { act, renderHook } from '@testing-library/react'
+import { afterEach, expect, it, vi } from 'vitest'
+import { useFollowedEnd } from './use-followed-end'
+
+const box = { scrollTop: 0, scrollHeight: 1000, clientHeight: 200 }
+
+function follow() {
+  const resized = new Map<Element, () => void>()
+  vi.stubGlobal(
+    'ResizeObserver',
+    class {
+      constructor(private readonly callback: () => void) {}
+      observe = (element: Element) => resized.set(element, this.callback)
+      disconnect = () => resized.clear()
+    },
+  )
+  const [scroller, content] = [document.createElement('div'), document.createElement('div')]
+  for (const name of ['scrollTop', 'scrollHeight', 'clientHeight'] as const)
+    Object.defineProperty(scroller, name, { get: () => box[name] })
+  const scrollToEnd = vi.fn()
+  const hook = renderHook(() =>
+    useFollowedEnd({ current: scroller }, { current: content }, { scrollToEnd } as never, 10),
+  )
+  const scrollTo = (scrollTop: number, scrollHeight = box.scrollHeight) => {
+    Object.assign(box, { scrollTop, scrollHeight })
+    act(() => hook.result.current.handleScroll())
+  }
+  return { hook, scrollTo, scrollToEnd, resize: (of: 'content') => of && resized.get(content)?.() }
+}
+
+afterEach(() => vi.unstubAllGlobals())
+
+it('stays at the end when rows go and come back', () => {
+  const { hook, scrollTo, scrollToEnd, resize } = follow()
+  scrollTo(800, 1000)
+  scrollTo(0, 300) // most rows are taken back: the browser has to move up
+  box.scrollHeight = 1000 // and they return
+  resize('content')
+  expect(scrollToEnd).toHaveBeenCalledTimes(1)
+  expect(hook.result.current.leftAt).toBeNull()
+})
+
+it('leaves the reader alone who has scrolled up', () => {
+  const { hook, scrollTo, scrollToEnd, resize } = follow()
+  scrollTo(800, 1000)
+  scrollTo(300, 1000)
+  resize('content')
+  expect(scrollToEnd).not.toHaveBeenCalled()
+  expect(hook.result.current.leftAt).toBe(10)
+})

@@ -1,0 +1,29 @@
+import { FileArchive, FileText } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { useDownload } from '@/api/downloads'
+import type { AppConversation } from '@/api/types'
+import { MenuItem } from '@/ui/dropdown-menu'
+
+/** Entries of a menu that save a conversation as a file. */
+export function DownloadItems({ conversation }: { conversation: AppConversation }) {
+  const { t } = useTranslation()
+  const download = useDownload(conversation)
+  return (
+    <>
+      <MenuItem
+        icon={<FileText />}
+        isDisabled={download.isPending}
+        onSelect={() => download.mutate('markdown')}
+      >
+        {t('action.download_markdown')}
+      </MenuItem>
+      <MenuItem
+        icon={<FileArchive />}
+        isDisabled={download.isPending}
+        onSelect={() => download.mutate('zip')}
+      >
+        {t('action.download_zip')}
+      </MenuItem>
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+import { useTranslation } from 'react-i18next'
+import type { RetryStart, StartError, StartTask } from '@/api/types'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+
+/** From which repository and branch to try again; nothing once the files are there. */
+export function OriginFields({ task, error }: { task: StartTask; error: StartError }) {
+  const { t } = useTranslation()
+  const { selected_repository: repository, selected_branch: branch, snapshot_id: snapshot } = task.request
+  if (error.stage !== 'PREPARING_REPOSITORY' || !repository || snapshot) return null
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Field label={t('home.repository')}>
+        {(control) => (
+          <Input {...control} name="repository" defaultValue={repository} spellCheck={false} required />
+        )}
+      </Field>
+      <Field label={t('home.branch')}>
+        {(control) => (
+          <Input
+            {...control}
+            name="branch"
+            defaultValue={branch ?? ''}
+            placeholder={t('home.branch_placeholder')}
+            spellCheck={false}
+          />
+        )}
+      </Field>
+    </div>
+  )
+}
+
+/** What of the form differs from the start as it was. */
+export function changeOf({ request }: StartTask, form: FormData): RetryStart | undefined {
+  const typed = (name: string) => (form.get(name) as string | null)?.trim() ?? null
+  const repository = typed('repository')
+  if (!repository) return undefined
+  const branch = typed('branch') || null
+  const change: RetryStart = {
+    ...(repository !== request.selected_repository && { selected_repository: repository }),
+    ...(branch !== (request.selected_branch ?? null) && { selected_branch: branch }),
+  }
+  return Object.keys(change).length > 0 ? change : undefined
+}

@@ -1,0 +1,46 @@
+import { render, screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import '@/i18n/i18n'
+import type * as ReloadOnce from '@/lib/reload-once'
+import { reloadOnceForMissingParts, reloadIfServerThere } from '@/lib/reload-once'
+import { ErrorBoundary } from './error-boundary'
+
+vi.mock('@/lib/reload-once', async (original) => ({
+  ...(await original<typeof ReloadOnce>()),
+  reloadIfServerThere: vi.fn(),
+}))
+
+let stop = () => {}
+
+beforeEach(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  stop = reloadOnceForMissingParts({ isServerThere: () => Promise.resolve(false) })
+})
+afterEach(() => stop())
+
+function Broken({ error }: { error: Error }): never {
+  throw error
+}
+
+async function tryAgainAfter(error: Error) {
+  render(
+    <ErrorBoundary title="It failed">
+      <Broken error={error} />
+    </ErrorBoundary>,
+  )
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
+}
+
+it('reloads the page for a part that did not arrive, since browsers never fetch it again', async () => {
+  const error = new TypeError('Failed to fetch dynamically imported module')
+  window.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload: error }))
+  await tryAgainAfter(error)
+  expect(reloadIfServerThere).toHaveBeenCalledTimes(1)
+})
+
+it('only renders again after any other error', async () => {
+  vi.mocked(reloadIfServerThere).mockClear()
+  await tryAgainAfter(new Error('A bug'))
+  expect(reloadIfServerThere).not.toHaveBeenCalled()
+})

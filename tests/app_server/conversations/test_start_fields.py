@@ -1,0 +1,71 @@
+"""Fields of a start request: each has an effect, or is refused with what to do instead."""
+
+import pytest
+
+from tests.app_server.conversations.conftest import ROOT, Home, eventually
+from tests.support.scripted_llm import ScriptedLLM, say
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"plugins": [{"source": "github:a/b"}]}, "plugins is not supported"),
+        ({"secrets": {"TOKEN": "x"}}, "store them with POST /api/v1/secrets"),
+        ({"agent_type": "plan"}, "only the default agent can be started"),
+        ({"public": True}, "conversations cannot be shared"),
+        ({"pr_number": [7]}, "selected_branch"),
+        ({"llm_modell": "openai/x"}, "Extra inputs are not permitted"),
+    ],
+)
+async def test_a_field_without_an_effect_is_refused(home: Home, body: dict[str, object], reason: str) -> None:
+    reply = await home.client.post(ROOT, json=body)
+
+    assert (reply.status_code, reply.json()["code"]) == (422, "validation_failed")
+    assert reason in str(reply.json()["errors"])
+
+
+async def test_the_protocols_defaults_are_accepted_and_the_model_chooses_the_profile(
+    home: Home, scripted_llm: ScriptedLLM
+) -> None:
+    llm = {"model": "openai/scripted", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    (await home.client.post("/api/v1/settings/profiles/mine", json={"llm": llm})).raise_for_status()
+    (await home.client.post("/api/v1/settings/profiles/demo/activate")).raise_for_status()
+    scripted_llm.script(say("Aye."))
+    message = {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+    defaults = {"plugins": None, "secrets": None, "pr_number": [], "agent_type": "default", "public": None}
+
+    started = await home.ready(
+        **defaults,
+        initial_message=message,
+        title="Greeting",
+        llm_model="openai/scripted",
+        system_message_suffix="Speak like a sailor.",
+    )
+
+    async def is_done() -> bool:
+        return bool((await home.conversation(started["id"]))["execution_status"] == "finished")
+
+    await eventually(is_done)
+    assert (await home.conversation(started["id"]))["llm_profile"] == "mine"
+    assert "Speak like a sailor." in str(scripted_llm.requests[0].body["messages"][0])
+
+
+async def test_a_model_that_no_profile_has_is_named(home: Home) -> None:
+    unknown = await home.client.post(ROOT, json={"llm_model": "openai/none"})
+    differs = await home.client.post(ROOT, json={"llm_model": "openai/none", "llm_profile": "demo"})
+
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "llm_model_not_found")
+    assert (differs.status_code, differs.json()["code"]) == (400, "llm_model_differs")
+
+
+async def test_only_the_title_can_be_changed_afterwards(home: Home) -> None:
+    route = f"{ROOT}/{(await home.start())['id']}"
+
+    repository = await home.client.patch(route, json={"title": "New", "selected_repository": "a/b"})
+    nothing = await home.client.patch(route, json={"public": None})
+    title = await home.client.patch(route, json={"title": "New"})
+
+    assert repository.status_code == 422
+    assert "fixed when a conversation starts" in str(repository.json()["errors"])
+    assert nothing.json()["title"] is None
+    assert title.json()["title"] == "New"

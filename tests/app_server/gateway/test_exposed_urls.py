@@ -1,0 +1,134 @@
+"""The links that a sandbox lists: to the agent server, VS Code and two ports for programs."""
+
+import json
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import websockets
+
+from app_server.main import WithState, create_app
+from app_server.sandboxes.service import RunningSandbox
+from tests.app_server.conftest import App, http_client
+from tests.app_server.gateway.conftest import link, run, until_listening
+from tests.app_server.problems import assert_problem
+
+NAMES = {"AGENT_SERVER": 8000, "VSCODE": 8001, "WORKER_1": 8011, "WORKER_2": 8012}
+
+
+@pytest.fixture
+async def at_path(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
+    """The owner, where ports have no names of their own."""
+    config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
+    public = WithState(create_app(config), {**app.state, "config": config})
+    async with http_client(public, headers={**client.headers, "Host": "slipway.lan"}) as owner:
+        yield owner
+
+
+async def exposed(client: httpx.AsyncClient, sandbox: RunningSandbox) -> dict[str, str]:
+    reply = await client.get("/api/v1/sandboxes", params={"id": str(sandbox.id)})
+    (info,) = reply.raise_for_status().json()
+    assert {one["name"]: one["port"] for one in info["exposed_urls"]} == NAMES
+    assert info["session_api_key"] is None
+    return {one["name"]: one["url"] for one in info["exposed_urls"]}
+
+
+async def test_a_program_calls_the_agent_server_by_its_link(
+    client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    base = (await exposed(client, sandbox))["AGENT_SERVER"]
+    assert sandbox.client.session_key not in base
+    searched = (await client.get("/api/v1/sandboxes/search")).json()["items"]
+    assert [one["name"] for one in searched[0]["exposed_urls"]] == list(NAMES)
+    assert (await anonymous.get(f"{base}/alive")).is_success
+    command = {"command": "echo $((6 * 7))", "cwd": sandbox.working_root}
+    ours = client.headers["Authorization"].removeprefix("Bearer ")
+    for headers in ({}, {"X-Session-API-Key": "none"}, {"Authorization": f"Bearer {ours}"}):
+        reply = await anonymous.post(f"{base}/api/bash/execute_bash_command", json=command, headers=headers)
+        assert reply.json()["stdout"].strip() == "42", reply.text
+    listed = await anonymous.get(f"{base}/api/conversations/search")
+    assert listed.json()["items"] == []
+    assert sandbox.client.session_key not in listed.text
+
+
+async def test_what_the_app_server_keeps_a_record_of_is_not_done_behind_it(
+    client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    base = (await exposed(client, sandbox))["AGENT_SERVER"]
+    one = f"/api/conversations/{sandbox.id}"
+    for method, path in (
+        ("POST", "/api/conversations"),
+        ("DELETE", one),
+        ("POST", f"{one}/fork"),
+        ("POST", f"{one}/secrets"),
+        ("POST", f"{one}/consent"),
+        ("POST", f"{one}/switch_llm"),
+        ("POST", "/api/session_key"),
+        ("POST", "/api/init"),
+        ("GET", "/api/settings"),
+        ("GET", "/api/ports/8000/relay/alive"),
+        ("GET", "/api/file/../settings"),
+        ("GET", "/api/conversations/..%2Fsettings"),
+    ):
+        reply = await anonymous.request(method, base + path)
+        assert_problem(reply, 403, "not_by_link")
+    changed = base[:-2] + ("AA" if base[-2:] != "AA" else "BB")
+    assert_problem(await anonymous.get(f"{changed}/alive"), 404, "link_unknown")
+
+
+async def test_a_link_ends_with_the_key_that_listed_it(
+    client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    made = (await client.post("/api/v1/api-keys", json={"name": "for a script"})).raise_for_status().json()
+    with_key = {"Authorization": f"Bearer {made['key']}"}
+    reply = await anonymous.get("/api/v1/sandboxes", params={"id": str(sandbox.id)}, headers=with_key)
+    base = reply.json()[0]["exposed_urls"][0]["url"]
+    assert (await anonymous.get(f"{base}/alive")).is_success
+    (await client.delete(f"/api/v1/api-keys/{made['id']}")).raise_for_status()
+    assert_problem(await anonymous.get(f"{base}/alive"), 410, "link_expired")
+
+
+async def test_its_socket_is_open_to_the_link_alone(
+    address: str, client: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    base = (await exposed(client, sandbox))["AGENT_SERVER"]
+    url = f"{address.replace('http', 'ws')}{urlsplit(base).path}/sockets/bash-events?session_api_key=none"
+    async with websockets.connect(url) as socket:
+        await sandbox.client.execute_command("echo seen", cwd=sandbox.working_root)
+        while "seen" not in json.dumps(json.loads(await socket.recv())):
+            continue
+
+
+@pytest.mark.parametrize("form", ["name", "path"])
+async def test_workers_are_reached_in_both_forms(
+    form: str,
+    client: httpx.AsyncClient,
+    at_path: httpx.AsyncClient,
+    anonymous: httpx.AsyncClient,
+    sandbox: RunningSandbox,
+) -> None:
+    owner, stranger = (client, anonymous) if form == "name" else (at_path, at_path)
+    urls = await exposed(owner, sandbox)
+    await run(sandbox, "mkdir -p site; echo hello > site/index.html")
+    await run(sandbox, "(cd site; python3 -m http.server --bind 127.0.0.1 8011 >/dev/null 2>&1 &)")
+    await until_listening(sandbox, 8011)
+    if form == "name":
+        opened = await stranger.get(urls["WORKER_1"])
+        cookie = opened.headers["set-cookie"].partition(";")[0]
+        here = {"Host": urlsplit(urls["WORKER_1"]).netloc, "Cookie": cookie}
+        assert (await stranger.get("/", headers=here)).text.strip() == "hello"
+    else:
+        assert (await stranger.get(urls["WORKER_1"])).text.strip() == "hello"
+        assert (await stranger.get(f"{urls['AGENT_SERVER']}/alive")).is_success
+    assert await link(client, sandbox.id, name="AGENT_SERVER")
+    body = {"name": "AGENT_SERVER", "path": "/alive"}
+    refused = await client.post(f"/api/v1/sandboxes/{sandbox.id}/links", json=body)
+    assert_problem(refused, 422, "validation_failed")
+
+
+async def test_a_link_to_vs_code_says_how_to_get_it_where_there_is_none(
+    at_path: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    urls = await exposed(at_path, sandbox)
+    assert_problem(await at_path.get(urls["VSCODE"]), 503, "vscode_unavailable")

@@ -1,0 +1,36 @@
+"""The agent server in the sandbox image: every operation answers whatever is sent as it documents."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.app_server.sandboxes.conftest import House
+from tests.support.fuzzing import LIMIT_SECONDS, fuzz
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.mark.timeout(LIMIT_SECONDS)
+async def test_every_operation_in_a_container_answers_whatever_is_sent_as_it_documents(
+    slim_house: House, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    async with slim_house.open_sandboxes() as sandboxes:
+        running = await slim_house.start(sandboxes)
+        url, headers = running.client.url, running.client._headers
+        # A model that is never reached, and given up at once.
+        llm = {"model": "openai/none", "base_url": "http://127.0.0.1:9", "api_key": "none", "num_retries": 0}
+        body = {
+            "agent": {"llm": llm},
+            "workspace": {"working_dir": running.working_root},
+        }
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
+            made = await client.post("/api/conversations", json=body)
+            workspace = running.working_root
+            await asyncio.to_thread(fuzz, url, headers, made.json()["id"], workspace, scratch)
+            health = await client.get("/health")
+
+    assert health.json() == {"status": "ok"}

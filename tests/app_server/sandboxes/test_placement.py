@@ -1,0 +1,157 @@
+"""On which of several hosts a new sandbox is placed. The hosts answer as real ones would, and run nothing."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from app_server.config import Config, SandboxHost
+from app_server.database import Database
+from app_server.encryption import load_cipher
+from app_server.sandboxes.models import SandboxStatus
+from app_server.sandboxes.remote.backend import RemoteBackend
+from app_server.sandboxes.remote.wire import PREFIX, PROTOCOL
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import Role, User
+from tests.app_server.tables import create_tables
+
+ONE = 512 * 1024**2
+
+
+@dataclass
+class StandIn:
+    """The service on a host, without an engine."""
+
+    capacity_bytes: int
+    states: dict[UUID, str] = field(default_factory=dict)
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        what = (request.method, request.url.path.removeprefix(PREFIX))
+        if what == ("GET", "/info"):
+            return httpx.Response(200, json=self._info())
+        if what == ("GET", "/sandboxes"):
+            found = [{"id": str(each), "state": state} for each, state in self.states.items()]
+            return httpx.Response(200, json=found)
+        assert what == ("POST", "/image"), what
+        return httpx.Response(200, content=json.dumps({"done": True}) + "\n")
+
+    def _info(self) -> dict[str, object]:
+        return {
+            "protocol": PROTOCOL,
+            "version": "1",
+            "engine": "none",
+            "image": None,
+            "capacity_bytes": self.capacity_bytes,
+            "sandbox_memory_bytes": ONE,
+            "isolation_gap": None,
+            "workspace_bytes": None,
+            "workspace_kept_by": "none",
+        }
+
+
+@dataclass
+class Site:
+    """An app server with two equal hosts."""
+
+    sandboxes: Sandboxes
+    backend: RemoteBackend
+    database: Database
+    user_id: UUID
+    hosts: dict[str, StandIn]
+
+    async def create(self) -> UUID:
+        sandbox_id = uuid4()
+        async with self.database.session() as session:
+            await self.sandboxes.create(session, sandbox_id=sandbox_id, user_id=self.user_id)
+        return sandbox_id
+
+    async def start(self, sandbox_id: UUID) -> str:
+        """As far as its host runs it."""
+        async with self.sandboxes._admission.place(sandbox_id, lambda _: None, 30):
+            await self.backend.prepare(lambda _: None, None, sandbox_id)
+            name = self.backend.host_name(sandbox_id)
+            assert name
+            self.hosts[name].states[sandbox_id] = "running"
+        await self.sandboxes._rows.save(sandbox_id, SandboxStatus.RUNNING)
+        return name
+
+    async def sleep(self, sandbox_id: UUID) -> None:
+        name = self.backend.host_name(sandbox_id)
+        assert name
+        self.hosts[name].states[sandbox_id] = "stopped"
+        await self.sandboxes._rows.save(sandbox_id, SandboxStatus.PAUSED)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    token = tmp_path / "token"
+    token.write_text("secret")
+    config = Config(
+        home=tmp_path / "home",
+        sandbox_memory_bytes=ONE,
+        sandbox_hosts=[
+            SandboxHost(name=name, url=f"http://{name}.invalid", token_file=token)
+            for name in ("left", "right")
+        ],
+    )
+    config.home.mkdir()
+    database = Database(config.resolved_database_url)
+    await create_tables(database)
+    user = User(id=uuid4(), name="Owner", role=Role.OWNER)
+    async with database.session() as session:
+        session.add(user)
+    stand_ins = {name: StandIn(8 * ONE) for name in ("left", "right")}
+    backend = RemoteBackend(config)
+    for name, host in backend.hosts.items():
+        await host.http.aclose()
+        transport = httpx.MockTransport(stand_ins[name].answer)
+        host.http = httpx.AsyncClient(base_url=f"{host.url}{PREFIX}", transport=transport)
+        host.is_ready.set()
+    await backend.open()
+    sandboxes = Sandboxes(config, database, load_cipher(config))
+    sandboxes._machines.backend = backend
+    yield Site(sandboxes, backend, database, user.id, stand_ins)
+    await sandboxes._machines.close()
+    await database.close()
+
+
+async def test_one_after_the_other_they_are_spread_over_equal_hosts(site: Site) -> None:
+    placed = [await site.start(await site.create()) for _ in range(6)]
+
+    assert Counter(placed) == {"left": 3, "right": 3}
+
+
+async def test_at_the_same_time_they_are_spread_over_equal_hosts(site: Site) -> None:
+    created = [await site.create() for _ in range(6)]
+
+    placed = await asyncio.gather(*(site.start(each) for each in created))
+
+    assert Counter(placed) == {"left": 3, "right": 3}
+
+
+async def test_those_that_run_count_and_those_that_sleep_do_not(site: Site) -> None:
+    first, second, third = [await site.create() for _ in range(3)]
+    assert [await site.start(each) for each in (first, second, third)] == ["left", "right", "left"]
+
+    await site.sleep(first)
+    await site.sleep(third)
+
+    assert await site.start(await site.create()) == "left"
+    assert Counter([await site.start(await site.create()) for _ in range(2)]) == {"left": 1, "right": 1}
+
+
+async def test_one_whose_start_was_interrupted_is_placed_by_load_as_well(site: Site) -> None:
+    """Its place in memory is on record from before; its host is not yet."""
+    running = await site.create()
+    assert await site.start(running) == "left"
+    interrupted = await site.create()
+    places = site.sandboxes._admission._places
+    assert await places.take(interrupted, await places.read())
+
+    assert await site.start(interrupted) == "right"

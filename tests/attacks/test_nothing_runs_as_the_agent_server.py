@@ -1,0 +1,39 @@
+"""What the agent server starts is started as the agent, wherever in its code that is."""
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "agent_runtime"
+# Where processes of a sandbox are started: directly, or in a room apart; and the library's way to Docker.
+ALLOWED = {"workspace/users.py", "workspace/room.py", "workspace/spawner.py", "client/docker_cli.py"}
+STARTERS = {
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+    "subprocess_shell",
+    "Popen",
+}
+OF_OS = {"fork", "forkpty", "system", "popen", "posix_spawn", "posix_spawnp"}
+
+
+def test_processes_are_started_in_one_place() -> None:
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if any(starts_a_process(node) for node in ast.walk(ast.parse(file.read_text())))
+    }
+
+    assert found == ALLOWED
+
+
+def starts_a_process(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(one.name in {"subprocess", "multiprocessing"} for one in node.names)
+    if isinstance(node, ast.ImportFrom):
+        return node.module in {"subprocess", "multiprocessing"}
+    if not isinstance(node, ast.Attribute):
+        return False
+    is_of_os = isinstance(node.value, ast.Name) and node.value.id == "os"
+    return node.attr in STARTERS or (
+        is_of_os and (node.attr in OF_OS or node.attr.startswith(("exec", "spawn")))
+    )

@@ -1,0 +1,118 @@
+"""In a process sandbox, nothing that runs for the agent can reach the agent server, its log or its keys."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.server import (
+    AppServerProcess,
+    Json,
+    add_model,
+    events,
+    start_conversation,
+    wait_for_status,
+)
+
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.timeout(300)]
+
+# Everything is tried, and what succeeds is told. The room's own first process is attacked, too.
+PROBE = r"""
+import ctypes, json, os, signal, sys
+from pathlib import Path
+libc = ctypes.CDLL(None, use_errno=True)
+conversations = Path(sys.argv[1])
+done = []
+def attempt(name, attack):
+    try:
+        if attack() is not False:
+            done.append(name)
+    except OSError:
+        pass
+servers = [int(one.name) for one in Path("/proc").glob("[0-9]*") if one.name != "1"
+           and b"agent_runtime.server" in (one / "cmdline").read_bytes()]
+if servers:
+    done.append("see the server")
+for pid in [1, *servers]:
+    place = Path(f"/proc/{pid}")
+    attempt(f"trace {pid}", lambda: libc.ptrace(0x4206, pid, None, None) == 0)
+    attempt(f"memory {pid}", lambda: (place / "mem").open("rb").close())
+    attempt(f"environment {pid}", lambda: (place / "environ").read_bytes())
+    attempt(f"files {pid}", lambda: [one.readlink() for one in (place / "fd").iterdir()])
+    attempt(f"root {pid}", lambda: [*(place / "root").iterdir()])
+    if pid == 1:
+        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGINT)
+        os.kill(pid, signal.SIGSTOP)
+    else:
+        attempt(f"kill {pid}", lambda: os.kill(pid, signal.SIGCONT))
+for log in [*conversations.rglob("log.sqlite*"), *conversations.rglob("writer.lock")]:
+    done.append(f"see {log.name}")
+for name in ("log.sqlite", ".git-remotes.json", "planted"):
+    attempt(f"write {name}", lambda: (conversations / name).write_text("mine"))
+for one in conversations.iterdir():
+    attempt(f"write into {one.name}", lambda: (one / "log.sqlite").write_text("mine"))
+    attempt(f"write for commands {one.name}", lambda: (one / "observations" / "x").write_text("mine"))
+    attempt(f"move {one.name}", lambda: one.rename(conversations / "moved"))
+attempt("move all", lambda: conversations.rename(conversations.with_name("moved")))
+attempt("uncover", lambda: libc.umount2(os.fsencode(conversations), 2) == 0)
+attempt("server's socket", lambda: [*Path("/run/agent-server").iterdir()])
+attempt("new namespaces", lambda: libc.unshare(0x20000) == 0)
+print("tried " + json.dumps(done))
+"""
+WRITE_PROBE = f"cat > /tmp/probe.py <<'END_OF_PROBE'\n{PROBE}\nEND_OF_PROBE"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def client(home: Path, scripted_llm: ScriptedLLM) -> Iterator[httpx.Client]:
+    scripted_llm.aside = say("A title")
+    environment = {"SLIPWAY_PROCESS_ISOLATION": "bubblewrap"}
+    with (
+        AppServerProcess(home, sandbox="process", environment=environment) as server,
+        server.client() as client,
+    ):
+        add_model(client, scripted_llm.base_url, scripted_llm.api_key)
+        yield client
+
+
+def test_commands_and_cells_of_a_process_sandbox_do_not_reach_the_server(
+    client: httpx.Client, scripted_llm: ScriptedLLM
+) -> None:
+    probe = 'python3 /tmp/probe.py "$(dirname "$PWD")/conversations"'
+    scripted_llm.script(
+        call("terminal", command=f"{WRITE_PROBE}\n{probe}"),
+        call("terminal", command="echo begun; sleep 1000", timeout=1),
+        call("terminal", command="C-c", is_input=True),
+        call("execute_ipython_cell", code=f"import subprocess as s\nprint(s.getoutput({probe!r}))"),
+        call("finish", message="done"),
+    )
+    conversation_id = start_conversation(client, "attack", llm_profile="scripted", confirmation_mode="never")
+    wait_for_status(client, conversation_id, "finished")
+
+    seen = observations(client, conversation_id)
+    assert "tried []" in text_of(seen[0]), text_of(seen[0])
+    assert "begun" in text_of(seen[1]), text_of(seen[1])
+    assert seen[2]["exit_code"] == 130
+    assert "tried []" in text_of(seen[3]), text_of(seen[3])
+    # The server answers, and what it starts still comes into the room.
+    url = f"/app-conversations/{conversation_id}/execute-bash-command"
+    everything = {"command": "kill -9 -1", "timeout": 60}
+    client.post(url, json=everything).raise_for_status()
+    reply = client.post(url, json={"command": probe, "timeout": 60}).raise_for_status().json()
+    assert reply["stdout"].startswith("tried []"), json.dumps(reply)
+
+
+def observations(client: httpx.Client, conversation_id: str) -> list[Json]:
+    return [event["observation"] for event in events(client, conversation_id) if "observation" in event]
+
+
+def text_of(observation: Json) -> str:
+    return "\n".join(part["text"] for part in observation["content"] if part["type"] == "text")

@@ -1,0 +1,16 @@
+"""The proxy out of sandboxes under attack. Its fixtures are those of the proxy's tests."""
+
+from tests.app_server.conftest import app, client, no_outer_configuration, owner
+from tests.app_server.egress.conftest import config, upstream, way_out
+from tests.app_server.git_proxy.conftest import database_url
+
+__all__ = [
+    "app",
+    "client",
+    "config",
+    "database_url",
+    "no_outer_configuration",
+    "owner",
+    "upstream",
+    "way_out",
+]

@@ -1,0 +1,49 @@
+"""App servers that tests fork: processes of their own, as those of the command are."""
+
+import os
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.forking import can_fork
+from tests.support.server import AppServerProcess
+
+
+def test_a_forked_server_is_a_process_of_its_own(tmp_path: Path) -> None:
+    first = AppServerProcess(tmp_path / "first", sandbox="process")
+    with first:
+        assert first.pid != os.getpid()
+        assert os.getpgid(first.pid) == os.getpgid(0), "as that of a command: Ctrl-C reaches both"
+        assert (tmp_path / "first" / "slipway.sqlite3").exists()
+        assert "Slipway is ready" in first.output()
+
+        earlier = first.pid
+        first.kill()
+        with pytest.raises(ProcessLookupError):
+            os.kill(earlier, 0)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{first.url}/health")
+        first.start()
+        assert first.pid != earlier
+        assert httpx.get(f"{first.url}/health").is_success
+
+
+def test_a_server_that_refuses_to_start_says_so_and_ends(tmp_path: Path) -> None:
+    server = AppServerProcess(
+        tmp_path / "home", sandbox="process", environment={"SLIPWAY_DATABASE_URL": "nothing"}
+    )
+    with pytest.raises(AssertionError, match="ended with 2"):
+        server.start()
+
+
+def test_what_an_interpreter_reads_at_its_start_needs_a_new_one() -> None:
+    assert can_fork({**os.environ, "SLIPWAY_HOME": "/elsewhere"})
+    assert not can_fork({**os.environ, "PYTHONDEVMODE": "1"})
+    assert not can_fork({**os.environ, "LD_PRELOAD": "/a.so"})
+
+
+def test_an_interpreter_that_is_named_is_used(tmp_path: Path) -> None:
+    with AppServerProcess(tmp_path / "home", sandbox="process", python=(sys.executable,)) as server:
+        assert b"-m\0app_server\0serve" in Path(f"/proc/{server.pid}/cmdline").read_bytes()

@@ -1,0 +1,156 @@
+"""App servers without the two seconds that loading their modules takes: forked from one that has them loaded.
+
+server = ForkedAppServer(["serve"], environment, output)    # much like `subprocess.Popen`
+server.kill()                                               # a process of its own, with its own id
+
+Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, and does
+nothing but fork. What is forked runs the same `slipway` command, with its own environment and output.
+`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's.
+"""
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from tests.support.patience import PATIENCE_SECONDS
+
+MODULES = ("app_server.cli", "app_server.serve", "app_server.logs")
+_LARGEST_MESSAGE = 1024**2
+_OF_THE_INTERPRETER = ("PYTHON", "LD_")
+
+
+def can_fork(environment: Mapping[str, str]) -> bool:
+    """Not if it changes what an interpreter reads when it starts."""
+    changed = {*environment.items()} ^ {*os.environ.items()}
+    return not any(name.startswith(_OF_THE_INTERPRETER) for name, _ in changed)
+
+
+class ForkedAppServer:
+    """A `slipway` command. What it prints goes to `output`."""
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> None:
+        self._nursery = _nursery(os.getpid())
+        self.pid = self._nursery.fork(arguments, environment, output)
+        # It stays a zombie, and keeps its id, until the nursery is asked how it ended.
+        self._ended = os.pidfd_open(self.pid)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Raises subprocess.TimeoutExpired."""
+        if self._look(timeout) is None:
+            raise subprocess.TimeoutExpired(f"slipway ({self.pid})", timeout or 0)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _look(self, timeout: float | None) -> int | None:
+        if self.returncode is None:
+            poll = select.poll()
+            poll.register(self._ended, select.POLLIN)
+            if poll.poll(None if timeout is None else timeout * 1000):
+                self.returncode = self._nursery.code_of(self.pid)
+                os.close(self._ended)
+        return self.returncode
+
+
+class _Nursery:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(PATIENCE_SECONDS)
+        with theirs:
+            # Ends when our end of the socket does.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.forking", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+
+    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> int:
+        order = {"arguments": [*arguments], "environment": {**environment}, "directory": str(Path.cwd())}
+        return self._ask(order, [output.fileno()])
+
+    def code_of(self, pid: int) -> int:
+        """Of one that has ended: as `subprocess` has it, negative for a signal."""
+        return self._ask({"ended": pid}, [])
+
+    def _ask(self, order: dict[str, Any], files: list[int]) -> int:
+        with self._lock:
+            socket.send_fds(self._socket, [json.dumps(order).encode()], files)
+            return int(self._socket.recv(_LARGEST_MESSAGE))
+
+
+@cache
+def _nursery(_owner: int) -> _Nursery:
+    """One for each process: a fork of this one needs its own."""
+    return _Nursery()
+
+
+def _serve(orders: socket.socket) -> list[str] | None:
+    """In what was forked: the arguments of its command. In the nursery: None, at the end."""
+    while True:
+        message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, 1)
+        if not message:
+            return None
+        order = json.loads(message)
+        if "ended" in order:
+            _, status = os.waitpid(order["ended"], 0)
+            orders.send(str(os.waitstatus_to_exitcode(status)).encode())
+        elif pid := os.fork():
+            os.close(files[0])
+            orders.send(str(pid).encode())
+        else:
+            orders.close()
+            _become(order, files[0])
+            return list(order["arguments"])
+
+
+def _become(order: dict[str, Any], output: int) -> None:
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.chdir(order["directory"])
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _main(orders: socket.socket) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
+    orders.set_inheritable(False)
+    gc.disable()
+    for name in MODULES:
+        importlib.import_module(name)
+    gc.freeze()
+    arguments = _serve(orders)
+    gc.enable()
+    if arguments is not None:
+        from app_server.cli import app
+
+        sys.argv = ["slipway", *arguments]
+        app()
+
+
+if __name__ == "__main__":
+    _main(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,43 @@
+"""Sends all kinds of requests to an agent server and compares its answers with its OpenAPI document."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = os.environ.get("SLIPWAY_FUZZ_EXAMPLES")
+FEW = "8"
+LIMIT_SECONDS = int(EXAMPLES or FEW) * 10 + 600
+_ROOT = Path(__file__).parents[2]
+_SECONDS_PER_REQUEST = "120"
+_CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+# A model that cannot be asked and a program that the image lacks are no failures of ours. They still have
+# to be documented where they are answered.
+_SETTINGS = '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", 502, 503, 504]\n'
+
+
+def fuzz(url: str, headers: dict[str, str], conversation: str, workspace: str, scratch: Path) -> None:
+    """Fails with the report of Schemathesis if an answer is not as documented.
+
+    `conversation`: the id of an existing one. `workspace`: a directory of the server that may be written to.
+    `scratch`: an empty directory here. SLIPWAY_FUZZ_EXAMPLES=500 tries 500 requests per operation, new ones
+    each time.
+    """
+    (scratch / "schemathesis.toml").write_text(_SETTINGS)
+    command = [
+        *(Path(sys.executable).with_name("schemathesis"), "run", f"{url}/openapi.json"),
+        *(part for name, value in headers.items() for part in ("--header", f"{name}: {value}")),
+        *("--request-timeout", _SECONDS_PER_REQUEST),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES or FEW),
+        *("--checks", _CHECKS, "--continue-on-failure", "--warnings", "off", "--no-color"),
+        *(() if EXAMPLES else ("--seed", "1")),
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(_ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.support.harmless",
+        "FUZZ_WORKSPACE": workspace,
+        "FUZZ_CONVERSATION": conversation,
+    }
+    tried = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
+    assert tried.returncode == 0, tried.stdout + tried.stderr

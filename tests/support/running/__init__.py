@@ -1,0 +1,1 @@
+"""How the tests are run: lanes, limits, order, durations, budgets."""

@@ -1,0 +1,72 @@
+"""What a run took: the time of each lane, the slowest tests, and whether a lane keeps its budget."""
+
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tests.support.running.durations import Durations, file_of
+from tests.support.running.lanes import Lane, read_lanes
+
+TOLERANCE = 1.2
+NAMED = 20
+_REFERENCE_SECONDS = 0.5
+"""What `pace` takes on the machine for which the budgets were set."""
+
+
+@dataclass(frozen=True)
+class Took:
+    """seconds: by id of test, set-up and teardown included. lanes: name of the lane by id of test."""
+
+    seconds: Mapping[str, float]
+    lanes: Mapping[str, str]
+    workers: int
+
+    def minutes_of(self, lane: str) -> float:
+        """What the lane took with all workers busy."""
+        return (
+            sum(took for test, took in self.seconds.items() if self.lanes[test] == lane) / self.workers / 60
+        )
+
+
+def pace() -> float:
+    """How much slower this machine is now than the one for which the budgets were set; at least 1."""
+    began = time.perf_counter()
+    for _ in range(60):
+        hashlib.sha256(bytes(10_000_000)).hexdigest()
+    return max(1.0, (time.perf_counter() - began) / _REFERENCE_SECONDS)
+
+
+def summary(took: Took) -> Iterator[str]:
+    """Lines to print."""
+    for lane in read_lanes():
+        if minutes := took.minutes_of(lane.name):
+            yield f"{lane.name}: {minutes:.1f} minutes of {lane.budget_minutes:g}"
+    yield f"the {NAMED} slowest tests:"
+    for test, seconds in sorted(took.seconds.items(), key=lambda item: -item[1])[:NAMED]:
+        yield f"{seconds:8.1f} s  {test}"
+
+
+def exceeded(took: Took, slowness: float) -> list[Lane]:
+    """Lanes that took more than a fifth above their budget."""
+    return [
+        lane
+        for lane in read_lanes()
+        if took.minutes_of(lane.name) > lane.budget_minutes * slowness * TOLERANCE
+    ]
+
+
+def grown(lane: Lane, took: Took, earlier: Durations) -> list[str]:
+    """Lines: the files of the lane that grew most since the record, with both figures."""
+    now: dict[str, float] = defaultdict(float)
+    for test, seconds in took.seconds.items():
+        if took.lanes[test] == lane.name:
+            now[file_of(test)] += seconds
+    growth = {file: seconds - earlier.files.get(file, 0.0) for file, seconds in now.items()}
+    most = sorted(growth, key=lambda file: -growth[file])[:NAMED]
+    return [
+        f"{now[file]:8.1f} s, before {earlier.files.get(file, 0.0):.1f} s  {file}"
+        for file in most
+        if growth[file] > 0
+    ]

@@ -1,0 +1,119 @@
+"""The pytest plugin: `--lane NAME`, `--budgets`, `--shuffle SEED`, `--green-campaigns DIRECTORY`."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from xdist.remote import Producer
+
+from tests.support.running import budgets, campaigns, longest_first
+from tests.support.running.durations import file_of, read_durations, write_durations
+from tests.support.running.lanes import Lane, lane_of, read_lanes
+
+_LANE = "lane"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("slipway")
+    names = [lane.name for lane in read_lanes()]
+    group.addoption("--lane", choices=names, help="run the tests of one lane only")
+    group.addoption("--budgets", action="store_true", help="fail when a lane exceeds its budget by a fifth")
+    group.addoption("--shuffle", type=int, metavar="SEED", help="run in a random order")
+    group.addoption(
+        "--green-campaigns",
+        type=Path,
+        metavar="DIRECTORY",
+        help="leave out campaigns that passed with the same inputs, and remember which pass now",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Recorder(config), "slipway-recorder")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> longest_first.LongestFirst:
+    return longest_first.LongestFirst(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    lanes = {item.nodeid: _place(item) for item in items}
+    wanted = config.getoption("--lane")
+    left_out = campaigns.to_leave_out(config.getoption("--green-campaigns"))
+    kept = [
+        item
+        for item in items
+        if (wanted is None or lanes[item.nodeid].name == wanted)
+        and not any(campaign.holds(item.nodeid) for campaign in left_out)
+    ]
+    if len(kept) < len(items):
+        chosen = {item.nodeid for item in kept}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+        items[:] = kept
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        longest_first.shuffle(items, seed, read_durations())
+    elif _workers(config) > 1 or hasattr(config, "workerinput"):
+        longest_first.order(items, read_durations())
+
+
+def _place(item: pytest.Item) -> Lane:
+    markers = {marker.name for marker in item.iter_markers()}
+    fixtures = getattr(item, "fixturenames", ())
+    lane = lane_of(file_of(item.nodeid), markers, fixtures)
+    item.user_properties.append((_LANE, lane.name))
+    if "timeout" not in markers:
+        item.add_marker(pytest.mark.timeout(lane.limit_seconds))
+    return lane
+
+
+def _workers(config: pytest.Config) -> int:
+    return len(getattr(config.option, "tx", None) or [None])
+
+
+class Recorder:
+    """Adds up what each test took, in the process that hands out the tests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._lanes: dict[str, str] = {}
+        self._failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] += report.duration
+        self._lanes.setdefault(report.nodeid, dict(report.user_properties).get(_LANE, "quick"))
+        if not report.passed:
+            self._failed.add(report.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if hasattr(self._config, "workerinput") or not self._seconds:
+            return
+        self._earlier = read_durations()
+        into = Path(self._config.rootpath) / ".pytest_cache"
+        write_durations(self._seconds, self._earlier, into)
+        green = self._config.getoption("--green-campaigns")
+        if green and exitstatus == pytest.ExitCode.OK:  # a run that was cut short proves nothing
+            campaigns.remember(green, self._seconds, self._failed)
+        self._slowness = budgets.pace()
+        if self._config.getoption("--budgets") and budgets.exceeded(self._took(), self._slowness):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for campaign in campaigns.to_leave_out(self._config.getoption("--green-campaigns")):
+            terminalreporter.section(
+                f"NOT RUN: campaign {campaign.name}, green with the same inputs", sep="!"
+            )
+        if not self._config.getoption("--budgets") or not self._seconds:
+            return
+        took = self._took()
+        terminalreporter.section("time")
+        terminalreporter.write_line("\n".join(budgets.summary(took)))
+        terminalreporter.write_line(f"this machine takes {self._slowness:.2f} times the time of the budgets'")
+        for lane in budgets.exceeded(took, self._slowness):
+            terminalreporter.section(f"OVER BUDGET: {lane.name}", sep="!", red=True)
+            terminalreporter.write_line("\n".join(budgets.grown(lane, took, self._earlier)))
+
+    def _took(self) -> budgets.Took:
+        return budgets.Took(self._seconds, self._lanes, _workers(self._config))
