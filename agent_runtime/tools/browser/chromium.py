@@ -63,8 +63,10 @@ _ARGUMENTS = (
 )
 
 # Chromium takes authorities from its own roots and from NSS, and knows no variable for a further one.
+# A second start finds the database of the first one. certutil would ask for its password without end.
 _TRUST_AUTHORITY = f"""
 if [ -n "${AUTHORITY}" ] && command -v certutil >/dev/null; then
+  rm -rf "$HOME/.pki/nssdb"
   mkdir -p "$HOME/.pki/nssdb"
   certutil -d "sql:$HOME/.pki/nssdb" -N --empty-password
   certutil -d "sql:$HOME/.pki/nssdb" -A -n slipway -t C,, -i "${AUTHORITY}"

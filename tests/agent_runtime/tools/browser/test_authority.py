@@ -1,5 +1,6 @@
 """The browser trusts the authority that speaks for hosts a credential is added to."""
 
+import shutil
 import ssl
 import threading
 from collections.abc import Iterator
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.server.trust import trust
+from agent_runtime.tools.browser.browser import start_browser
 from agent_runtime.workspace.environment import set_trusted
+from agent_runtime.workspace.private_dir import make_private_dir
 from app_server.config import Config
 from app_server.egress.authority import certificate_file, load_authority
 from app_server.encryption import load_cipher
@@ -61,6 +64,21 @@ async def test_a_page_of_a_host_with_a_credential_opens(
         set_trusted({})
 
     assert "Hello over TLS" in text
+
+
+async def test_a_second_start_in_the_same_profile_works(authority: tuple[str, bytes], tmp_path: Path) -> None:
+    """In containers the first start fails: Chromium's own sandbox is not available there."""
+    need_program("certutil")
+    trust(tmp_path, authority[1])
+    profile = make_private_dir("browser")
+    try:
+        for _ in range(2):
+            browser = await start_browser(profile, [], tmp_path)
+            await browser.end()
+        assert (profile / ".pki/nssdb/cert9.db").exists()
+    finally:
+        set_trusted({})
+        shutil.rmtree(profile)
 
 
 async def test_without_it_the_page_is_refused(browser: Driver, authority: tuple[str, bytes]) -> None:
