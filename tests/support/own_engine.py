@@ -27,6 +27,7 @@ from uuid import uuid4
 
 from docker import DockerClient
 
+from tests.support.engine_images import keep_image, link_image, stored_image
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server import wait_until
 
@@ -81,6 +82,10 @@ class OwnEngine:
         return f"v{self._name[-8:]}"
 
     @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    @property
     def inside(self) -> list[str]:
         """What a command is to be begun with that runs on that machine."""
         return ["nsenter", f"--target={self._pid}", "--net", "--mount", "--pid", "--"]
@@ -94,11 +99,18 @@ class OwnEngine:
         return DockerClient(base_url=self.url, version="auto", timeout=120)
 
     def load(self, image: str) -> None:
-        """An image of this machine's engine."""
-        with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saved:
-            command = ["docker", "--host", self.url, "load"]
-            subprocess.run(command, stdin=saved.stdout, stdout=subprocess.DEVNULL, check=True)
-        assert saved.returncode == 0
+        """An image of this machine's engine, into an engine that has none yet."""
+        with stored_image(image) as stored:
+            if stored.is_dir():
+                self.stop()
+                link_image(stored, self._data)
+                self.start()
+                return
+            with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saved:
+                command = ["docker", "--host", self.url, "load"]
+                subprocess.run(command, stdin=saved.stdout, stdout=subprocess.DEVNULL, check=True)
+            assert saved.returncode == 0
+            keep_image(self._data, stored)
 
     def start(self) -> None:
         """Begun anew when it gives up, as by a service manager: on a busy disk its containerd may take longer
@@ -181,7 +193,7 @@ class OwnEngine:
             "dockerd",
             f"--config-file={settings}",
             f"--host={self.url}",
-            f"--data-root={self._folder / 'data'}",
+            f"--data-root={self._data}",
             f"--exec-root={self._folder / 'exec'}",
             f"--pidfile={self._folder / 'dockerd.pid'}",
             f"--cgroup-parent=/{self._name}",

@@ -1,0 +1,53 @@
+"""The data of an engine with one image, kept for other engines: a link takes seconds, `docker load` a minute.
+
+Engines never change the layers of an image, so several may share their files by hard links.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_FOLDER = Path(tempfile.gettempdir()) / "slipway-test-engine-images"
+_UNUSED_SECONDS = 3 * 3600
+
+
+@contextmanager
+def stored_image(image: str) -> Iterator[Path]:
+    """Where the data of an engine with this image alone is, or has to be stored. One engine at a time."""
+    command = ["docker", "image", "inspect", "--format", "{{.Id}}", image]
+    image_id = subprocess.check_output(command, text=True).strip().removeprefix("sha256:")
+    _FOLDER.mkdir(exist_ok=True)
+    with (_FOLDER / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stored = _FOLDER / image_id[:20]
+        yield stored
+        os.utime(stored)
+
+
+def link_image(source: Path, target: Path) -> None:
+    """From the data of one engine into that of another. The other one must not run."""
+    (target / "overlay2").mkdir(parents=True, exist_ok=True)
+    _copy("-al", source / "overlay2", target / "overlay2")
+    (target / "image").mkdir(exist_ok=True)
+    _copy("-a", source / "image", target / "image")
+
+
+def keep_image(source: Path, stored: Path) -> None:
+    """Stores it, and removes those of images that tests do not use any more."""
+    for other in _FOLDER.iterdir():
+        if other.is_dir() and other.stat().st_mtime < time.time() - _UNUSED_SECONDS:
+            shutil.rmtree(other)
+    unfinished = _FOLDER / "unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    link_image(source, unfinished)
+    unfinished.rename(stored)
+
+
+def _copy(how: str, source: Path, target: Path) -> None:
+    subprocess.run(["cp", how, f"{source}/.", str(target)], check=True)
