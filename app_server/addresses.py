@@ -1,4 +1,4 @@
-"""Hosts that somebody names, and which addresses may be called on their word. Pure.
+"""Hosts that a user or a file names, and which of their addresses may be called. Pure.
 
 A server that calls what its users name can be led to its own neighbours: by an address in disguise, or by a
 name that leads there. So a name is resolved once, and each address is judged before anybody connects to it.
@@ -22,7 +22,7 @@ _NAME = re.compile(
 _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)")
 _PORT = re.compile(r":([0-9]{1,5})$")
 
-# Python's table of what is global leaves these to whoever asks.
+# Python's table of what is global does not decide about these.
 _REFUSED: tuple[Network, ...] = tuple(
     map(
         ip_network,
@@ -56,7 +56,7 @@ class BadHost(ValueError):
 
 @dataclass(frozen=True)
 class HostRule:
-    """A host that somebody has named: `host`, `*.host` for all names below it, with or without a port."""
+    """A host as written in a setting: `host`, `*.host` for all names below it, with or without a port."""
 
     host: str
     port: int | None = None
@@ -106,7 +106,7 @@ def parse_host(text: str) -> str:
 def parse_rule(text: str) -> HostRule:
     """Raises BadHost."""
     rest, port = text.strip().lower(), None
-    # A bare IPv6 address has colons of its own.
+    # A bare IPv6 address contains colons.
     if (found := _PORT.search(rest)) and (rest.count(":") == 1 or "]:" in rest):
         rest, port = rest[: found.start()], int(found[1])
         if not 1 <= port <= 65535:

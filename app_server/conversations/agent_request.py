@@ -71,7 +71,7 @@ def build(
     llm = brokered_llm(
         profile, facts=facts, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof
     )
-    # Of the agent's own model, for all that the conversation costs: the condenser has no budget of its own.
+    # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
     budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
     message = None if request.goal else request.initial_message

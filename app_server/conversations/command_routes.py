@@ -25,7 +25,7 @@ class ExecuteCommandRequest(BaseModel):
 
 @router.post("/execute-bash-command")
 async def execute_bash_command(place: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
-    """Runs a command in the conversation's directory, in a shell of its own; the agent does not see it.
+    """Runs a command in the conversation's directory, in a separate shell; the agent does not see it.
 
     `exit_code` is -1 when it was ended at its timeout.
     """

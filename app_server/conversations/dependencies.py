@@ -22,7 +22,7 @@ Viewer = Annotated[_Viewer, Depends(_viewer)]
 
 
 async def _workplace(request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID) -> Workplace:
-    # A session of its own: none is held while the sandbox is asked.
+    # A separate session: none is held while the sandbox is asked.
     async with request.state.database.read() as session:
         return await service.workplace(session, viewer, user.id, conversation_id)
 

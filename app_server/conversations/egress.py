@@ -12,7 +12,7 @@ from app_server.git.address import InvalidRepository, parse_address
 from app_server.pubsub import Frame, PubSub
 
 REFUSED = Frame('{"type":"network"}')
-"""Something new was refused: whoever watches asks what."""
+"""Something new was refused. Clients that watch then ask what it was."""
 
 
 async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[str | None]:
@@ -31,7 +31,7 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """To all of the sandbox's conversations: which of them it was nobody can tell."""
+    """Sent to all conversations of the sandbox: which of them caused it is not known."""
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]
     for conversation_id in residents:

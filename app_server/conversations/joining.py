@@ -1,4 +1,4 @@
-"""Which sandbox a new conversation works in: one of its own, or one of its user's that it can share.
+"""Which sandbox a new conversation works in: a new one, or one of its user's that it can share.
 
 It joins only where it finds what it would have alone: the same kind of machine, the same way out, and a
 directory that no other conversation works in.
@@ -62,7 +62,7 @@ async def place_of(session: AsyncSession, config: Config, newcomer: Newcomer, re
     if request.snapshot_id is not None:
         if request.sandbox_id is not None:
             raise BadRequest(
-                "A conversation that begins from a snapshot has a sandbox of its own.",
+                "A conversation that begins from a snapshot needs a separate sandbox.",
                 code="two_origins",
                 fix="Leave out sandbox_id or snapshot_id.",
             )
@@ -73,7 +73,7 @@ async def place_of(session: AsyncSession, config: Config, newcomer: Newcomer, re
     strategy = await grouping_of(session, newcomer.user_id)
     if strategy is GroupingStrategy.NO_GROUPING:
         return alone
-    # One after the other: whoever begins in the same moment, on any app server, must see what the one before
+    # One after the other: a start at the same moment, on any app server, must see what the one before
     # has joined or is to have. NO KEY UPDATE, as rows that point to the user take a weaker lock on it.
     await session.execute(select(User.id).where(User.id == newcomer.user_id).with_for_update(key_share=True))
     found = await find(session, config, newcomer, strategy)
@@ -98,14 +98,14 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
         raise Conflict(
             "That sandbox may call other hosts, or with other credentials, than this conversation alone.",
             code="sandbox_policy_differs",
-            fix="Give both repositories the same network settings, or let it have a sandbox of its own.",
+            fix="Give both repositories the same network settings, or choose a separate sandbox for it.",
         )
 
 
 async def _has_the_same_way_out(
     session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
 ) -> bool:
-    """For all of them: whoever works there already must lose nothing either."""
+    """For all of them: conversations that work there already must lose nothing."""
     user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
     together = {*there, newcomer.repository}
     if len(together) > 1 and await have_own(session, user_id, [*together]):
@@ -120,7 +120,7 @@ async def _has_the_same_way_out(
 async def find(
     session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
 ) -> UUID | None:
-    """One of the user's sandboxes, by the strategy, those that run first; None if it needs one of its own."""
+    """One of the user's sandboxes, by the strategy, those that run first; None if it needs a new one."""
     for sandbox_id in await _candidates(session, newcomer.user_id, strategy):
         try:
             await join(session, config, newcomer, sandbox_id)

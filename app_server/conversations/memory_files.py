@@ -14,7 +14,7 @@ from app_server.sandboxes.agent_client import AgentClient
 
 DIRECTORY = ".agents/memory"
 
-# Where the repository has notes of its own, these stay, and each of ours is kept out of the diff by its name.
+# Where the repository has notes already, these stay, and each of ours is kept out of the diff by its name.
 # Everywhere else the whole directory is ours.
 _PUT = f"""\
 exclude="$(git rev-parse --git-path info/exclude)"

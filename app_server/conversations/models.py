@@ -78,7 +78,7 @@ class Conversation(Base):
 class StartTask(Base):
     """The durable record of bringing a conversation up; its id is the conversation's id.
 
-    While it is neither READY nor ERROR, whoever holds the lease works on it.
+    While it is neither READY nor ERROR, the worker that holds the lease works on it.
     """
 
     __tablename__ = "start_tasks"

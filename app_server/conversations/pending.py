@@ -27,7 +27,7 @@ async def keep(
         raise TooManyRequests(
             f"{MAX_PENDING} messages wait for this conversation already.",
             code="too_many_pending_messages",
-            fix="Wait until it is ready, or mend what keeps it from starting.",
+            fix="Wait until it is ready, or fix what keeps it from starting.",
         )
     last = select(func.max(PendingMessage.position)).where(PendingMessage.conversation_id == conversation_id)
     session.add(

@@ -27,5 +27,5 @@ def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
-    """None: nobody has to judge what is never asked about."""
+    """None: what is never asked about needs no risk analysis."""
     return None if mode is ConfirmationMode.NEVER else _ANALYZER

@@ -35,7 +35,7 @@ async def run_setup_script(
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
         f". {shlex.quote(script.path)}"
     )
-    # A shell of its own: what the script sets or exits ends with it.
+    # A separate shell: what the script sets or exits ends with it.
     command = f"bash -c {shlex.quote(source)}"
     finished = await _follow(client, command, directory, timeout_seconds, report)
     if finished.exit_code == 0:
@@ -47,7 +47,7 @@ async def run_setup_script(
     raise StartFailure(
         "setup_script_failed",
         cause,
-        fix="Read the output, mend what the script lacks or the script itself (commit it), and retry: the "
+        fix="Read the output, fix the script or install what it lacks (commit it), and retry: the "
         "repository is fetched again.",
         output=finished.output,
     )
@@ -91,7 +91,7 @@ async def _follow(
         async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):
             return await _ended(client, command_id, report)
     except BaseException:
-        # Whoever goes on with this starts it anew.
+        # The worker that continues this starts it again.
         with suppress(AppError):
             await client.stop_command(command_id)
         raise

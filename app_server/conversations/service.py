@@ -94,7 +94,7 @@ async def batch(
 
 
 async def require(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Conversation:
-    """The user's conversation. Raises NotFound, also for somebody else's."""
+    """The user's conversation. Raises NotFound, also for another user's."""
     conversation = await session.scalar(_owned(user_id, conversation_id))
     if conversation is None:
         raise NotFound("No such conversation.")
@@ -133,7 +133,7 @@ async def start(
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
-    # Whoever names a sandbox takes the image that it has.
+    # A start in a named sandbox uses the image of that sandbox.
     takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
     request = await _with_spec(session, user, request, address, why_no_spec)
     base_image = await sandbox_specs.base_image(
@@ -220,7 +220,7 @@ async def rename(
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> None:
     """Hides it at once and for good; the worker removes the rest. Raises NotFound."""
     conversation = await require(session, user_id, conversation_id)
-    # Locked: whoever joins must see whether this was the last one there.
+    # Locked: a conversation that joins must see whether this was the last one there.
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     await session.execute(
         update(Conversation).where(Conversation.id == conversation_id).values(deleted_at=now())
@@ -250,7 +250,7 @@ async def send_message(
             return await _keep(session, viewer, user_id, conversation_id, message_id, message)
         require_open(await require(session, user_id, conversation_id))
         await allow_as_much_again(session, Payer(user_id, conversation_id))
-    # Outside the transaction: nobody waits for the sandbox with a lock in hand.
+    # Outside the transaction: no lock is held while waiting for the sandbox.
     if not await viewer.sandboxes.is_awake(task.sandbox_id):
         return await _keep_for_later(database, viewer, user_id, conversation_id, message_id, message)
     client = viewer.sandboxes.client(task.sandbox_id)

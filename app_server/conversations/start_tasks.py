@@ -21,7 +21,7 @@ _ENDED = (StartStatus.READY, StartStatus.ERROR)
 
 
 class LeaseLost(Exception):
-    """The task is gone or another worker has it: whoever meets this stops at once, and saves nothing."""
+    """The task is gone or another worker has it. The worker that gets this stops and saves nothing."""
 
 
 def new_stages() -> list[Any]:
@@ -37,7 +37,7 @@ class Claim:
 
 
 async def claim(session: AsyncSession, owner: str, server_id: str | None = None) -> Claim | None:
-    """The oldest start that nobody works on, now `owner`'s for as long as LEASE.
+    """The oldest start that no worker has, now `owner`'s for as long as LEASE.
 
     server_id: those whose sandbox is a process of another server are left to that one.
 
@@ -190,7 +190,7 @@ def only_waits(task: StartTask) -> bool:
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Undoes `begin_again`: nothing needs the sandbox any more. Whoever works on it loses the lease."""
+    """Undoes `begin_again`: nothing needs the sandbox any more. The worker that has it loses the lease."""
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
     moment = now().isoformat()
@@ -203,7 +203,7 @@ def wait_no_more(task: StartTask) -> None:
 def retry(task: StartTask) -> None:
     """Makes a failed start go on at the stage that failed.
 
-    A set-up script belongs to the repository: it is fetched again, so that a mended script is the one to run.
+    A set-up script belongs to the repository: it is fetched again, so that a corrected script runs.
     """
     failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
     fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT

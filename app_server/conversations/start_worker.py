@@ -109,7 +109,7 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """What the last one in this home held, if it was killed: whoever was waiting need not wait longer."""
+        """Frees what the last worker in this home held if it was killed: its starts need not wait."""
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):
             async with self._database.session() as session:
@@ -142,7 +142,7 @@ class StartWorker:
 
     @property
     def _busy(self) -> int:
-        """Those in line for memory do nothing: whoever comes after them may be served before."""
+        """Starts that wait for memory do nothing: a later start may be served before them."""
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
     async def _take_down_deleted(self) -> None:

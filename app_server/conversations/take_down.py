@@ -31,7 +31,7 @@ async def deleted_conversations(
     """Those that can be taken down now, by the server of this id.
 
     One whose sandbox others use has to wait until that can be reached: until it is back from its archive,
-    or mended.
+    or repaired.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))
@@ -57,7 +57,7 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
         if conversation is None:
             return
         others = await residents_of(session, conversation.sandbox_id)
-    # Once the last one is deleted nobody can join any more (joining.py): this cannot become untrue.
+    # Once the last one is deleted no conversation can join any more (joining.py): this cannot become untrue.
     if others:
         await _remove_part(database, sandboxes, conversation)
     else:

@@ -1,6 +1,6 @@
 """How git is told that something is not to be: in its own protocol, so that it shows the sentence.
 
-An HTTP error it would report by its number; and 401 makes it ask for a password, which nobody can give.
+An HTTP error it would report by its number; and 401 makes it ask for a password, which no user can give.
 """
 
 from typing import Literal, get_args

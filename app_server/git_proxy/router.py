@@ -38,7 +38,7 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
 @router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 @router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 async def large_files() -> Response:
-    """Nobody's: what git-lfs asks for is refused in words that it shows."""
+    """For no user: what git-lfs asks for is refused in words that it shows."""
     return refusal.no_large_files()
 
 

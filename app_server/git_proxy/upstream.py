@@ -156,7 +156,7 @@ def _explained(target: Target, status: int, service: Service) -> str:
     }
     without_token: dict[int, str] = {
         HTTPStatus.UNAUTHORIZED: f"{host} wants a token of the user to {wish} {name}. {_ADD}",
-        HTTPStatus.FORBIDDEN: f"{host} lets nobody {wish} {name} without a token of the user. {_ADD}",
+        HTTPStatus.FORBIDDEN: f"{host} does not let you {wish} {name} without a token. {_ADD}",
     }
     always: dict[int, str] = {
         HTTPStatus.OK: f"{host} answered with something else than git's protocol. {_sign_in(target)}",

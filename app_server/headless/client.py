@@ -47,7 +47,7 @@ class Client:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
     def not_allowed(self, conversation_id: str) -> list[Json]:
-        """What its repository offers to run and nobody has allowed."""
+        """What its repository offers to run and the user has not allowed."""
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]
 

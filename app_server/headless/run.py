@@ -141,7 +141,7 @@ def _start_request(what: Run) -> dict[str, Any]:
 def owner_client(config: Config, url: str) -> Iterator[Client]:
     """A client with an API key of the owner's that lives as long as the block.
 
-    Whoever may read the home directory may act as its owner, so no sign-in is asked for.
+    A user who can read the home directory may act as its owner, so no sign-in is needed.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

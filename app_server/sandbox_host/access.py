@@ -1,4 +1,4 @@
-"""Who may call this host: whoever shows its token, and of those one app server alone."""
+"""Who may call this host: callers that show its token, and of those only one app server."""
 
 import asyncio
 import hmac
@@ -64,7 +64,7 @@ class Access:
             await self._app(scope, receive, send)
 
     def _is_ours(self, installation: str) -> bool:
-        """Whoever comes first stays: two would end each other's sandboxes."""
+        """The first app server stays: two would end each other's sandboxes."""
         return not installation or _kept(self._home / "installation", installation) == installation
 
 

@@ -133,9 +133,9 @@ def _require_tls(config: Config, *, behind_tls: bool) -> None:
     if certificate or behind_tls or _is_loopback(config.host):
         return
     raise ConfigurationError(
-        "Whoever listens on the way to this host would read the token, and all that sandboxes say. Set "
+        "Anyone who can read the traffic to this host sees the token and all output of sandboxes. Set "
         "SLIPWAY_SANDBOX_HOST_CERTIFICATE and SLIPWAY_SANDBOX_HOST_KEY; or say --behind-tls when something "
-        "in front of it speaks TLS, or nobody else is on that network."
+        "in front of it speaks TLS, or the network is private."
     )
 
 

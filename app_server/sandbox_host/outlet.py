@@ -1,7 +1,7 @@
 """The way of this host's sandboxes to the app server: over a connection that the app server has opened to us.
 
 Each connection of a sandbox gets a name, the app server is told, and fetches it. What is said there is
-between the sandbox and the app server's inner listener; nobody here reads it.
+between the sandbox and the app server's inner listener; this host does not read it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ MAX_CONNECTIONS = 4096
 
 @dataclass
 class _Fetched:
-    """`ended`: nobody reads from it or writes to it any more."""
+    """`ended`: it is not read from or written to any more."""
 
     socket: WebSocket
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -40,7 +40,7 @@ class Outlet:
         await socket.accept()
         before, self._control = self._control, socket
         if before is not None:
-            # A connection that nobody has missed yet; its end must not wait for the other side.
+            # The other side has not noticed the end yet. We must not wait for it.
             with suppress(RuntimeError, WebSocketDisconnect, OSError):
                 await before.close()
         try:

@@ -120,7 +120,7 @@ async def prepare_base(
 ) -> StreamingResponse:
     """Sees that sandboxes can start on a base that a user has chosen: both are built if need be.
 
-    context: the gzipped tar of what the base is built from. Whoever asks for the same meanwhile joins in.
+    context: the gzipped tar of what the base is built from. A second request for it joins the build.
     """
     work: Work = request.state.work
     packed = await context.read() if context else None
@@ -271,7 +271,7 @@ async def fetch_connection(socket: WebSocket, name: str) -> None:
 def _follow(
     work: Work, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
-    """Tells how it goes on, line by line. It goes to its end, also when nobody listens any more.
+    """Tells how it goes on, line by line. It goes to its end, also when the caller has left.
 
     sign_of_life: said whenever there has been nothing to say for a while.
     """

@@ -10,7 +10,7 @@ _WAITING = 16
 
 
 class Gone(Exception):
-    """Whoever was to get the rest is no longer there."""
+    """The receiver of the rest is no longer there."""
 
 
 class SinkOfReply:

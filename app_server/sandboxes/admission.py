@@ -2,7 +2,7 @@
 
 What is committed is seen from the rows, the machines and the places of starts (places.py), so nothing is
 lost with this process, and several of them on one database let in no more than one would: after a restart
-whoever still wants to start joins the line again.
+starts that still wait join the line again.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ IDLE_SECONDS = 120.0
 
 
 class Crowded(Exception):
-    """No turn came for as long as somebody would wait. The text says where it stands in the line."""
+    """No turn came for as long as a user would wait. The text says where it stands in the line."""
 
 
 class Admission:
@@ -75,7 +75,7 @@ class Admission:
         return bool(self._line.of(sandbox_id))
 
     def drop(self, sandbox_id: UUID) -> None:
-        """It is deleted: whoever waits for it need not any more."""
+        """It is deleted: nothing has to wait for it any more."""
         for waiting in self._line.of(sandbox_id):
             self._line.leave(waiting)
             waiting.refuse(NotFound("No such sandbox."))
@@ -92,14 +92,14 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """One round without anybody asking: somebody may have ended. Then gets machines ready for later."""
+        """One round without a request: a machine may have ended. Then prepares machines for later."""
         try:
             if self._line:
                 await self.advance()
             elif not self._admitted and self._machines.backend.lacks_spare:
                 await self._replenish()
         except StartFailure as failure:
-            logger.warning("nobody can be let in", extra={"cause": failure.cause})
+            logger.warning("no start can be let in", extra={"cause": failure.cause})
 
     async def _await_turn(self, waiting: Waiting, patience_seconds: float | None) -> None:
         try:
@@ -112,7 +112,7 @@ class Admission:
                 raise Crowded(waiting.told or "It waits for its turn.") from None
 
     async def _let_in(self, capacities: Sequence[int] | None) -> bool:
-        """The next one, if there is room for it. False: nobody's turn has come."""
+        """The next one, if there is room for it. False: no start has its turn."""
         if capacities is None:
             return bool(self._line) and self._serve(self._line.in_order()[0])
         standing = await self._places.read()
@@ -191,7 +191,7 @@ class Admission:
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Ends what is missed least: what is nobody's, asleep or idle. Files stay. False: nothing is."""
+        """Ends what is missed least: without a user, asleep or idle. Files stay. False: nothing is."""
         if await self._machines.backend.yield_spare():
             return True
         for sandbox_id in await self._rows.asleep(held):

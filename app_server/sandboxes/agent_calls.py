@@ -20,7 +20,7 @@ PROBE_TIMEOUT_SECONDS = 5.0
 ARCHIVE_TIMEOUT_SECONDS = 300.0
 PATH_NOT_ALLOWED = "path_not_allowed"
 _MAX_DETAIL_CHARACTERS = 2000
-# Members of a refusal that whoever asked should see.
+# Members of a refusal that the caller should see.
 _PASSED_ON = ("diff", "fix", "output")
 
 Answer = TypeVar("Answer")
@@ -38,7 +38,7 @@ class AgentCalls:
     def __init__(
         self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
     ) -> None:
-        """passage: headers for whoever stands between us and it, see Machine.headers."""
+        """passage: headers for a proxy between us and it, see Machine.headers."""
         self._http = http
         self.url = url
         self.passage = passage or {}

@@ -54,7 +54,7 @@ MAX_PATCH_BYTES = 50 * 1024**2
 _BASH_EVENTS = "/api/bash/bash_events/search"
 
 HandOver = Literal["taken", "refused", "absent"]
-"""What became of a session key: refused by a server that knows none of ours, or nobody of ours was there."""
+"""What became of a session key: refused by a server that knows none of ours, or none of ours was there."""
 
 
 class _BashCommands(BaseModel):
@@ -115,7 +115,7 @@ class BrowserView(BaseModel):
 
 
 class AgentClient(AgentFiles):
-    """The agent server at `url`. Cheap to make; holds no connection of its own."""
+    """The agent server at `url`. Cheap to make; holds no connection."""
 
     async def idle_seconds(self) -> float | None:
         """Since when no conversation there works; None when it does not answer."""
@@ -129,7 +129,7 @@ class AgentClient(AgentFiles):
     async def is_healthy(self) -> bool:
         """Whether an agent server answers there that takes our key."""
         try:
-            # Of each whole reply: one that comes in drops would keep whoever waits for it.
+            # Of each whole reply: one that comes in drops would keep its caller waiting.
             async with asyncio.timeout(2 * HEALTH_TIMEOUT_SECONDS):
                 health = await self._http.get(
                     f"{self.url}/health", headers=self.passage, timeout=HEALTH_TIMEOUT_SECONDS

@@ -21,7 +21,7 @@ class Written:
 
 
 class Aborted(Exception):
-    """Nobody wants the archive any more."""
+    """The archive is not wanted any more."""
 
 
 class ArchiveWriter:
@@ -60,7 +60,7 @@ class ArchiveWriter:
         return self._compressed.write(piece)
 
     def abort(self) -> None:
-        """Makes whoever writes stop; from any thread."""
+        """Makes the writer stop. May be called from any thread."""
         self._is_aborted = True
 
     def finish(self) -> Written:

@@ -180,7 +180,7 @@ class _Abortable(Protocol):
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None:
-    """Whoever cancels this waits until the thread that `work` runs in has let go of the file, soon."""
+    """A caller that cancels this waits until the thread that `work` runs in has let go of the file, soon."""
     task = asyncio.create_task(work)
     try:
         await asyncio.shield(task)

@@ -26,7 +26,7 @@ class Archiving:
         self._rows = rows
         self._archives = archives
         self._refused: set[UUID] = set()
-        """Could not be archived of itself; tried again by the next server, or when somebody asks."""
+        """Could not be archived automatically; tried again by the next server, or on request."""
 
     async def archive(self, sandbox_id: UUID) -> None:
         """Ends the machine and keeps its workspace in an archive alone; nothing happens to one that is.
@@ -44,7 +44,7 @@ class Archiving:
                 _require_rest(sandbox)
                 machines.running.pop(sandbox_id, None)
                 await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
-                # Packing takes a while: nobody need ask it anything meanwhile.
+                # Packing takes a while: no request needs it meanwhile.
                 await machines.changed(sandbox_id)
                 await machines.backend.stop(sandbox_id)
 
@@ -141,7 +141,7 @@ def _require_rest(sandbox: Sandbox) -> None:
         raise Conflict(
             f"The sandbox is {sandbox.status}: its files may not be whole.",
             code="sandbox_not_at_rest",
-            fix="Wait until it has started, or mend what keeps it from starting.",
+            fix="Wait until it has started, or fix what keeps it from starting.",
         )
 
 

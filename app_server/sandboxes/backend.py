@@ -54,7 +54,7 @@ class Machine:
     inner_url: str
     """The app server's inner listener as the sandbox reaches it."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """What opens the way to its agent server, for whoever calls it."""
+    """Headers that a call to its agent server needs on its way."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Backend(Protocol):
         """Those of them whose machine does not run (any more). Cheap: called every second."""
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Those of them whose host is out of reach, and why: nobody knows whether they run."""
+        """Those of them whose host is out of reach, and why: it is not known whether they run."""
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         """How the machine ended and the last it wrote; also while it runs."""
@@ -179,7 +179,7 @@ class Backend(Protocol):
 
     @property
     def spare_bytes(self) -> int:
-        """The memory of machines that are kept ready for new sandboxes. They are nobody's yet."""
+        """The memory of machines that are kept ready for new sandboxes. They have no user yet."""
 
     async def spare_bytes_of_others(self) -> int:
         """The memory of those that other app servers on our database keep ready beside ours."""

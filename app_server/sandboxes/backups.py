@@ -1,6 +1,6 @@
 """Copies of workspaces on other hosts, for when their host is lost: taken while nothing works there.
 
-A backup counts only from the moment on at which somebody has the conversation go on without its host. Where
+A backup counts only once a user lets the conversation continue without its host. Where
 the log went on after it, that needs their word: what happened since is not in the files. The log itself is
 ours, and is brought back whole.
 """

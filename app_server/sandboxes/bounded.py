@@ -1,4 +1,4 @@
-"""Replies of agent servers, held to a size: whoever has taken one over might else never stop sending."""
+"""Replies of agent servers, held to a size: one that an attacker has taken over might never stop sending."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Walls around a process sandbox, by bubblewrap: mounts, processes, IPC and host name of its own.
+"""Walls around a process sandbox, by bubblewrap: separate mounts, processes, IPC and host name.
 
 Behind them stand the machine's programs, read-only, and the sandbox's own folder; nothing of the user's home,
 of other sandboxes, or of the app server's database. The network is the machine's, since the agent server and
@@ -37,7 +37,7 @@ _ETC = (
     *("pki/ca-trust", "profile", "profile.d", "protocols", "resolv.conf", "services", "ssl/certs"),
     *("ssl/openssl.cnf", "terminfo", "timezone"),
 )
-# bubblewrap takes these from nobody who is root outside: uid 0 owns them, even without any capability.
+# bubblewrap does not take these from a user who is root outside: uid 0 owns them, even without capabilities.
 _READ_ONLY_PROC = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 _MASKED_PROC = ("kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats")
 _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -124,7 +124,7 @@ def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def write_accounts(folder: Path, home: Path) -> None:
-    """The `passwd` and `group` of a sandbox: nobody but its user and root."""
+    """The `passwd` and `group` of a sandbox: only its user and root."""
     uid, gid = os.getuid(), os.getgid()
     lines = [f"agent:x:{uid}:{gid}::{home}:/bin/bash", *([] if uid == 0 else ["root:x:0:0::/:/bin/false"])]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Image builds that run: whoever wants the same image joins its build, and hears the same lines."""
+"""Image builds that run: a start that wants the same image joins its build and gets the same lines."""
 
 import asyncio
 from collections import deque
@@ -32,7 +32,7 @@ class Builds:
         self._turns = {is_own: asyncio.Semaphore(1) for is_own in (True, False)}
 
     async def run(self, image: str, build: Build, report: Report, *, is_own: bool) -> None:
-        """Returns when it is built. Raises what `build` does, which ends when nobody waits any more."""
+        """Returns when it is built. Raises what `build` does, which ends when no start waits any more."""
         running = self._running.get(image)
         if running is None:
             running = self._running[image] = _Running()
@@ -63,6 +63,6 @@ class Builds:
             self._forget(image, running)
 
     def _forget(self, image: str, running: _Running) -> None:
-        """Whoever comes from now on starts anew."""
+        """Later starts begin a new build."""
         if self._running.get(image) is running:
             del self._running[image]

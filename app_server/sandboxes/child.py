@@ -26,7 +26,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Incarnation(BaseModel):
-    """A process and when it started (clock ticks since boot): a pid alone may be somebody else's by now."""
+    """A process and when it started (clock ticks since boot): a pid may be reused."""
 
     pid: int
     started: int
@@ -183,7 +183,7 @@ def _terminate(handle: Handle) -> None:
 
 async def _wait_for_end(process: Incarnation) -> None:
     deadline = time.monotonic() + STOP_SECONDS
-    while is_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110 (nobody tells of its end)
+    while is_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110 (no event tells of its end)
         await asyncio.sleep(POLL_SECONDS)
 
 

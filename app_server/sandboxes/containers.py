@@ -201,7 +201,7 @@ def remove(container: "Container") -> None:
     try:
         container.remove(force=True)
     except NotFound:
-        return  # somebody else was faster
+        return  # another server was faster
 
 
 def _key_archive(name: str, key: str) -> bytes:

@@ -50,7 +50,7 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> Packed:
 
 
 def read_packed(source: IO[bytes], dockerfile: str) -> Packed:
-    """What somebody else has packed, hashed anew; `source` is left at its start. Blocking.
+    """What another server has packed, hashed again; `source` is left at its start. Blocking.
 
     Raises ValueError for a tar that `pack` does not write: one that leads out of itself, or that holds
     something else than files, folders and links.

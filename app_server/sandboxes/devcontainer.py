@@ -231,5 +231,5 @@ def _unreadable(file: Path, cause: str) -> BadRequest:
     return BadRequest(
         f"{file} cannot be read: {cause}.",
         code="devcontainer_unreadable",
-        fix="Mend it. Its format: https://containers.dev/implementors/json_reference/",
+        fix="Correct it. Its format: https://containers.dev/implementors/json_reference/",
     )

@@ -40,7 +40,7 @@ class Disks:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._require_room()
-            # A name of its own: mkfs may outlive a server that is killed, and must not meet its successor's.
+            # A unique name: mkfs may outlive a server that is killed, and must not meet its successor's.
             with tempfile.TemporaryDirectory(prefix=f"{name}{_UNFINISHED}", dir=self._folder) as unfinished:
                 disk, model = Path(unfinished, "disk"), Path(unfinished, "model")
                 with disk.open("wb") as file:
@@ -80,7 +80,7 @@ class Disks:
             yield
 
     def detach_all(self, *, but: Collection[str]) -> None:
-        """All that are attached although nobody uses them, also those whose file is gone."""
+        """All that are attached although they are not used, also those whose file is gone."""
         for device, file in loops.all_below(self._folder):
             is_used = file.exists() and (file.stem in but or is_held(file))
             if not is_used:

@@ -279,7 +279,7 @@ class DockerBackend(OneMachine):
                 await asyncio.gather(*(self._end(sandbox_id) for sandbox_id in list(self._in_use)))
             if self._is_admitted:
                 await self._withdraw()
-        # A call that is still under way would open a connection that nobody closes.
+        # A call that is still under way would open a connection that is never closed.
         await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
         if self._client:
             await asyncio.to_thread(self._client.close)

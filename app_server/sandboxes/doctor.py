@@ -243,7 +243,7 @@ def _judge_browser(backend: Backend, config: Config, *, has_one: bool) -> Findin
 
 def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -> Finding:
     if plugin.status != "unavailable":
-        return well(plugin.name, "It starts when somebody opens it.")
+        return well(plugin.name, "It starts when a user opens it.")
     fix = how_to_get(backend.kind.backend, config) or plugin.fix or ""
     return warned(plugin.name, plugin.reason or "", fix)
 

@@ -28,7 +28,7 @@ def connect() -> "DockerClient":
         if any(isinstance(cause, PermissionError) for cause in _causes(error)):
             raise StartFailure(
                 "docker_not_permitted",
-                "The Docker engine lets nobody of this user in.",
+                "The Docker engine refuses this user.",
                 fix="Add the user to the group `docker` (`usermod -aG docker NAME`) and sign in anew, or set "
                 "SLIPWAY_SANDBOX=process.",
             ) from error
@@ -51,7 +51,7 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _api_version() -> str:
-    """Of the engine. Asked here, since the SDK would leave its connection open where nobody answers."""
+    """Of the engine. Asked here, since the SDK would leave its connection open where no engine answers."""
     import docker
 
     with closing(docker.from_env(version="1.24", timeout=CONNECT_TIMEOUT_SECONDS)) as client:

@@ -127,13 +127,13 @@ def _check_workspace_size(client: "DockerClient", config: Config) -> Finding:
         return warned(
             "workspace size",
             f"A sandbox is stopped when its workspace holds more than {size}, which is looked at now and "
-            f"then: it can overrun that for a moment. A disk of its own is not possible here: {limit.reason}",
+            f"then: it can overrun that for a moment. A separate disk is not possible here: {limit.reason}",
             "Run Slipway as root beside its engine.",
         )
     if reason:
         fix = "Run Slipway as root beside its engine, or unset SLIPWAY_SANDBOX_DISK_BYTES."
         return failed("workspace size", f"Workspaces cannot be limited: {reason}", fix, "sandbox_disk_failed")
-    return well("workspace size", f"Each workspace is a disk of its own, which holds {size}.")
+    return well("workspace size", f"Each workspace is a separate disk, which holds {size}.")
 
 
 def _check_limits(info: Mapping[str, Any], config: Config) -> Finding:

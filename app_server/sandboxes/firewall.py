@@ -23,7 +23,7 @@ def admit_only(bridge: str, gateway: str, port: int) -> None:
     May be repeated. Blocking, some milliseconds. Raises NotFiltered.
     """
     if _run("-n", "-L", CHAIN).returncode != 0:
-        # Two servers may start at once: whoever comes second finds the chain made.
+        # Two servers may start at once: the second one finds the chain made.
         _run("-N", CHAIN)
     _ensure("-A", CHAIN, *_ANSWERS)
     _ensure("-A", CHAIN, "-j", "DROP")

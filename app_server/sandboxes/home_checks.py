@@ -109,7 +109,7 @@ def _is_served(home: Path) -> bool:
     try:
         os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)
     except PermissionError:
-        return True  # somebody else's, and alive
+        return True  # another process's, and alive
     except (OSError, ValueError, KeyError):
         return False
     return True

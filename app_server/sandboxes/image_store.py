@@ -78,6 +78,6 @@ def prune_images(
         except APIError as error:
             if error.status_code not in {404, 409}:
                 raise
-            continue  # somebody else was faster, or just made a container of it
+            continue  # another server was faster, or just made a container of it
         removed.append(image)
     return removed

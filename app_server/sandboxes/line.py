@@ -66,7 +66,7 @@ class Line:
         return [each for each in self._waiting if each.sandbox_id == sandbox_id]
 
     def in_order(self) -> list[Waiting]:
-        """Round after round, one of each user; first whoever has not had a turn for longest."""
+        """Round after round, one of each user; first the user who has waited longest since the last turn."""
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):
             of_user[waiting.user_id].append(waiting)

@@ -1,6 +1,6 @@
 """Loop devices of this host, and the programs that disks need. All of it blocks.
 
-A device that somebody still uses is let go of only when they are done. Its number may be another file's then.
+A device that is still in use is let go of only when that has ended. Its number may be another file's then.
 """
 
 import errno
@@ -26,7 +26,7 @@ _GOES_WHEN_UNUSED = 4
 def why_impossible() -> str | None:
     """What this host lacks for it, as a sentence; None if nothing."""
     if os.geteuid() != 0:
-        return "Slipway is not root, and nobody else may attach disks."
+        return "Slipway is not root, and only root may attach disks."
     missing = [tool for tool in _TOOLS if _path_of(tool) is None]
     return f"{' and '.join(missing)} are not installed." if missing else None
 
@@ -47,7 +47,7 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Undoes a `detach` that still waits for somebody. False: it is not that file's any more."""
+    """Undoes a `detach` that still waits. False: it is not that file's any more."""
     try:
         with Path(device).open("rb") as opened:
             info = bytearray(_INFO_BYTES)
@@ -66,7 +66,7 @@ def keep(device: str, file: Path) -> bool:
 
 
 def detach(device: str) -> None:
-    """At once, or as soon as nobody uses it any more. Fine where somebody else was faster."""
+    """At once, or as soon as it is not used any more. Fine where another process was faster."""
     try:
         run("losetup", "--detach", device)
     except StartFailure:
@@ -108,7 +108,7 @@ def failed(cause: str) -> StartFailure:
     return StartFailure(
         "sandbox_disk_failed",
         f"The disk of the sandbox cannot be had: {cause}",
-        fix="Mend that, or set SLIPWAY_SANDBOX_DISK_BYTES=0: new workspaces have no limit then.",
+        fix="Fix that, or set SLIPWAY_SANDBOX_DISK_BYTES=0: new workspaces have no limit then.",
     )
 
 

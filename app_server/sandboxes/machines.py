@@ -130,14 +130,14 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     async def renew_key(self, sandbox_id: UUID) -> None:
-        """Replaces its session key; tried again later where nobody answers. Raises NotFound."""
+        """Replaces its session key; tried again later where no agent server answers. Raises NotFound."""
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
             if running is None or not self.keys.is_due(sandbox_id):
                 return
             offer = await self.keys.offer(sandbox_id)
             if await self.keys.hand_over(sandbox_id, offer, running.client) == "refused":
-                # Whoever answers there is none of ours any more: the monitor starts it anew.
+                # The server that answers there is not ours any more: the monitor starts it again.
                 self.running.pop(sandbox_id)
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
@@ -293,7 +293,7 @@ class Machines:
 
 
 def log_report(sandbox_id: UUID) -> Report:
-    """For a start that nobody watches."""
+    """For a start whose progress is not shown."""
 
     def report(line: str) -> None:
         logger.info("reviving sandbox", extra={"sandbox_id": sandbox_id.hex, "progress": line})

@@ -23,7 +23,7 @@ POOL_FOLDER = "pool"
 
 @dataclass(frozen=True)
 class Member:
-    """`init_key`: what its agent server wants to see from whoever says for whom it works; None once said."""
+    """`init_key`: what its agent server asks for when it gets its sandbox; None afterwards."""
 
     id: str
     init_key: str | None
@@ -69,7 +69,7 @@ class Members:
         return [member for member in found if member]
 
     def claim(self, member: Member, sandbox_id: UUID) -> bool:
-        """False when somebody else was faster."""
+        """False when another server was faster."""
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             (self._free / f"{member.id}.json").rename(self._path(sandbox_id))
@@ -101,7 +101,7 @@ def owner_of_helpers(config: Config) -> str:
 
 
 def installation_of(config: Config) -> str:
-    """The same for all servers on one database, on whatever engine, and for nobody else."""
+    """The same for all servers on one database, on whatever engine, and different for all others."""
     url = make_url(config.resolved_database_url).render_as_string(hide_password=True)
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 

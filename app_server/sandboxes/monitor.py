@@ -40,7 +40,7 @@ class Monitor:
         try:
             await machines.await_engine()
         except StartFailure:
-            return  # whoever starts one is told
+            return  # the caller that starts one is told
         machines.elsewhere = await self._rows.elsewhere()
         known_before = set(machines.running)
         await self._mark_lost()
@@ -109,7 +109,7 @@ class Monitor:
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:
-        """Those that were put to sleep or removed by somebody else, like `slipway sandboxes stop`."""
+        """Those that were put to sleep or removed by another process, like `slipway sandboxes stop`."""
         for sandbox_id in sandbox_ids:
             self._machines.running.pop(sandbox_id, None)
             await self._machines.changed(sandbox_id)

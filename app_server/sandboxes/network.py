@@ -52,7 +52,7 @@ def ensure_network(client: "DockerClient") -> str:
 
 
 def _require_ours(found: Mapping[str, Any]) -> None:
-    """One of this name that somebody else made could let sandboxes out, or at each other."""
+    """A network of this name that we did not make could let sandboxes out, or at each other."""
     differs = [name for name, value in _OPTIONS.items() if (found["Options"] or {}).get(name) != value]
     if found["Internal"] and found["Driver"] == "bridge" and not differs:
         return

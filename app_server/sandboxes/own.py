@@ -1,4 +1,4 @@
-"""The sandboxes of whoever asks."""
+"""The sandboxes of the caller."""
 
 from uuid import UUID
 

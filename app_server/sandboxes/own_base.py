@@ -116,7 +116,7 @@ async def build_base(
 
 
 async def _not_built(docker: str, files: BuildFiles, output: str, limits: BuildLimits) -> StartFailure:
-    fix = "Mend what the output names; `docker build` says the same."
+    fix = "Fix what the output names; `docker build` says the same."
     if limits.network:
         fix += " Its commands have no network here (SLIPWAY_SANDBOX_BUILD_NETWORK)."
     if not await has_buildx(docker):

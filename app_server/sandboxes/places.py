@@ -1,7 +1,7 @@
 """Memory that is kept for starts that are under way, known to all app servers on one database.
 
-Places are numbered without a gap. Whoever wants the next one has read how things stood after the last, and
-gets it only if nobody was faster: so no two servers give away the same room, and none waits for another.
+Places are numbered without a gap. A server that wants the next one has read the state after the last, and
+gets it only if no other was faster: so no two servers give away the same room, and none waits for another.
 """
 
 import asyncio

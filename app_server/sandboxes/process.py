@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 SPEC_ID = "process"
 LOG_TAIL_BYTES = 8192
 
-# What an agent's commands may see of our environment. A list of what may pass, since nobody can list all
+# What an agent's commands may see of our environment. A list of what may pass: nothing could list all
 # names under which keys are kept.
 ALLOWED_ENVIRONMENT = frozenset(
     {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL"}
@@ -94,7 +94,7 @@ class ProcessBackend(OneMachine):
         )
 
     async def open(self) -> None:
-        """Looks once what walls there are: whoever was told of them must be able to rely on them."""
+        """Looks once what walls there are: users who were told of them must be able to rely on them."""
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":
             return

@@ -40,7 +40,7 @@ _MEANINGS = (
         ("non-overlapping ipv4 address pool", "address pools have been fully subnetted", "no available ipv4"),
         "sandbox_network_exhausted",
         "The Docker engine has no address left for the sandboxes' network.",
-        "Remove networks that nobody needs (`docker network prune`) or sandboxes that sleep, or widen "
+        "Remove networks that are not used (`docker network prune`) or sandboxes that sleep, or widen "
         "`default-address-pools` in /etc/docker/daemon.json.",
     ),
     _Meaning(

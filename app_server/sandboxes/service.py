@@ -238,7 +238,7 @@ class Sandboxes:
         return gave_up or sandbox_id in self._machines.running
 
     def leave_line(self, sandbox_id: UUID) -> None:
-        """Whoever waits for memory for it need not any more."""
+        """Nothing has to wait for memory for it any more."""
         self._admission.drop(sandbox_id)
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float) -> None:

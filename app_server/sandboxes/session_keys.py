@@ -1,7 +1,7 @@
 """The session keys of sandboxes: offered, handed over, and replaced while the sandbox runs.
 
 A key is kept before an agent server hears of it, and takes the place of the old one once that has answered.
-In between both open the inner listener, and whoever goes on after a crash tries both at the agent server.
+In between both open the inner listener, and a server that continues after a crash tries both there.
 """
 
 import time

@@ -28,7 +28,7 @@ class Shelf:
 
 async def shelves(config: Config, *, prune: bool) -> list[Shelf]:
     """With `prune` what was of no use is gone. Raises StartFailure where this machine's engine is away,
-    Unavailable where nobody knows what users have chosen.
+    Unavailable where it is not known what users have chosen.
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":

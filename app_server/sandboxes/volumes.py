@@ -1,6 +1,6 @@
-"""The volumes that workspaces are in: each on a disk of its own, where this host and its engine can do that.
+"""The volumes that workspaces are in: each on a separate disk, where this host and its engine can do that.
 
-Where they cannot, and nobody has asked for a limit by name, watch.py measures what workspaces hold.
+Where they cannot, and no limit was set by name, watch.py measures what workspaces hold.
 """
 
 import logging
@@ -39,7 +39,7 @@ class Volumes:
         self._folder = config.home / "disks"
         self._disks = Disks(self._folder)
         self._size = config.sandbox_disk_bytes
-        # Whoever sets a limit wants it kept, or the start refused.
+        # A limit that was set must be kept, or the start refused.
         self._is_demanded = self._size is not None and "sandbox_disk_bytes" in config.model_fields_set
         self._turn = threading.Lock()
         self._is_tried = False

@@ -1,7 +1,7 @@
-"""Containers that are started ahead of need and halted: nobody's yet, each for one sandbox, once.
+"""Containers that are started ahead of need and halted. They have no user yet; each is for one sandbox, once.
 
 A claim is a record first (members.py), and then only what a start may do again at any time: rename, let go
-on, say for whom. So whoever is killed in its midst leaves a sandbox that the next start brings up.
+on, say for whom. So a server that is killed in the middle leaves a sandbox that the next start brings up.
 """
 
 import asyncio
@@ -168,7 +168,7 @@ class WarmPool:
             self._members.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes those that are ready: who ends Slipway wants nothing left that works for nobody."""
+        """Removes those that are ready: after Slipway has ended nothing must be left that has no user."""
         async with self._turn:
             try:
                 while client and await self.yield_one(client):
@@ -180,7 +180,7 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Also while nobody knows what an earlier server left."""
+        """Also while it is not known what an earlier server left."""
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:
@@ -280,7 +280,7 @@ class WarmPool:
         # Once all the others are ready: a start need not wait until these are gone.
         for member in of_no_use:
             await self._discard(client, member)
-        # One that the engine made only after whoever asked for it had been killed.
+        # One that the engine made only after the server that asked for it was killed.
         for name in left.keys() - {member.name for member in [*free, *claimed]}:
             await self._maker.call(self._maker.unmake, client, name)
 

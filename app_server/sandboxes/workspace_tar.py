@@ -390,5 +390,5 @@ def cannot_move(cause: str) -> StartFailure:
     return StartFailure(
         "archive_failed",
         f"The workspace cannot be moved: {cause}",
-        fix="Mend that and try again. The workspace or its archive is as it was.",
+        fix="Fix that and try again. The workspace or its archive is as it was.",
     )

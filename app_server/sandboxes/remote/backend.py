@@ -1,7 +1,7 @@
 """Sandboxes on other hosts: each runs `slipway sandbox-host`, and holds as many as its memory bears.
 
 A sandbox stays on the host where it was first placed, since its workspace lies there. When that host is lost
-it is placed anew only with a backup in hand, and only when somebody asks for it: the host may be well, and
+it is placed anew only with a backup in hand, and only when a user asks for it: the host may be well, and
 merely out of our reach.
 """
 
@@ -82,7 +82,7 @@ class RemoteBackend:
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """On the host where this sandbox lies or will: each has images of its own. Raises StartFailure."""
+        """On the host where this sandbox lies or will: each host has its images. Raises StartFailure."""
         if sandbox_id is None:
             return
         host = await self._settle(sandbox_id)
@@ -106,7 +106,7 @@ class RemoteBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Of a host that does not answer nobody knows: its sandboxes are not dead, see `find_lost`."""
+        """Unknown for a host that does not answer: its sandboxes are not dead, see `find_lost`."""
         states = await self._states()
         dead: set[UUID] = set()
         for sandbox_id in sandbox_ids:
@@ -246,7 +246,7 @@ class RemoteBackend:
             )
 
     async def _attend(self, host: Host) -> None:
-        """For ever: whoever comes, or comes back, is set right before its sandboxes reach us again."""
+        """Runs for ever: a host that comes, or comes back, is reconciled before its sandboxes reach us."""
         tunnel: asyncio.Task[None] | None = None
         while True:
             try:
@@ -320,7 +320,7 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """As many bytes as hold as many of our sandboxes as that host bears of its own."""
+        """The bytes that hold as many sandboxes of our size as that host can hold of its size."""
         if host.info is None:
             return 0
         return host.info.capacity_bytes // host.info.sandbox_memory_bytes * self._config.sandbox_memory_bytes

@@ -18,7 +18,7 @@ async def welcome(host: Host, placements: Placements) -> None:
     for sandbox_id, state in states.items():
         placement = placements.get(sandbox_id)
         if placement is None:
-            # Of a server whose home was lost: found again, and brought up by whoever still wants it.
+            # Of a server whose home was lost: found again, and started by a conversation that wants it.
             logger.warning("an unknown sandbox is taken over", extra={"sandbox_id": sandbox_id.hex})
             await asyncio.to_thread(placements.put, sandbox_id, host.name)
         elif placement.is_deleted:

@@ -25,7 +25,7 @@ ImageName = Annotated[str, Field(max_length=300, pattern=IMAGE_NAME)]
 
 class HostInfo(BaseModel):
     """capacity_bytes: what the limits of all sandboxes there may add up to, less what is kept for machines
-    that are nobody's yet. sandbox_memory_bytes: the limit of each. image: None when it is not there yet.
+    that have no user yet. sandbox_memory_bytes: the limit of each. image: None when it is not there yet.
     isolation_gap: what the walls there leave open, in a sentence. workspace_bytes: how much a new workspace
     holds, None: as much as there is; workspace_kept_by: what keeps it so.
     """
