@@ -71,7 +71,7 @@ def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErro
 
 
 def is_asked_to_stop() -> bool:
-    """Whether somebody has cancelled the task that asks, or a CancelledError comes from what it waits for."""
+    """Whether the task that asks was cancelled, or a CancelledError comes from what it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

@@ -82,7 +82,7 @@ def _nudge(text: str) -> MessageEvent:
 
 
 def _notices(reply: Reply) -> list[Event]:
-    """Says in the log that somebody else answered, and why: nobody shall wonder about the change of tone."""
+    """Says in the log that another model answered, and why: it explains the change of tone."""
     if not reply.passed_over or reply.answered_by is None:
         return []
     passed_over = [{"model": p.model, "code": p.code, "detail": p.detail} for p in reply.passed_over]
@@ -143,7 +143,7 @@ def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -
 
 
 def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
-    """Each call under an id of its own: in this reply, in the whole history, and in a form vendors take back.
+    """Each call under a unique id: in this reply, in the whole history, and in a form vendors take back.
 
     One that was sent twice is one call.
     """

@@ -1,4 +1,4 @@
-"""A model's judgement in a form that programs read. Whoever asks says what is judged, and in which form."""
+"""A model's judgement in a form that programs read. The caller says what is judged, and in which form."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

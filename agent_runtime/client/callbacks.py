@@ -49,5 +49,5 @@ class Callbacks:
         for callback in callbacks:
             try:
                 callback(argument)
-            except BaseException as error:  # noqa: BLE001 (whoever waits for the run gets it)
+            except BaseException as error:  # noqa: BLE001 (the caller that waits for the run gets it)
                 self.failure = self.failure or error

@@ -88,7 +88,7 @@ class Household:
         self._live.clear()
 
     async def forget(self, first: Conversation) -> None:
-        """The repository keeps nothing of the sub-agents' work, as nobody comes back to it: only what
+        """The repository keeps nothing of the sub-agents' work, as no later run needs it: only what
         conflicts, and stands nowhere else. After `close`.
         """
         if not await asyncio.to_thread(self.trees.exists):

@@ -53,7 +53,7 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """A Link to an engine of its own. Its log lies below `persistence_dir`; without one it goes with us."""
+    """A Link to a private engine. Its log lies below `persistence_dir`; without one it goes with us."""
 
     patience_seconds = 60.0
 

@@ -26,7 +26,7 @@ class LocalAgentServer(RemoteWorkspace):
     """A RemoteWorkspace for programs in a sandbox, such as those of an automation.
 
     As a context it tells AUTOMATION_CALLBACK_URL how the block ended, if that is set. The report is a
-    courtesy: whoever waits for it must be able to do without.
+    courtesy: a caller that waits for it must be able to do without.
     """
 
     def __init__(

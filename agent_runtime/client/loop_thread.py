@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """Runs coroutines in a thread of its own. Never call it from that thread. `close` joins it."""
+    """Runs coroutines in a separate thread. Never call it from that thread. `close` joins it."""
 
     def __init__(self, name: str) -> None:
         self._is_up = threading.Event()
@@ -49,7 +49,7 @@ class LoopThread:
 
 
 def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of one coroutine, also where the calling thread has an event loop of its own."""
+    """The result of one coroutine, also where the calling thread runs an event loop."""
     thread = LoopThread("run_sync")
     try:
         return thread.call(work)

@@ -11,7 +11,7 @@ from agent_runtime.llm.config import LLM
 
 
 async def title_of(events: Iterable[AnyEvent], llm: LLM, max_length: int) -> str:
-    """ConversationError `no_message` if nobody has spoken, `no_title` if the model has none to offer."""
+    """ConversationError `no_message` if there is no message yet, `no_title` if the model offers none."""
     said = (event for event in events if isinstance(event, MessageEvent) and event.source == "user")
     task = next(said, None)
     if task is None:

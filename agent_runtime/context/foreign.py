@@ -41,7 +41,7 @@ def of_repository(text: str, file: str) -> str:
 
 
 def failure(tool: str, why: str) -> str:
-    """What the log says of a call that its tool could not answer. why: whoever may have written it."""
+    """What the log says of a call that its tool could not answer. why: may have been written by anyone."""
     return f"`{tool}` failed: {why}"
 
 

@@ -58,5 +58,5 @@ def _given(words: str, names: Sequence[str]) -> dict[str, str]:
 def _split(words: str) -> list[str]:
     try:
         return shlex.split(words)
-    except ValueError:  # somebody wrote "don't"
+    except ValueError:  # for example an unclosed quote in "don't"
         return words.split()

@@ -67,7 +67,7 @@ class Skill(BaseModel):
         return of_repository(whole, self.name) if self.is_of_repository else whole
 
     def as_read(self) -> "Skill":
-        """As an agent reads it of its own accord: nobody has given its inputs."""
+        """As an agent reads it without being asked: its inputs are not given."""
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
         return self.model_copy(update={"content": content})
@@ -145,7 +145,7 @@ def render_project_context(context: ProjectContext) -> str:
 
 
 def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
-    """A line for each; what the repository says of its own is marked, too."""
+    """A line for each; what comes from the repository is marked, too."""
     lines = [line(one) for one in skills if not one.is_of_repository]
     marked = [line(one) for one in skills if one.is_of_repository]
     return "\n".join([*lines, *([of_repository("\n".join(marked), "their list")] if marked else [])])

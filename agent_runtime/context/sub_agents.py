@@ -62,7 +62,7 @@ class SubAgent(BaseModel):
 
     @property
     def own_servers(self) -> JsonObject:
-        """The MCP servers of its own, by name."""
+        """Its own MCP servers, by name."""
         return named_servers(self.mcp_servers or self.mcp_config or {})
 
     @property

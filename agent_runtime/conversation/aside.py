@@ -1,4 +1,4 @@
-"""Work beside a conversation's runs: nobody waits for its result, and the runs do not depend on it."""
+"""Work beside a conversation's runs: no run waits for its result or depends on it."""
 
 import asyncio
 import logging

@@ -49,7 +49,7 @@ def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
         log.append(records[len(known) :])
     except sqlite3.IntegrityError as error:
         raise LogDiffersError from error
-    # Whoever gives them has them: they need not be reported back.
+    # The caller that gives them has them: they need not be reported back.
     log.acknowledge(max(log.acknowledged_seq, missing.after_seq + len(records)))
 
 

@@ -68,7 +68,7 @@ class Position(BaseModel):
 
 
 class Checkpoints:
-    """A conversation's. Whoever calls waits for those who called before."""
+    """Those of a conversation. A call waits for earlier calls."""
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
         """directory: of the conversation, whose log this is; the log is the caller's."""

@@ -1,4 +1,4 @@
-"""What a client answers to a call of a tool of its own."""
+"""What a client answers to a call of one of its tools."""
 
 from collections.abc import Sequence
 

@@ -173,7 +173,7 @@ class Conversation(Working):
             if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
                 opened.keep_keys()
         except BaseException:
-            # Or else nobody could try again: the log would stay locked.
+            # Otherwise no later attempt could succeed: the log would stay locked.
             log.close()
             raise
         if any(one.restoring is not None for one in opened.checkpoints.made):

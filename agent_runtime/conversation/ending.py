@@ -1,6 +1,6 @@
 """The end of a run that could not be written down, as on a full disk: it is owed until it can be.
 
-Or else the log, and whoever reads it elsewhere, would say `running` for as long as nobody touches it.
+Otherwise the log would say `running` until the next request opens the conversation.
 """
 
 import asyncio

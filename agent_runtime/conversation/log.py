@@ -221,7 +221,7 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """The log for whoever only reads it, from whatever thread. LogMissingError when there is none."""
+    """The log for callers that only read it, from any thread. LogMissingError when there is none."""
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))

@@ -11,7 +11,7 @@ _META = "mcp_approvals"
 APPROVED = "mcp_approved"
 """In an update of the agent's state: the tools of a server as they were approved, by server and name."""
 CHANGES = "mcp_changes"
-"""In an update of the agent's state: what nobody has approved, as a list by server; all of it."""
+"""In an update of the agent's state: all tools that are not approved, as a list by server."""
 
 
 class McpApprovals:

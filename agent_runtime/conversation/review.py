@@ -6,7 +6,7 @@ from agent_runtime.conversation.running import Running
 
 
 async def is_sent_back(conversation: Running) -> bool:
-    """Whether there is more to do after all: whoever objects to the end has said so in the log."""
+    """Whether there is more to do after all: an objection to the end stands in the log."""
     if conversation.state.must_ask:
         return False  # it is the user's turn
     hooks = conversation.hooks

@@ -45,9 +45,9 @@ async def run(conversation: Running) -> None:
         conversation.emit(status_update(ExecutionStatus.RUNNING), *renewed(conversation))
     while True:
         failures, status = await _outcome(_work(conversation))
-        # Before the end is said: whoever hears of it may start the next run at once.
+        # Before the end is reported: a client that hears of it may start the next run at once.
         await conversation.turns.end()
-        # A message may have come meanwhile. The run was still going on, so nobody else answers it.
+        # A message may have come meanwhile. The run was still going on, so nothing else answers it.
         if status not in _DONE or not conversation.state.has_work:
             break
     conversation.emit(*failures, *_end(conversation, status or _status_after(failures)))
@@ -93,7 +93,7 @@ async def _outcome(work: Awaitable[ResultT]) -> tuple[list[ConversationErrorEven
 
 
 def unexpected(error: BaseException) -> ConversationErrorEvent:
-    """What nobody has thought of, as an event."""
+    """An unexpected error, as an event."""
     return ConversationErrorEvent(
         code=type(error).__name__,
         detail=f"Something went wrong in the agent server: {error}",
@@ -162,7 +162,7 @@ async def _execute_pending(conversation: Running) -> None:
 async def _first_done(
     conversation: Running, running: Mapping[str, asyncio.Task[None]]
 ) -> set[asyncio.Task[None]]:
-    """Those that have ended. As long as all of them only wait for somebody, nobody waits for their place."""
+    """Those that have ended. While all of them wait for an answer, they take no place from other runs."""
     first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
     begun = [action for action in conversation.state.pending if action.id in running]
     tools = [conversation.tools.get(action.tool_name) for action in begun]

@@ -58,7 +58,7 @@ class RunTask:
     async def interrupt(self) -> bool:
         """Stops the run. True for the one caller who is to write that down.
 
-        False if there was none, if it came to its own end in this moment, or if somebody else stopped it.
+        False if there was none, if it ended by itself in this moment, or if another request stopped it.
         """
         task = self._task
         if task is None or task.done():

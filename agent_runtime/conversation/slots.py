@@ -1,4 +1,4 @@
-"""How many runs go on at once: whoever comes when all places are taken waits, first come, first served."""
+"""How many runs go on at once. Further runs wait in the order in which they came."""
 
 import asyncio
 from collections import deque

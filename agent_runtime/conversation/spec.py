@@ -34,7 +34,7 @@ class Spec(BaseModel):
     """`agent` in it is masked; the live Agent with its key exists only in memory.
 
     project: what the agent is told of its project, as it was found at the creation.
-    wants_title: somebody asked for it in so many words, since a title costs a call of the model.
+    wants_title: a client asked for it explicitly, since a title costs a call of the model.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -49,7 +49,7 @@ class State:
     unseen_messages: position and id of what was said to the agent and its model has not seen.
     critique, critiques: the critic's last word on the end of a turn, and how many there were, since the user
     spoke. stop_denials: how often Stop hooks have sent it back since the user spoke.
-    wants_condensation: somebody asked for a condensation and it has neither been made nor failed yet.
+    wants_condensation: a condensation was asked for and it has neither been made nor failed yet.
     given_rules: the rules for paths that a result has carried.
     agent: as it was last changed, without its keys; title, tags: None as long as those of the creation hold.
     safeguards: the policy and the analyzer that were set since the creation.
@@ -244,7 +244,7 @@ def _apply_update(state: State, event: ConversationStateUpdateEvent) -> State:
             if event.value == ExecutionStatus.RUNNING:
                 changes["run_seq"] = state.last_seq
             elif event.value == ExecutionStatus.STUCK:
-                changes["trail"] = ()  # whoever runs it again wants it to try again
+                changes["trail"] = ()  # a new run means: try again
         case str(key) if key in _PLAIN_FIELDS:
             changes[_PLAIN_FIELDS[key]] = event.value
         case str(key) if key in {POLICY, ANALYZER}:

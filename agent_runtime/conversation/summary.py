@@ -34,7 +34,7 @@ class Entry:
     is_child: bool = False
 
     def at_rest(self) -> "Entry":
-        """A run that nobody goes on with is none."""
+        """A run that does not continue does not count."""
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
 

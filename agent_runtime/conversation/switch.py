@@ -15,7 +15,7 @@ def switch_llm(conversation: Conversation, llm: LLM, condenser_llm: LLM | None =
     """The next call goes to this model. Like at the creation, its key is kept on disk sealed or not at all.
 
     condenser_llm: what the condenser uses from now on; without it, it goes along if it used the same model.
-    What the conversation may cost stays, unless the model brings a budget of its own.
+    What the conversation may cost stays, unless the model brings its own budget.
     """
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)

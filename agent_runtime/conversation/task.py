@@ -47,7 +47,7 @@ class Task(BaseModel):
 
 
 def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
-    """The same once that call has its answer: what was still open has come to no end of its own."""
+    """The same once that call has its answer: what was still open has not ended by itself."""
     cut_off = {
         task_id: task.model_copy(update={"status": "interrupted"})
         for task_id, task in tasks.items()

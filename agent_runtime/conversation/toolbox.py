@@ -88,7 +88,7 @@ class Toolbox:
     async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
         """Asks the servers for their tools if they may be others by now.
 
-        What each one offers, or why it does not, if that is news. asks: somebody wants to be asked about
+        What each one offers, or why it does not, if that is news. asks: a user wants to be asked about
         tools that are new.
         """
         if not self._servers.is_stale:

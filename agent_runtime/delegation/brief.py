@@ -54,7 +54,7 @@ def request_of(parent: Conversation, brief: Brief) -> StartConversationRequest:
             "title": brief.title[:MAX_TITLE_CHARS],
             "autotitle": False,
             "tags": {},
-            # Its client does not know of it, and nobody answers.
+            # Its client does not know of it, and will not answer.
             "client_tools": [],
             "ask_when_stuck": False,
             "max_iterations": definition.max_iteration_per_run or parent.max_iterations,

@@ -57,7 +57,7 @@ class Following:
         self._parent.emit(*self._stats(), *self._changes(task, now))
 
     def _stats(self) -> list[Event]:
-        # Set, not added: whoever takes it in twice, as after a crash, has it right.
+        # Set, not added: taken in twice, as after a crash, the sum is still right.
         before = self._parent.state.stats
         after = with_others(before, f"task:{self._task_id}", self._child.state.stats)
         is_news = bool(self._child.state.stats["usage_to_metrics"]) and after != before

@@ -1,6 +1,6 @@
 """The hooks and MCP servers that a sub-agent has: its caller's, and those that its own definition brings.
 
-Its own are for it alone: a sub-agent of its own has those of the conversation that stands above all of them.
+They are for this sub-agent alone. Its sub-agents get those of the top conversation.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (
-            "Its own hooks and MCP servers were left out: nobody has consented to them.",
+            "Its own hooks and MCP servers were left out: the user has not consented to them.",
         )
     usable, reasons = checked(definition)
     return usable, [f"Of {definition.name}: {reason}." for reason in reasons]
 
 
 def commands_of(parent: Conversation, top: Conversation, definition: SubAgent, place: Path) -> Commands:
-    """top: the conversation above that is nobody's sub-agent. definition: granted. place: where it works."""
+    """top: the topmost conversation, which is not a sub-agent. definition: granted. place: where it works."""
     above = named_servers(top.agent.mcp_config)
     inherited = {
         name: server

@@ -18,7 +18,7 @@ _MAX_NAMED_FILES = 50
 
 
 async def set_apart(parent: Conversation, child_id: UUID, trees: Path) -> Path:
-    """Where the child works: the same directory in a work tree of its own. DelegationError."""
+    """Where the child works: the same directory in a separate work tree. DelegationError."""
     try:
         return await apart.begin(parent.working_dir, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:
@@ -50,7 +50,7 @@ async def bring_home(parent: Conversation, task_id: str, trees: Path, result: Re
 
 
 def is_set_apart(parent: Conversation, child_id: UUID) -> bool:
-    """Whether the child does a task in a work tree of its own."""
+    """Whether the child does a task in a separate work tree."""
     tasks = parent.state.tasks.values()
     return any(one.conversation_id == child_id and one.isolation == "worktree" for one in tasks)
 
@@ -64,7 +64,7 @@ def repository_of(parent: Conversation, home: Home) -> Path:
 
 
 async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
-    """Nobody goes on with it: its work tree goes, finished or not, and with it what git keeps of its work."""
+    """It will not continue. Its work tree is removed, finished or not, with its git branch."""
     try:
         await apart.forget(repository, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:

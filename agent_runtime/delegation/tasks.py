@@ -56,7 +56,7 @@ class SubAgents:
         parent = self._home.find(self._parent_id)
         assert parent is not None, "it is at work"
         task_id, child, notes = await self._take_up(parent, wanted)
-        # It runs in its parent's place: if it waited for one of its own, both would wait for ever.
+        # It runs in its parent's place: if it waited for a second place, both would wait for ever.
         child.slots = RunSlots()
         with Following(parent, child, task_id) as following:
             following.note()
@@ -86,7 +86,7 @@ class SubAgents:
         self, parent: Conversation, child: Conversation, task_id: str, following: Following
     ) -> Result:
         if child.is_deleted:
-            raise DelegationError(f"Somebody has deleted the conversation of {task_id}: it cannot go on.")
+            raise DelegationError(f"The conversation of {task_id} was deleted: it cannot go on.")
         if child.is_waiting:
             following.note("waiting")
             raise CallSuspendedError(waits_for_user=True)
@@ -144,7 +144,7 @@ class SubAgents:
         definition, left_out = granted(self._definition(wanted.subagent))
         callers = above(parent, self._home)
         if len(callers) >= MAX_DEPTH:
-            raise DelegationError("A sub-agent of a sub-agent has none of its own: do it yourself.")
+            raise DelegationError("A sub-agent of a sub-agent cannot have sub-agents: do it yourself.")
         if len(parent.state.tasks) >= MAX_TASKS:
             raise DelegationError(
                 f"A conversation has at most {MAX_TASKS} tasks: resume one, or do it yourself."
@@ -179,7 +179,7 @@ class SubAgents:
             )
             child = self._begin(parent, brief, task_id, task, wanted.prompt)
         except BaseException:
-            # Nobody knows of it yet, so nobody else would.
+            # No other code knows of it yet, so it has to be ended here.
             if isolation == "worktree":
                 await let_go(repository_of(parent, self._home), conversation_id, self._home.trees)
             raise

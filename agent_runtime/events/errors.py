@@ -27,7 +27,7 @@ class ErrorClassification(BaseModel):
 
 
 INTERRUPTED = ErrorClassification(kind="agent_action", retryable=True, user_action="none")
-"""Somebody's stop, or a crash, cut a call off: there is nothing in it for the agent to mend."""
+"""A stop or a crash cut a call off: there is nothing for the agent to correct."""
 
 
 class ConversationErrorEvent(Event):

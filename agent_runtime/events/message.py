@@ -46,7 +46,7 @@ class MessageEvent(Event):
 
 
 def told(text: str) -> MessageEvent:
-    """What the agent is told by nobody it talks with: by what watches over its work."""
+    """What the agent is told by a part that watches its work, not by a person."""
     return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 

@@ -38,7 +38,7 @@ class HookDefinition(BaseModel):
         # The SDK sends it under the name of its own field.
         validation_alias=AliasChoices("async", "async_", "is_async"),
         serialization_alias="async",
-        description="Nobody waits for it, nor heeds it",
+        description="The run does not wait for it and ignores its result",
     )
     approved_files: dict[str, str] = Field(
         default={},

@@ -1,4 +1,4 @@
-"""The hooks a project suggests. They are only read: whoever wants them says so with a new conversation."""
+"""The hooks a project suggests. They are only read: a new conversation says whether they are used."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ from agent_runtime.metering.counts import a_count, a_dict
 class Usage:
     """Tokens of one call; reasoning is part of the completion, what was cached part of the prompt.
 
-    cost: in dollars; None while nobody has said.
+    cost: in dollars; None while it is unknown.
     """
 
     prompt_tokens: int = 0

@@ -1,4 +1,4 @@
-"""What a project offers, once somebody has consented to it: as if a plugin of the client's had brought it.
+"""What a project offers, once a user has consented to it: as if a plugin of the client's had brought it.
 
 What was approved is copied away, byte for byte, so that edits in the project change nothing of it. Commands
 may still name files of the project: each of them is compared again right before it is run.
@@ -80,7 +80,7 @@ class ApprovedOffers:
 
 
 def _joins(offer: Offer) -> bool:
-    """Whether it becomes part of a conversation; scripts are run by whoever prepares its workspace."""
+    """Whether it becomes part of a conversation; scripts are run when its workspace is prepared."""
     return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 

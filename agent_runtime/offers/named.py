@@ -1,6 +1,6 @@
 """The files of a project, with their hashes, and which of them a command names.
 
-Nobody can say what a command will run in the end. What it names itself is looked at, and what the shell
+What a command will run in the end is unknown. What it names itself is looked at, and what the shell
 scripts among that name: an edit of a script then counts as an edit of the command.
 """
 
@@ -24,7 +24,7 @@ _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 
 
 class UnreadableOfferError(Exception):
-    """It cannot be shown to anybody in full, and so nobody can consent to it. The text says why."""
+    """It cannot be shown in full, so a user cannot consent to it. The text says why."""
 
 
 class Files:

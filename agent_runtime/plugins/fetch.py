@@ -108,7 +108,7 @@ async def _git(directory: Path, timeout_seconds: float, *arguments: str) -> Comp
 
 
 def _environment() -> Mapping[str, str]:
-    """Nobody is there to be asked, and what the user has configured for their own work is none of ours."""
+    """Git asks no questions and does not use the user's configuration."""
     return command_environment(
         {
             "GIT_TERMINAL_PROMPT": "0",

@@ -69,7 +69,7 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class Plugin:
-    """skills: those of its own, and its commands as skills that are called by `/plugin:command`.
+    """skills: its own ones, and its commands as skills that are called by `/plugin:command`.
 
     mcp_config: servers by name. hook_config: as in its file, or None. agents: its sub-agents.
     left_out: what could not be used, and why.

@@ -25,7 +25,7 @@ _SOURCE = re.compile(r"[/:]")
 
 
 class PluginStore:
-    """`directory` keeps what is fetched, each commit in a place of its own."""
+    """`directory` keeps what is fetched, each commit in a separate directory."""
 
     def __init__(self, directory: Path, workspace: Path) -> None:
         self._directory = directory
@@ -95,5 +95,5 @@ def _loadable(directories: Iterable[Path]) -> Iterator[Plugin]:
             if is_plugin(path):
                 try:
                     yield load(path)
-                except PluginError:  # named by no list: whoever wants it is told when it is asked for
+                except PluginError:  # named by no list: reported when it is asked for
                     continue

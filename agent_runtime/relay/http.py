@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 OnReply = Callable[[int, list[Header]], list[Header]]
 """The headers that the client is given, for the status and the headers of a reply."""
 
-# Whoever sends them on adds its own.
+# The next hop adds its own.
 _ADDED_BY_SERVERS = (b"date", b"server")
 # Answered by our own server before the body comes.
 _NOT_PASSED_ON = (b"content-length", b"expect")
@@ -87,7 +87,7 @@ class _Body:
         self.release()
 
     def release(self) -> None:
-        """Nobody will read on."""
+        """The rest will not be read."""
         self._is_read.set()
 
     async def until_gone(self) -> None:
@@ -134,7 +134,7 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _framing(scope: Scope) -> list[Header]:
-    """Of a length told in two ways the one that our own server went by counts, so that nobody disagrees."""
+    """Of a length told in two ways the one that our own server went by counts, so that all hops agree."""
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []
     length = first(scope["headers"], b"content-length")

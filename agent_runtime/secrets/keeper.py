@@ -20,7 +20,7 @@ class Secrets:
     """Values live in memory only. They may be replaced at any time."""
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
-        """credential_for: what opens an address of the app server, for what brings no header of its own."""
+        """credential_for: what opens an address of the app server, for clients that bring no header."""
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
         self.credential_for = credential_for

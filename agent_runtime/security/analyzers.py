@@ -12,7 +12,7 @@ from agent_runtime.security.finding import Finding, Judgement, worst
 from agent_runtime.security.kinds import read_kind
 
 RULES_ALONE = "CommandRules"
-"""The name of the analysis when nobody else is asked."""
+"""The name of the analysis when no other analyzer is used."""
 
 MAX_PATTERNS = 200
 MAX_SCANNED_CHARS = 20_000
@@ -43,7 +43,7 @@ class LLMSecurityAnalyzer(_Analyzer):
 
 
 class PatternSecurityAnalyzer(_Analyzer):
-    """Patterns of its own, on top of the rules. The last two kinds look at thoughts and summaries, too."""
+    """Additional patterns, on top of the rules. The last two kinds look at thoughts and summaries, too."""
 
     high_patterns: Patterns = []
     medium_patterns: Patterns = []

@@ -1,4 +1,4 @@
-"""A shell command, judged: what it does that somebody may want to be asked about."""
+"""A shell command, judged: what it does that a user may want to be asked about."""
 
 import re
 

@@ -15,7 +15,7 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """event: what was found; None if nobody wants to know. asks: whether all of them have to wait."""
+    """event: what was found; None if no analysis is wanted. asks: whether all of them have to wait."""
 
     event: SecurityAnalysisEvent | None
     asks: bool

@@ -104,7 +104,7 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 
 
 def _inherited(number: int) -> socket.socket:
-    """The socket of this number, which nobody inherits any further: an agent's commands must not listen."""
+    """The socket of this number, which child processes do not inherit: the agent must not listen there."""
     try:
         handed_over = socket.socket(fileno=number)
     except OSError as error:
@@ -178,7 +178,7 @@ def _arguments() -> argparse.Namespace:
     )
     arguments = parser.parse_args()
     if arguments.reload and arguments.fd is not None:
-        parser.error("--reload begins anew with a socket of its own each time: leave --fd out")
+        parser.error("--reload opens a new socket each time: leave --fd out")
     return arguments
 
 

@@ -175,7 +175,7 @@ class Children:
         while above is not None and self._registry.has(above):
             depth, above = depth + 1, self._registry.get(above).spec.parent_conversation_id
         if depth >= MAX_DEPTH:
-            raise _too_many("A child of a child has no children of its own.")
+            raise _too_many("A child of a child cannot have children.")
 
 
 def _too_many(detail: str) -> ServerProblem:

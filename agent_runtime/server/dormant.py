@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from fastapi import FastAPI, Request
 from starlette.types import Receive, Scope, Send
 
-import agent_runtime.conversation.conversation  # noqa: F401 (0.15 s, while somebody waits for a conversation)
+import agent_runtime.conversation.conversation  # noqa: F401 (0.15 s that a start would wait for)
 from agent_runtime.server.auth import CLOSE_RESTARTING
 from agent_runtime.server.config import Config
 from agent_runtime.server.description import TITLE, root_path

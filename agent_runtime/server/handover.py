@@ -71,7 +71,7 @@ def _take_standard_input() -> bytes:
 
 
 def _take_file(path: str) -> bytes:
-    # A link would name a file of somebody else's choice.
+    # A link could lead to a file that the agent chose.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

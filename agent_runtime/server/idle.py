@@ -1,4 +1,4 @@
-"""Conversations that nobody has used for a while leave memory; the next call opens them again."""
+"""Conversations that were not used for a while leave memory; the next call opens them again."""
 
 import asyncio
 import logging

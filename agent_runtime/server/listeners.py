@@ -1,4 +1,4 @@
-"""Who listens in this sandbox, read from /proc: only its own processes, whoever else shares its network.
+"""Which processes listen in this sandbox, read from /proc. Others that share its network are left out.
 
 A process sandbox has the network of its machine. What listens there is none of ours unless it comes from this
 very agent server: as a descendant, or by the variable that all its commands inherit.
@@ -23,7 +23,7 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _MAX_NAME_CHARACTERS = 100
 _KERNEL = "ipykernel_launcher"
 _FIRST_FREE_PORT = 32_768
-"""From here on Linux gives them to whoever asks for any."""
+"""From here on Linux gives them to programs that ask for any port."""
 _LOOPBACKS = ("127.0.0.1", "::1")
 
 

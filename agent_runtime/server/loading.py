@@ -1,4 +1,4 @@
-"""How modules are brought into memory: quickly, and none that nobody uses."""
+"""How modules are brought into memory: quickly, and only those that are used."""
 
 import gc
 import importlib.util
@@ -40,9 +40,9 @@ def leave_out_unused() -> None:
 
 
 def _uvicorn() -> ModuleType:
-    """The package, bringing each of its names only when somebody asks for it.
+    """The package, which loads each of its names at first use.
 
-    Its command line, which nobody asks for here, would bring click and multiprocessing: 2 MB.
+    Its command line, which is not used here, would bring click and multiprocessing: 2 MB.
     """
     spec = importlib.util.find_spec("uvicorn")
     assert spec is not None

@@ -135,7 +135,7 @@ class Outbox:
             raise
         except Exception:
             # A full disk, say, keeps a confirmation from being noted. Reports must go on once it is over:
-            # whoever watches would see this conversation as running for ever.
+            # clients would see this conversation as running for ever.
             logger.exception("a report failed", extra={"url": self._url})
             await self._pause()
 

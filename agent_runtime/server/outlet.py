@@ -43,7 +43,7 @@ _OURS = frozenset(
 
 
 class _RefusedError(Exception):
-    """status: with its words. The text is shown to whoever called."""
+    """status: with its words. The text is shown to the caller."""
 
     def __init__(self, status: str, text: str) -> None:
         super().__init__(text)

@@ -71,7 +71,7 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Whoever uses a port uses the sandbox: it must not be put to sleep under them."""
+        """A sandbox whose port is used must not be put to sleep."""
 
         async def receive_and_notice() -> Message:
             self._state.registry.last_activity = time.monotonic()

@@ -63,7 +63,7 @@ class Registry:
         self._client = client
         self._reporter = reporter
         self._live: dict[UUID, Conversation] = {}
-        # Being deleted: nobody may open one again while its files are still there.
+        # Being deleted: must not be opened again while its files are still there.
         self._leaving: set[UUID] = set()
         self.catalog = Catalog(self._path, self._live, self._leaving)
         # Keys may not be on disk: those of a conversation that leaves memory stay here.
@@ -315,7 +315,7 @@ class Registry:
         self.last_activity = time.monotonic()
 
     async def _put_away(self, conversation_id: UUID) -> bool:
-        """Closes one that nothing and nobody needs now. False if it has to stay."""
+        """Closes one that is not needed now. False if it has to stay."""
         conversation = self._live[conversation_id]
         if self._is_needed(conversation):
             return False
@@ -323,7 +323,7 @@ class Registry:
         await conversation.rest()
         if self._live.get(conversation_id) is not conversation:
             return True  # it was deleted meanwhile
-        if self._is_needed(conversation):  # somebody called for it meanwhile
+        if self._is_needed(conversation):  # a request came for it meanwhile
             self._follow(conversation)
             return False
         self._agents[conversation_id] = conversation.agent

@@ -15,7 +15,7 @@ Verdict = Literal["accepted", "expired", "wrong"]
 
 
 class SessionKeys:
-    """Those of `config`, until somebody who holds one replaces it. No keys: everybody is let in."""
+    """Those of `config`, until a caller that holds one replaces it. Without keys every caller is let in."""
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._report_url = config.report_url

@@ -1,4 +1,4 @@
-"""Makes commands believe one more authority: whoever speaks for hosts that a credential is added to.
+"""Makes commands trust one more certificate authority: the one for hosts that a credential is added to.
 
 A file of all that the system believes and this one, and the variables by which programs find it. The agent's
 browser has a separate list and gets the authority when it starts. Java is not reached.
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 def trust(directory: Path, authority: bytes) -> None:
     """Commands that start from now on believe it. authority: PEM. Small, blocking. Raises OSError.
 
-    On a full disk they do not: whoever has filled it must be able to make room.
+    On a full disk they do not: the agent that filled it must be able to make room.
     """
     file, one_file, apt_file = directory / FILE, directory / ONE_FILE, directory / APT_FILE
     try:

@@ -20,7 +20,7 @@ _WITHOUT_EFFECT = {
     "OH_BASH_EVENTS_DIR": "commands and their output are kept in memory, bounded",
     "OH_CONVERSATION_RUNTIME": "conversations run in this process; the app server isolates them",
     "OH_ENABLE_BROWSER": "the browser starts when an agent first uses it",
-    "OH_LEASE_TTL_SECONDS": "a conversation belongs to whoever holds its lock, which ends with its process",
+    "OH_LEASE_TTL_SECONDS": "a conversation belongs to the process that holds its lock, until it ends",
     "OH_PRELOAD_TOOLS": "tools are loaded in milliseconds",
     "OH_REGISTERED_MARKETPLACES": "there are no marketplaces",
     "OH_STATIC_FILES_PATH": "the app server serves the front end",

@@ -1,4 +1,4 @@
-"""A small file written at once: whoever reads it meanwhile finds the old or the new content."""
+"""A small file written at once: a reader finds the old or the new content, never a part."""
 
 import os
 import tempfile

@@ -46,7 +46,7 @@ class ClientToolObservation(OwnObservation):
 
 
 class ClientTool(DescribedTool[ClientAction]):
-    """Answered at once, or else by `deliver`: nobody knows when, or whether, the client will act."""
+    """Answered at once, or else by `deliver`: it is unknown when, or whether, the client will act."""
 
     observation_type = ClientToolObservation
 

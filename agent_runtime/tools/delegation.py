@@ -33,7 +33,7 @@ class SubAgentKind(Protocol):
 
 @dataclass(frozen=True)
 class Assignment:
-    """call_id: of the action that hands it over; whoever comes again with it means the same work.
+    """call_id: of the action that hands it over; a second call with it means the same work.
 
     resume: the id of an earlier task that goes on with this prompt. isolation: None is as the sub-agent's
     definition has it.

@@ -1,4 +1,4 @@
-"""A tool whose parameters somebody else has described, as a JSON Schema: a server, a client."""
+"""A tool whose parameters come from a server or a client, as a JSON Schema."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -46,7 +46,7 @@ class Opens:
 class Acts:
     """Something not named by a path or a command. reason: for people, as the end of "it …".
 
-    risk: MEDIUM for what can be mended, HIGH for what cannot or leaves the machine, UNKNOWN if it depends.
+    risk: MEDIUM for what can be repaired, HIGH for what cannot or leaves the machine, UNKNOWN if it depends.
     """
 
     reason: str

@@ -81,7 +81,7 @@ def _size(kind: str, data: bytes) -> tuple[int, int] | None:
                 return _webp_size(data)
             case _:
                 return _jpeg_size(data)
-    except struct.error:  # cut off: whoever shows it will say so
+    except struct.error:  # cut off: the viewer will report it
         return None
 
 

@@ -1,4 +1,4 @@
-"""How the agent has another one work beside it, in a conversation of its own."""
+"""How the agent has another agent work beside it, in a separate conversation."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal

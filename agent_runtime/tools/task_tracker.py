@@ -64,7 +64,7 @@ class TaskTrackerTool(Tool[TaskTrackerAction]):
         return (file_claim(self._path, is_shared=action.command == "view"),)
 
     def effects(self, action: TaskTrackerAction) -> Sequence[Effect]:
-        del action  # a list of its own
+        del action  # a separate list
         return NO_EFFECTS
 
     async def run(self, action: TaskTrackerAction) -> TaskTrackerObservation:

@@ -34,7 +34,7 @@ class ToolArgumentError(Exception):
 class CallSuspendedError(Exception):
     """The call has no result yet: it stays pending, and goes on when it is run again.
 
-    waits_for_user: not before somebody has confirmed what is asked.
+    waits_for_user: not before a user has confirmed what is asked.
     """
 
     def __init__(self, *, waits_for_user: bool) -> None:
@@ -85,7 +85,7 @@ class Observation(_Payload):
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
         """Whether its content may be written by outsiders, such as a web page or a server.
 
-        The model then sees it between marks, as data that tells it nothing to do. Whoever says no vouches
+        The model then sees it between marks, as data that tells it nothing to do. Code that says no vouches
         for the whole text. wire: as it is logged; the answer must depend on nothing else.
         """
         del wire
@@ -168,7 +168,7 @@ class Tool(ABC, Generic[ActionT]):
     action_type, observation_type: those that the class is declared with, as in `Tool[MyAction]` and in what
     `run` returns, unless it names others.
     timeout_seconds: a call that takes longer is cancelled, and the model is told; None: as long as it takes.
-    awaits_answer: a call only waits for what somebody says, and works not meanwhile.
+    awaits_answer: a call only waits for an answer and does no work meanwhile.
     """
 
     name: str
@@ -218,7 +218,7 @@ class Tool(ABC, Generic[ActionT]):
         return (Claim(is_shared=self.annotations.readOnlyHint),)
 
     def effects(self, action: ActionT) -> Sequence[Effect]:
-        """What the call would do, for whoever decides whether to ask the user first.
+        """What the call would do, so that a policy can decide whether to ask the user first.
 
         Unless a tool knows better: what its annotations say, and nothing known if it has none. Must not
         raise, and must not understate: a call without effects is never asked about by risk.

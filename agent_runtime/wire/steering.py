@@ -120,7 +120,7 @@ class SwitchLLMRequest(BaseModel):
 
 
 class StartChildConversationRequest(BaseModel):
-    """A task for another conversation. isolation: whether it gets a git work tree of its own."""
+    """A task for another conversation. isolation: whether it gets a separate git work tree."""
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_BYTES)]
     title: str | None = Field(default=None, max_length=200)

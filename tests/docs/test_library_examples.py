@@ -58,7 +58,7 @@ class Example:
 
 
 EXAMPLES: dict[tuple[Path, str], Example] = {
-    (README, "A bug mended in your own directory"): Example(
+    (README, "A bug fixed in your own directory"): Example(
         MEND, ("It subtracted. Now the tests pass.", "UPDATED calc.py", "events, $0.00")
     ),
     (README, "The same on an agent server"): Example(
@@ -222,7 +222,7 @@ def test_no_example_is_left_out():
 
 
 def test_the_first_program_has_thirty_lines_at_most():
-    assert len(blocks(README)["A bug mended in your own directory"].splitlines()) <= 30
+    assert len(blocks(README)["A bug fixed in your own directory"].splitlines()) <= 30
 
 
 def _parameters() -> Iterator[object]:

@@ -1,4 +1,4 @@
-"""A conversation from a file that somebody exported, here or elsewhere."""
+"""A conversation from a file that was exported, here or elsewhere."""
 
 import zipfile
 from collections.abc import Iterable, Iterator

@@ -131,7 +131,7 @@ async def _send_all(
             socket, CLOSE_NOT_FOUND if gone else CLOSE_RESTARTING, "deleted" if gone else "restarting"
         )
     except WebSocketDisconnect:
-        pass  # the reader went away: nobody is left to tell
+        pass  # the reader went away: no client is left to tell
 
 
 async def _receive_all(

@@ -50,7 +50,7 @@ async def condense(conversation: Found) -> Success:
 async def start_child(
     conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
 ) -> StartChildConversationResponse:
-    """Another conversation like this one, at work on a task of its own."""
+    """Another conversation like this one, at work on another task."""
     return await children.start(conversation.id, wanted)
 
 

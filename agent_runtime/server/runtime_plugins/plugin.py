@@ -33,7 +33,7 @@ class RuntimePlugin(Protocol):
 
 
 class Startable(RuntimePlugin, Protocol):
-    """One that is started for whoever wants to see it, and is reached through `port`.
+    """One that is started when a user opens it, and is reached through `port`.
 
     Nothing listens on that port: it is the name by which the relay of ports knows `socket`, a Unix socket
     that no other user, no other sandbox and no web page can reach.

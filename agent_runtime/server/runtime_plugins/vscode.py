@@ -1,6 +1,6 @@
-"""VS Code for the browser: code-server, on a socket of its own.
+"""VS Code for the browser: code-server, on a private socket.
 
-It asks nobody who he is: what reaches its socket runs as the agent does and could do all it can do, and
+It has no sign-in: what reaches its socket runs as the agent does and could do all it can do, and
 people come through the gateway, which has asked them.
 """
 

@@ -1,7 +1,7 @@
-"""The Chromium of this machine, started so that nobody but its own conversation can speak to it.
+"""The Chromium of this machine, started so that only its own conversation can speak to it.
 
 It is driven over a socket it inherits, not over a port: what else runs here, the agent's own commands
-included, could connect to a port, and whoever can do that owns every page and cookie in the browser.
+included, could connect to a port, and with it would own every page and cookie in the browser.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ _ARGUMENTS = (
         "--disable-features=Translate,MediaRouter,OptimizationHints,BackForwardCache,HttpsUpgrades,"
         "NetworkTimeServiceQuerying,AutofillServerCommunication"
     ),
-    # What cannot be switched off is asked of nobody: each call would be refused, and shown to people.
+    # What cannot be switched off goes to an address without a server: each call would be refused.
     f"--gaia-url={_NOBODY}",
     f"--component-updater=url-source={_NOBODY}/",
     "--password-store=basic",
@@ -87,7 +87,7 @@ def find_chromium() -> Path | None:
 
 
 class Chromium:
-    """A running one: the leader of its own process group, and our end of its socket."""
+    """A running one: the leader of a process group, and our end of its socket."""
 
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
         self._process = process
@@ -124,7 +124,7 @@ class Chromium:
 
 
 async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:
-    """profile: its own directory, which nobody else can look into. sandboxed: with Chromium's own sandbox
+    """profile: its own directory, which other users cannot look into. sandboxed: with Chromium's own sandbox
     around each page.
     """
     ours, theirs = socket.socketpair()

@@ -101,7 +101,7 @@ class Connection:
             return
         answer = self._waiting.get(message["id"])
         if answer is None or answer.done():
-            return  # nobody waits for it any more
+            return  # no call waits for it any more
         if "error" in message:
             answer.set_exception(CommandError(str(message["error"].get("message", ""))))
         else:

@@ -93,12 +93,12 @@ class BrowserSession:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether somebody may still want its pages."""
+        """Whether its pages may still be wanted."""
         return self._browser is not None and time.monotonic() - self._used_at < IDLE_SECONDS
 
     @property
     def pid(self) -> int | None:
-        """Of the browser, which leads a process group of its own."""
+        """Of the browser, which leads a process group."""
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:

@@ -1,4 +1,4 @@
-"""One IPython kernel: a process of its own, spoken to over sockets in a directory that only we can enter."""
+"""One IPython kernel: a separate process, reached over sockets in a private directory."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ INTERRUPT_SECONDS = 5.0
 """So long a cell may take to end after an interrupt before its kernel is killed."""
 SETTING_SECONDS = 10.0
 _LAST_WORDS_BYTES = 2_000
-# No port is open to other users and programs of the machine, and the kernel keeps no history of its own.
+# No port is open to other users and programs of the machine, and the kernel keeps no history.
 _OPTIONS = ("--HistoryManager.enabled=False", "--InteractiveShell.colors=NoColor")
 
 Listener = Callable[[str, Mapping[str, Any]], None]

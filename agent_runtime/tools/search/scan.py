@@ -155,7 +155,7 @@ def _walk(root: str, relative: str, chain: list[Rules]) -> Iterator[str]:
     except OSError:
         return
     if any(entry.name == ".git" for entry in entries):
-        chain = []  # a repository of its own
+        chain = []  # a nested repository
     chain = [*chain, *_rules_in(os.path.abspath(directory))]
     for entry in entries:
         name = f"{relative}/{entry.name}" if relative else entry.name

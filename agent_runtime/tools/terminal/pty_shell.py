@@ -1,4 +1,4 @@
-"""One interactive bash on a terminal of its own.
+"""One interactive bash on a separate terminal.
 
 A command is written to a file and the line that sources it is typed, so that any text whatever is one
 command. How it ended comes over a FIFO, out of band: no output can be mistaken for it, and no prompt
@@ -189,7 +189,7 @@ class PtyShell:
         os.write(self._variables, encoded)
 
     def send(self, data: bytes) -> int:
-        """Types `data`; how many bytes the terminal took (fewer when nobody reads them)."""
+        """Types `data`; how many bytes the terminal took (fewer when the program does not read them)."""
         self._last_output_at = None
         try:
             return os.write(self._master, data)

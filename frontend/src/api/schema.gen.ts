@@ -522,7 +522,7 @@ export interface paths {
         put?: never;
         /**
          * Execute Bash Command
-         * @description Runs a command in the conversation's directory, in a shell of its own; the agent does not see it.
+         * @description Runs a command in the conversation's directory, in a separate shell; the agent does not see it.
          *
          *     `exit_code` is -1 when it was ended at its timeout.
          */

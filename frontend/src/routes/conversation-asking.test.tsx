@@ -42,7 +42,7 @@ describe('when the agent asks first', () => {
 
   it('is said of a policy that is none of the modes', async () => {
     openConversation({ extra: present({ mode: null }) })
-    expect(await button('Asks by rules of its own')).toBeVisible()
+    expect(await button('Asks by its own rules')).toBeVisible()
   })
 
   it('is not asked for before the conversation has started', async () => {

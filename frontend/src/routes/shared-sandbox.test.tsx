@@ -110,7 +110,7 @@ test('a task begins in the sandbox of another conversation, on the same reposito
   expect(bodies).toEqual([expect.objectContaining({ sandbox_id: 's', selected_repository: '/srv/app' })])
 })
 
-test('whoever does not want that keeps the text, and gets a sandbox of its own', async () => {
+test('a user who does not want that keeps the text and gets a separate sandbox', async () => {
   const bodies: unknown[] = []
   const { user } = renderApp({
     url: '/?beside=a',
@@ -119,7 +119,7 @@ test('whoever does not want that keeps the text, and gets a sandbox of its own',
   })
 
   await user.type(await screen.findByLabelText('Task'), 'Paint it')
-  await user.click(screen.getByRole('link', { name: 'Use a sandbox of its own' }))
+  await user.click(screen.getByRole('link', { name: 'Use a separate sandbox' }))
   expect(screen.queryByText(/In the sandbox of/)).toBeNull()
   expect(screen.getByLabelText('Task')).toHaveValue('Paint it')
   await user.click(screen.getByRole('button', { name: 'Start' }))

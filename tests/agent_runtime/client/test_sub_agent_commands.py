@@ -160,7 +160,7 @@ def test_nothing_of_the_projects_runs_without_consent_and_that_is_said(
     assert "add" not in requests_of(place, "Work")[0].tool_names
     (result,) = results(conversation)
     assert result["status"] == "completed"
-    assert "nobody has consented to them" in result["content"][1]["text"]
+    assert "the user has not consented to them" in result["content"][1]["text"]
 
 
 def test_an_edit_is_another_version_that_nobody_has_consented_to(place: Place, project: Path, tmp_path: Path):

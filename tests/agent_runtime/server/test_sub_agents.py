@@ -160,5 +160,5 @@ def test_a_client_that_sends_the_projects_definition_on_has_not_consented(
     info = server.call("POST", "/api/conversations", json=body)
     wait_until(lambda: status_of(server, info["id"]) == "finished")
 
-    assert "nobody has consented to them" in scripted_llm.requests[-1].last_text
+    assert "the user has not consented to them" in scripted_llm.requests[-1].last_text
     assert not marks.exists()

@@ -57,7 +57,7 @@
     if (node.nodeType !== Node.ELEMENT_NODE) return
     const name = node.localName
     if (SKIPPED.has(name)) return
-    // What has no box of its own may still have children that show.
+    // What has no box may still have children that show.
     if (getComputedStyle(node).display !== 'contents' && !node.checkVisibility({ visibilityProperty: true })) return
     const heading = /^h([1-6])$/.exec(name)
     if (heading) {
