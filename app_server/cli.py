@@ -166,9 +166,9 @@ def run_demo(
     sandbox: Annotated[SandboxChoice, typer.Option(help="Where the agent works.")] = "auto",
     as_json: Json = False,
 ) -> None:
-    """Watch a recorded model mend a real bug in a real sandbox. The exit code tells success.
+    """Watch a recorded model fix a real bug in a real sandbox. The exit code tells success.
 
-    Works in a home of its own and leaves nothing behind but the sandbox image.
+    Works in a separate home and leaves nothing behind but the sandbox image.
     """
     from app_server import demo
     from app_server.headless.run import Run
