@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app_server.config import Config
 from app_server.errors import on_unexpected, problem
+from app_server.json_values import bounded_values
 from app_server.large_bodies import told_length
 from app_server.logs import bind
 
@@ -184,7 +185,8 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """Refuses bodies over `max_bytes`, told or untold (413), and null characters in the address (400).
+    """Refuses bodies over `max_bytes`, told or untold (413), JSON bodies of too many values (413), and null
+    characters in the address (400).
 
     A body that stops coming is given up (408). below, above: lower and higher limits, by the beginning of the
     path. streamed: beginnings of paths without a limit, whose bodies are never held.
@@ -222,7 +224,8 @@ class BodyLimit:
             detail = f"The body must not be larger than {limit} bytes."
             await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
         else:
-            await self._app(scope, _limited(receive, limit, self._piece_seconds), send)
+            limited = _limited(receive, limit, self._piece_seconds)
+            await self._app(scope, bounded_values(scope, limited), send)
 
     def _limit(self, path: str) -> int:
         lower = [limit for beginning, limit in self._below.items() if path.startswith(beginning)]

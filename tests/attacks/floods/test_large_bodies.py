@@ -89,6 +89,30 @@ async def test_users_may_send_as_much_as_a_route_needs(client: httpx.AsyncClient
         assert reply.status_code == status, path
 
 
+@pytest.mark.parametrize("headers", [JSON, {}])
+async def test_a_body_of_millions_of_values_is_refused_before_it_is_decoded(
+    client: httpx.AsyncClient, headers: dict[str, str]
+) -> None:
+    taken: list[int] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"initial_message": ['
+        for _ in range(9):
+            taken.append(MIB)
+            yield b"0," * MIB
+        yield b"0]}"
+
+    reply = await client.post("/api/v1/app-conversations", content=body(), headers=headers)
+    assert_problem(reply, 413, "payload_too_large")
+    assert sum(taken) <= MIB
+
+
+async def test_a_long_text_is_one_value(client: httpx.AsyncClient) -> None:
+    text = b'"' + b"x" * (3 * MIB) + b'"'
+    reply = await client.post("/api/v1/app-conversations", content=text, headers=JSON)
+    assert_problem(reply, 422, "validation_failed")
+
+
 async def test_large_bodies_of_one_user_are_read_one_after_the_other() -> None:
     user, another = uuid4(), uuid4()
     senders = {"/first": user, "/second": user, "/other": another}
