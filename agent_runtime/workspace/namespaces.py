@@ -4,6 +4,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import signal
 import socket
 import struct
 from pathlib import Path
@@ -13,7 +14,7 @@ READ_ONLY, NO_SETUID, NO_DEVICES, NO_PROGRAMS = 1, 2, 4, 8
 _REMOUNT, _BIND, _RECURSIVE = 32, 4096, 16384
 _SLAVE, _SHARED = 1 << 19, 1 << 20
 _DETACH = 2
-_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 4, 24, 47, 4
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 1, 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
 _SET_INTERFACE_FLAGS, _UP = 0x8914, 1
 
@@ -85,6 +86,11 @@ def protect_proc() -> None:
 def hide_from_others() -> None:
     """Closes memory, environment and open files of this process to others of its user."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")
+
+
+def end_with_parent() -> None:
+    """From now on this process is killed when the one that it was forked from ends."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 
 def give_up_for_programs() -> None:

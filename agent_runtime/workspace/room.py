@@ -93,6 +93,7 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
     listener.bind(str(address))
     listener.listen(64)
     first, show = _furnish(conversations)
+    namespaces.end_with_parent()
     os.write(tell, _READY)
     # Closed, but the number stays taken: nothing else is to be written to by `_fork`.
     os.dup2(0, tell)
@@ -159,6 +160,8 @@ def _be_first(tell: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     namespaces.give_up_all()
     namespaces.hide_from_others()
+    # Then no command goes on that the server has lost sight of.
+    namespaces.end_with_parent()
     os.write(tell, _READY)
     _leave_files_of_server()
     while True:
