@@ -25,7 +25,7 @@ class WorkspaceLimit(BaseModel):
 
 
 class SandboxInfo(BaseModel):
-    """`isolation`: what of the server's machine is out of an agent's reach: all of it, its files, or nothing.
+    """`isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
 
     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
     """

@@ -10,7 +10,16 @@ import httpx
 from starlette.types import Receive, Scope, Send
 
 from agent_runtime.relay.duplex import until_either_ends
-from agent_runtime.relay.target import CONNECT_SECONDS, Header, Target, Unanswered, end_to_end, first, without
+from agent_runtime.relay.target import (
+    CONNECT_SECONDS,
+    Dial,
+    Header,
+    Target,
+    Unanswered,
+    end_to_end,
+    first,
+    without,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -21,24 +30,34 @@ OnReply = Callable[[int, list[Header]], list[Header]]
 _ADDED_BY_SERVERS = (b"date", b"server")
 # Answered by our own server before the body comes.
 _NOT_PASSED_ON = (b"content-length", b"expect")
+_MAX_KEPT = 100
 _TIMEOUT = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}
 
 
 def new_transport(
-    socket: Path | None = None, *, trust: ssl.SSLContext | None = None, no_tls: bool = False
+    socket: Path | None = None,
+    *,
+    trust: ssl.SSLContext | None = None,
+    no_tls: bool = False,
+    dial: Dial | None = None,
 ) -> httpx.AsyncHTTPTransport:
     """What `relay_http` sends with: no proxies, no redirects, no cookies, and as many at a time as come.
 
     socket: the one that all of it goes to. trust: whose certificates count, if not those of the system.
-    no_tls: none is spoken with it.
+    no_tls: none is spoken with it. dial: how it connects, without TLS.
     """
+    if dial is not None:
+        # httpx itself loads what this needs no sooner.
+        from agent_runtime.relay.dialled import DialledTransport
+
+        return DialledTransport(dial, max_kept=_MAX_KEPT)
     # No TLS is spoken with it, and reading the certificates would take 20 ms.
     verify, uds = trust or not (no_tls or socket), None if socket is None else str(socket)
     return httpx.AsyncHTTPTransport(
         verify=verify,
         uds=uds,
         trust_env=False,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=_MAX_KEPT),
     )
 
 

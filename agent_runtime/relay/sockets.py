@@ -1,5 +1,6 @@
 """One WebSocket, passed on: messages, subprotocol, how it was closed."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -37,7 +38,7 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
     try:
         connection = await _Direct(
             f"{scheme}://{host.decode('latin-1') if host else target.url_host}{target.path.decode('ascii')}",
-            **_address(target),
+            **await _address(target),
             ssl=target.tls,
             subprotocols=[Subprotocol(one) for one in scope["subprotocols"]] or None,
             additional_headers=[
@@ -64,7 +65,11 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
         await until_either_ends(_to_client(connection, send), _to_server(connection, receive))
 
 
-def _address(target: Target) -> dict[str, Any]:
+async def _address(target: Target) -> dict[str, Any]:
+    """OSError, TimeoutError."""
+    if target.dial is not None:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return {"sock": await target.dial(target.host, target.port)}
     if target.socket is not None:
         return {"unix": True, "path": str(target.socket)}
     return {"host": target.host, "port": target.port}

@@ -1,11 +1,14 @@
 """Where an exchange is passed on to, and with which headers."""
 
+import socket as sockets
 import ssl
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 Header = tuple[bytes, bytes]
+Dial = Callable[[str, int], Awaitable[sockets.socket]]
+"""Connects to an address and port, where that is not done as usual. OSError."""
 
 CONNECT_SECONDS = 10.0
 
@@ -19,6 +22,7 @@ _HOP_BY_HOP = frozenset(
 class Target:
     """One request of another server at `host`:`port`, or on the Unix socket at `socket` for that port.
 
+    dial: how a WebSocket gets there. None: as usual. For HTTP the transport knows how.
     tls: how a WebSocket is opened where TLS is spoken; None: it is not. For HTTP the transport knows how.
 
     path: as it goes over the wire, with the query. headers: all of them but those that frame the body;
@@ -31,6 +35,7 @@ class Target:
     headers: list[Header]
     socket: Path | None = None
     tls: ssl.SSLContext | None = None
+    dial: Dial | None = None
 
     @property
     def url_host(self) -> str:

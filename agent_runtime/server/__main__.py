@@ -42,12 +42,12 @@ def _open_room(conversations: Path) -> None:
     from agent_runtime.workspace.room import RoomError, open_room
 
     try:
-        spawner = open_room(conversations)
+        room = open_room(conversations)
     except RoomError as error:
         sys.exit(str(error))
     from agent_runtime.workspace.users import start_in_room
 
-    start_in_room(spawner)
+    start_in_room(room.spawner, room.spawner_pid)
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":

@@ -1,7 +1,7 @@
 """Which processes listen in this sandbox, read from /proc. Others that share its network are left out.
 
-A process sandbox has the network of its machine. What listens there is none of ours unless it comes from this
-very agent server: as a descendant, or by the variable that all its commands inherit.
+A process sandbox without walls has the network of its machine. What listens there is none of ours unless it
+comes from this very agent server: as a descendant, or by the variable that all its commands inherit.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from pathlib import Path
 from agent_runtime.wire import ListeningPort
 from agent_runtime.workspace.environment import BELONGS_TO, conversation_of
 from agent_runtime.workspace.processes import pids, variables_of
+from agent_runtime.workspace.users import network_tables
 
 _PROC = Path("/proc")
 _LISTEN = "0A"
@@ -90,7 +91,7 @@ def _hosts(port: int, listeners: Collection[_Listener], ours: Collection[int]) -
 
 def _listeners() -> Iterator[_Listener]:
     for table in ("tcp", "tcp6"):
-        for line in _lines(_PROC / "self" / "net" / table)[1:]:
+        for line in _lines(network_tables() / table)[1:]:
             fields = line.split()
             if fields[3] == _LISTEN:
                 address, _, port = fields[1].partition(":")

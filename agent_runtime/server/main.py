@@ -14,6 +14,7 @@ from agent_runtime.server.initialization import Initialization
 from agent_runtime.server.listeners import mark_as_ours
 from agent_runtime.server.origins import Cors, OpenServerGuard
 from agent_runtime.server.port_relay import PortConnections, PortRelay
+from agent_runtime.server.room_watch import end_with_room
 from agent_runtime.server.routers import (
     answers,
     bash,
@@ -118,8 +119,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services: Services = app.state.services
     await services.start()
     app.state.port_connections = PortConnections()
+    stop_watching = end_with_room()
     try:
         yield
     finally:
+        stop_watching()
         await app.state.port_connections.close()
         await services.close()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from agent_runtime.wire import API_KEY_HEADER
+from agent_runtime.workspace.network import listen
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +94,8 @@ class Outlet:
             self._server = await self._listen(0)
 
     async def _listen(self, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._accept, LOOPBACK, port, limit=MAX_HEAD_BYTES)
+        listener = await listen(LOOPBACK, port)
+        return await asyncio.start_server(self._accept, sock=listener, limit=MAX_HEAD_BYTES)
 
     @property
     def url(self) -> str:

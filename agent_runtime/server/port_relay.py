@@ -20,6 +20,8 @@ from agent_runtime.server.errors import ServerProblem, problem_response
 from agent_runtime.server.listeners import hosts_of
 from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import NOT_ANSWERED_HEADER, RELAY_KEY_HEADER
+from agent_runtime.workspace.network import dial
+from agent_runtime.workspace.users import has_room
 
 _PATH = re.compile(rb"/api/ports/(\d{1,5})/relay(/.*)")
 _KEY = RELAY_KEY_HEADER.lower().encode()
@@ -30,12 +32,13 @@ class PortConnections:
     """Kept connections to what listens here, made at the first need: they bring in megabytes."""
 
     def __init__(self) -> None:
+        self.dial = dial if has_room() else None
         self._transport: httpx.AsyncHTTPTransport | None = None
 
     @property
     def transport(self) -> httpx.AsyncHTTPTransport:
         if self._transport is None:
-            self._transport = new_transport(no_tls=True)
+            self._transport = new_transport(no_tls=True, dial=self.dial)
         return self._transport
 
     async def close(self) -> None:
@@ -93,13 +96,13 @@ class PortRelay:
                 "Start the server there, then try again.",
             )
         for host in hosts:
-            target = Target(host, port, path + _query(scope), _headers(scope, port))
+            connections: PortConnections = self._state.port_connections
+            target = Target(host, port, path + _query(scope), _headers(scope, port), dial=connections.dial)
             try:
                 if scope["type"] == "websocket":
                     await relay_socket(target, scope, receive, send)
                 else:
-                    transport = self._state.port_connections.transport
-                    await relay_http(transport, target, scope, receive, send, _reply_headers)
+                    await relay_http(connections.transport, target, scope, receive, send, _reply_headers)
             except Unanswered as error:
                 if error.was_reached or host is hosts[-1]:
                     raise ServerProblem(

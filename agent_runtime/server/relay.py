@@ -9,6 +9,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from agent_runtime.workspace.environment import set_way_out
+from agent_runtime.workspace.network import listen
 
 LOOPBACK = "127.0.0.1"
 MAX_HEAD_BYTES = 32 * 1024
@@ -37,7 +38,8 @@ class Relay:
 
     async def open(self, port: int) -> None:
         """From now on commands find it. 0: any port that is free. Raises OSError."""
-        self._server = await asyncio.start_server(self._accept, LOOPBACK, port, limit=MAX_HEAD_BYTES)
+        listener = await listen(LOOPBACK, port)
+        self._server = await asyncio.start_server(self._accept, sock=listener, limit=MAX_HEAD_BYTES)
         found = self._server.sockets[0].getsockname()[1]
         set_way_out(f"http://{LOOPBACK}:{found}")
 

@@ -2,16 +2,21 @@
 
 import ctypes
 import errno
+import fcntl
 import os
+import signal
+import socket
+import struct
 from pathlib import Path
 
-NEW_MOUNTS, NEW_IPC, NEW_PIDS = 0x0002_0000, 0x0800_0000, 0x2000_0000
+NEW_MOUNTS, NEW_IPC, NEW_PIDS, NEW_NETWORK = 0x0002_0000, 0x0800_0000, 0x2000_0000, 0x4000_0000
 READ_ONLY, NO_SETUID, NO_DEVICES, NO_PROGRAMS = 1, 2, 4, 8
 _REMOUNT, _BIND, _RECURSIVE = 32, 4096, 16384
 _SLAVE, _SHARED = 1 << 19, 1 << 20
 _DETACH = 2
-_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 4, 24, 47, 4
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 1, 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
+_SET_INTERFACE_FLAGS, _UP = 0x8914, 1
 
 # root of the machine could change the kernel's settings here, even without any capability.
 _READ_ONLY_PROC = ("bus", "fs", "irq", "sys", "sysrq-trigger")
@@ -23,6 +28,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def unshare(kinds: int) -> None:
     """New namespaces for this process, which has one thread. Raises OSError, like all here."""
     _check(_libc.unshare(kinds), "unshare")
+
+
+def start_loopback() -> None:
+    """Of this process's network, which has nothing else when it is new, and this switched off."""
+    with socket.socket() as any_one:
+        fcntl.ioctl(any_one, _SET_INTERFACE_FLAGS, struct.pack("16sh22x", b"lo", _UP))
 
 
 def enter_mounts(namespace: int) -> None:
@@ -75,6 +86,11 @@ def protect_proc() -> None:
 def hide_from_others() -> None:
     """Closes memory, environment and open files of this process to others of its user."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")
+
+
+def end_with_parent() -> None:
+    """From now on this process is killed when the one that it was forked from ends."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 
 def give_up_for_programs() -> None:

@@ -1,9 +1,12 @@
-"""The commands' room: processes and mounts apart from the agent server's, within the walls of one sandbox.
+"""The commands' room: processes, mounts and a network apart from the agent server's, in one sandbox.
 
 In the room there is no process of the server, and nothing of what it keeps: its logs, its keys, the socket
 over which it asks for programs. A process outside of the room starts programs in it (`spawner`), so commands
-cannot see that one either. This needs no other user and no rights on the machine: the server starts with some
-within the namespaces of its sandbox, and gives them up here.
+cannot see that one either. The room's network is a loopback and nothing else: the server listens and connects
+there with sockets that it asks the other process for (`network`). This needs no other user and no rights on
+the machine: the server starts with some within the namespaces of its sandbox, and gives them up here.
+
+`python -m agent_runtime.workspace.room CONVERSATIONS` tries it once.
 """
 
 import os
@@ -12,6 +15,8 @@ import socket
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.workspace import namespaces, spawner
@@ -33,8 +38,16 @@ class RoomError(Exception):
     """Commands cannot be kept apart here. The text says why."""
 
 
-def open_room(conversations: Path) -> Path:
-    """Makes the room; the socket of its spawner. This process must have one thread. RoomError.
+@dataclass(frozen=True)
+class Room:
+    """spawner: the socket of the process that starts programs there, and its pid."""
+
+    spawner: Path
+    spawner_pid: int
+
+
+def open_room(conversations: Path) -> Room:
+    """Makes the room. This process must have one thread. RoomError.
 
     Afterwards it has no capability any more.
     """
@@ -44,7 +57,7 @@ def open_room(conversations: Path) -> Path:
         OFFICE.mkdir(mode=0o700)
         namespaces.unshare(namespaces.NEW_MOUNTS)
         namespaces.receive_mounts_only()
-        said = _fork(lambda tell: _spawn_for(address, conversations, tell))
+        pid, said = _fork(lambda tell: _spawn_for(address, conversations, tell))
         if _WHOLE_PROC.exists():
             namespaces.mount_new("tmpfs", _WHOLE_PROC, "mode=0500,size=4k")
         namespaces.give_up_all()
@@ -52,23 +65,26 @@ def open_room(conversations: Path) -> Path:
         raise RoomError(f"The commands of this sandbox cannot be kept apart: {error}.") from error
     if said != _READY:
         raise RoomError(f"The commands of this sandbox cannot be kept apart: {said.decode(errors='replace')}")
-    return address
+    return Room(address, pid)
 
 
-def _fork(work: Callable[[int], None]) -> bytes:
-    """What a new process says first. `work` does not return."""
+def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
+    """A new process, and what it says first. `work` does not return."""
     reader, writer = os.pipe()
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         os.close(reader)
         try:
             work(writer)
         except BaseException as error:  # noqa: BLE001 (the interpreter must not go on with the server's code)
             sys.excepthook(*sys.exc_info())
-            os.write(writer, f"{error}.".encode())
-        os._exit(1)
+            with suppress(OSError):  # it may have said all that it had to
+                os.write(writer, f"{error}.".encode())
+        finally:
+            os._exit(1)
     os.close(writer)
     with os.fdopen(reader, "rb") as told:
-        return told.read(65536)
+        return pid, told.read(65536)
 
 
 def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
@@ -76,10 +92,12 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(str(address))
     listener.listen(64)
-    show = _furnish(conversations)
+    first, show = _furnish(conversations)
+    namespaces.end_with_parent()
     os.write(tell, _READY)
-    os.close(tell)
-    spawner.serve(listener, show)
+    # Closed, but the number stays taken: nothing else is to be written to by `_fork`.
+    os.dup2(0, tell)
+    spawner.serve(listener, show, first)
 
 
 def _leave_files_of_server(*kept: int) -> None:
@@ -94,14 +112,17 @@ def _leave_files_of_server(*kept: int) -> None:
                 continue
 
 
-def _furnish(conversations: Path) -> Show:
-    """Makes the namespaces of the room, and enters its mounts."""
+def _furnish(conversations: Path) -> tuple[int, Show]:
+    """Makes the namespaces of the room, and enters its mounts and network. The pid of its first process."""
     # By number: /proc will soon be that of the room, where this process is not.
     own = os.open(f"/proc/{os.getpid()}/ns", os.O_RDONLY)
-    namespaces.unshare(namespaces.NEW_MOUNTS | namespaces.NEW_IPC | namespaces.NEW_PIDS)
+    kinds = namespaces.NEW_MOUNTS | namespaces.NEW_IPC | namespaces.NEW_PIDS | namespaces.NEW_NETWORK
+    namespaces.unshare(kinds)
+    namespaces.start_loopback()
     namespaces.hide_from_others()
     namespaces.receive_mounts_only()
-    if (said := _fork(_be_first)) != _READY:
+    first, said = _fork(_be_first)
+    if said != _READY:
         raise OSError(said.decode(errors="replace"))
     namespaces.protect_proc()
     namespaces.mount_new("tmpfs", Path("/run"), "mode=0755,size=1m")
@@ -128,7 +149,7 @@ def _furnish(conversations: Path) -> Show:
         finally:
             namespaces.enter_mounts(inside)
 
-    return show
+    return first, show
 
 
 def _be_first(tell: int) -> None:
@@ -139,6 +160,8 @@ def _be_first(tell: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     namespaces.give_up_all()
     namespaces.hide_from_others()
+    # Then no command goes on that the server has lost sight of.
+    namespaces.end_with_parent()
     os.write(tell, _READY)
     _leave_files_of_server()
     while True:
@@ -174,3 +197,14 @@ def _is_directory(path: Path) -> bool:
         return stat.S_ISDIR(path.lstat().st_mode)
     except FileNotFoundError:
         return False
+
+
+def _try() -> None:
+    try:
+        open_room(Path(sys.argv[1]))
+    except RoomError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    _try()

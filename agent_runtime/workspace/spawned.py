@@ -10,15 +10,15 @@ import sys
 import tempfile
 from asyncio import base_subprocess
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
-from agent_runtime.workspace.spawner import MAX_REQUEST_BYTES, RUN, SHOW
+from agent_runtime.workspace.spawner import MAX_REQUEST_BYTES, RUN, SHOW, SOCKET
 
 _LIMIT_BYTES = 64 * 1024
-_SHOW_SECONDS = 10.0
+_ANSWER_SECONDS = 10.0
 
 Stream = int | IO[Any] | None
 
@@ -106,11 +106,50 @@ async def spawn(
 
 def show(address: Path, name: str) -> None:
     """What the server has just made among the conversations stands in the room. Blocking, small. OSError."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-        connection.settimeout(_SHOW_SECONDS)
-        connection.connect(str(address))
+    with _connected(address) as connection:
         connection.send(json.dumps({"do": SHOW, "name": name}).encode())
         _raise_failure(json.loads(connection.recv(MAX_REQUEST_BYTES) or b'{"errno": 5}'))
+
+
+def new_socket(address: Path, family: int) -> socket.socket:
+    """A new one for TCP, of the room's network. Blocking, small. OSError."""
+    with _connected(address) as connection:
+        connection.send(json.dumps({"do": SOCKET, "family": family}).encode())
+        said, files, _, _ = socket.recv_fds(connection, MAX_REQUEST_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        _raise_failure(json.loads(said or b'{"errno": 5}'))
+    return socket.socket(fileno=files[0])
+
+
+def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
+    """Calls `act` in this loop once the spawner has ended: nothing can be started in the room from then on.
+
+    What it returns ends that. Blocking, small. OSError.
+    """
+    loop, connection = asyncio.get_running_loop(), _connected(address)
+
+    def stop() -> None:
+        if connection.fileno() >= 0:
+            loop.remove_reader(connection)
+            connection.close()
+
+    def end() -> None:
+        stop()
+        act()
+
+    connection.setblocking(False)
+    loop.add_reader(connection, end)
+    return stop
+
+
+def _connected(address: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        connection.settimeout(_ANSWER_SECONDS)
+        connection.connect(str(address))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def stand_in(

@@ -2,7 +2,7 @@
 
 A connection is a program. The request: its description (JSON in a file, since it can be long), and the files
 that the program gets. The answers: its pid or why there is none, then how it ended. Closing the connection
-before that ends the program with its group.
+before that ends the program with its group. A connection can also ask for a socket of the room's network.
 
 This process is one thread, and waits for no program: a command could halt one between its first two steps.
 """
@@ -14,11 +14,12 @@ import os
 import selectors
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-RUN, SHOW, SIGNAL = "run", "show", "signal"
+RUN, SHOW, SIGNAL, SOCKET = "run", "show", "signal", "socket"
 MAX_REQUEST_BYTES = 4096
 MAX_FILES = 16
 _FIRST_FREE = 256
@@ -35,11 +36,13 @@ class _Program:
 
 
 class Spawner:
-    """show: makes a conversation's places stand in the room."""
+    """show: makes a conversation's places stand in the room. first: the pid of the room's first process."""
 
-    def __init__(self, listener: socket.socket, show: Callable[[str], None]) -> None:
+    def __init__(self, listener: socket.socket, show: Callable[[str], None], first: int) -> None:
         self._listener = listener
         self._show = show
+        self._first = first
+        self.is_over = False
         self._selector = selectors.DefaultSelector()
         self._programs: dict[int, _Program] = {}
         self._by_connection: dict[int, _Program] = {}
@@ -75,6 +78,8 @@ class Spawner:
                 self._run(connection, request["files"], files)
             elif request["do"] == SHOW:
                 self._answer(connection, self._shown(request["name"]))
+            elif request["do"] == SOCKET:
+                self._give_socket(connection, request["family"])
             elif program := self._by_connection.get(connection.fileno()):
                 _signal_group(program, request["number"])
         finally:
@@ -87,6 +92,14 @@ class Spawner:
         except OSError as error:
             return _failure(error)
         return {}
+
+    def _give_socket(self, connection: socket.socket, family: int) -> None:
+        """It belongs to the room's network for ever, whoever listens on it or connects it."""
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as made:
+                socket.send_fds(connection, [b"{}"], [made.fileno()], socket.MSG_DONTWAIT)
+        except OSError as error:
+            self._answer(connection, _failure(error))
 
     def _run(self, connection: socket.socket, numbers: list[int], files: list[int]) -> None:
         description, *given = files
@@ -119,13 +132,17 @@ class Spawner:
 
     def _reap(self) -> None:
         os.read(self._wake, _PIECE_BYTES)
-        while self._programs:
+        while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
+            if pid == self._first:
+                # Nothing starts in the room any more. The server notices the end of this process.
+                sys.stderr.write("The first process of the commands' room has ended.\n")
+                self.is_over = True
             if program := self._programs.pop(pid, None):
                 program.status = os.waitstatus_to_exitcode(status)
                 self._tell_end(program)
@@ -149,12 +166,12 @@ class Spawner:
             return  # gone; its end is noticed by itself
 
 
-def serve(listener: socket.socket, show: Callable[[str], None]) -> None:
-    """Until the process is ended."""
+def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> None:
+    """Until the process is ended, or the first one of the room."""
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
-    spawner = Spawner(listener, show)
-    while True:
+    spawner = Spawner(listener, show, first)
+    while not spawner.is_over:
         spawner.turn()
 
 

@@ -44,6 +44,7 @@ class Users:
 
 _users: Users | None = None
 _room: Path | None = None
+_network = Path("/proc/self/net")
 
 
 def can_switch_files(user: int) -> bool:
@@ -64,14 +65,23 @@ def become(users: Users) -> None:
     _users = users
 
 
-def start_in_room(spawner: Path) -> None:
+def start_in_room(spawner: Path, spawner_pid: int) -> None:
     """From now on all that this process starts on the agent's behalf runs in the room of this spawner."""
-    global _room  # noqa: PLW0603 (of a process)
-    _room = spawner
+    global _room, _network
+    _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
 
 
 def has_room() -> bool:
     return _room is not None
+
+
+def room_spawner() -> Path | None:
+    return _room
+
+
+def network_tables() -> Path:
+    """What the kernel tells of the network that programs of the agent are in."""
+    return _network
 
 
 def show_in_room(name: str) -> None:

@@ -98,7 +98,7 @@ async def _shown(request: Request, session: AsyncSession, user_id: UUID) -> Netw
         repositories=[
             RepositoryNetwork.of(each) for each in await settings.of_repositories(session, user_id)
         ],
-        is_enforced=request.state.sandboxes.describe().is_isolated,
+        is_enforced=request.state.sandboxes.describe().closes_network,
     )
 
 

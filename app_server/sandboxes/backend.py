@@ -32,7 +32,7 @@ class WorkspaceLimit:
 class SandboxKind:
     """What sandboxes are here, for the people who have to trust them.
 
-    `isolation`: whether all of this machine is out of reach, its files and processes only, or nothing.
+    `isolation`: whether all of this machine is out of reach, all but its memory, or nothing.
     """
 
     backend: Literal["docker", "process", "remote"]
@@ -42,6 +42,11 @@ class SandboxKind:
     @property
     def is_isolated(self) -> bool:
         return self.isolation == "full"
+
+    @property
+    def closes_network(self) -> bool:
+        """Whether nothing leads out of a sandbox but the way that is judged."""
+        return self.isolation != "none"
 
 
 @dataclass(frozen=True)

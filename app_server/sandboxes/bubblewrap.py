@@ -1,8 +1,9 @@
 """Walls around a process sandbox, by bubblewrap: separate mounts, processes, IPC and host name.
 
 Behind them stand the machine's programs, read-only, and the sandbox's own folder; nothing of the user's home,
-of other sandboxes, or of the app server's database. The network is the machine's, since the agent server and
-the inner listener meet on loopback; and nothing bounds the memory.
+of other sandboxes, or of the app server's database. The agent server has the machine's network, since it and
+the inner listener meet on loopback; commands have one without a way out (agent_runtime/workspace/room.py).
+Nothing bounds the memory.
 """
 
 import os
@@ -23,6 +24,7 @@ _ISOLATION = (
     *("--cap-drop", "ALL", "--hostname", "sandbox"),
     # The agent server makes a room for commands with these, and gives them up.
     *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_CHROOT", "--cap-add", "CAP_SETPCAP"),
+    *("--cap-add", "CAP_NET_ADMIN"),
 )
 # A user namespace that allows no further ones keeps commands from what the kernel offers only in these. Root
 # does without where a machine (often a container) grants none.

@@ -35,12 +35,14 @@ class Incarnation(BaseModel):
 class Handle(Incarnation):
     """`init`: the first process behind the walls, if there are any; all others there end with it.
 
+    `has_own_network`: whether commands are kept from this machine's. An older version did not.
     `place`: the folder that it works in. None: written by an older version.
     """
 
     port: int
     inner_url: str
     init: Incarnation | None = None
+    has_own_network: bool = False
     place: str | None = None
 
     @property
@@ -74,6 +76,7 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
         port=launch.listener.getsockname()[1],
         inner_url=inner_url,
         init=init,
+        has_own_network=launch.tells_init,
         place=_place(folder),
     )
     _write_handle(folder, handle)

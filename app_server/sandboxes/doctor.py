@@ -33,6 +33,7 @@ from app_server.sandboxes.preflight import is_present, require_fitting_base, req
 from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.sandboxes.process import ProcessBackend
 from app_server.sandboxes.recipe import is_made_here
+from app_server.sandboxes.room_check import check_room
 from app_server.sandboxes.runtime_plugins import how_to_get
 from app_server.users.tokens import new_token
 
@@ -72,11 +73,14 @@ async def _examine_here(config: Config) -> AsyncIterator[Finding]:
         except StartFailure as failure:
             report = failed if config.sandbox == "docker" else warned
             yield report("engine", failure.cause, failure.fix, failure.code)
-    yield await asyncio.to_thread(_check_walls, config, uses_processes=client is None)
+    walls = await asyncio.to_thread(_check_walls, config, uses_processes=client is None)
+    yield walls
     if client is None:
         yield await asyncio.to_thread(check_ports, config, [LOOPBACK])
         if config.sandbox != "docker":
-            yield _check_policy(config)
+            if is_walled := walls.state == "ok" and config.process_isolation != "none":
+                yield await asyncio.to_thread(check_room)
+            yield _check_policy(config, is_walled=is_walled)
             for finding in [
                 *check_unused_pool(config),
                 *await check_workspaces(config, PROCESS),
@@ -142,14 +146,17 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
     return well("bubblewrap", "It works: a process sandbox sees no files but its workspace.")
 
 
-def _check_policy(config: Config) -> Finding:
+def _check_policy(config: Config, *, is_walled: bool) -> Finding:
+    if is_walled:
+        way = f"Commands have no way out but the app server's: SLIPWAY_EGRESS={config.egress} holds for all."
+        return well("network", way)
     if config.egress == "open":
         return well("network", "Processes share this machine's network, and SLIPWAY_EGRESS=open.")
     return warned(
         "network",
         f"Processes share this machine's network: SLIPWAY_EGRESS={config.egress} holds only for "
         "programs that heed http_proxy.",
-        "Use Docker sandboxes, which have no other way out.",
+        "Install bubblewrap, or use Docker sandboxes: these have no other way out.",
     )
 
 

@@ -64,8 +64,8 @@ _RUNTIME_ROOT = Path(__file__).resolve().parents[2]
 _WALLED = SandboxKind(
     backend="process",
     isolation="files",
-    warning="Agents see only the files of their workspace, but share this machine's network and memory. "
-    "They can reach local services and use all free memory. Use Docker for full isolation.",
+    warning="Agents see only the files of their workspace, and reach the network only as the settings allow. "
+    "But they share this machine's memory and can use all that is free. Use Docker for full isolation.",
 )
 
 
@@ -107,7 +107,7 @@ class ProcessBackend(OneMachine):
             )
 
     async def secure(self) -> None:
-        """Nothing separates their network from this machine's."""
+        """The network of commands is closed as it is made."""
 
     async def examine(self) -> None:
         """All was seen when it was opened."""
@@ -237,7 +237,9 @@ class ProcessBackend(OneMachine):
         return await asyncio.to_thread(self._launch, folder, session_key, handle.port if handle else 0)
 
     def _fits(self, handle: Handle) -> bool:
-        return handle.inner_url == self._inner_url and handle.is_walled == bool(self._bubblewrap)
+        is_walled = bool(self._bubblewrap)
+        fits_walls = handle.is_walled == is_walled and handle.has_own_network == is_walled
+        return handle.inner_url == self._inner_url and fits_walls
 
     def _launch(self, folder: Path, session_key: str, wanted_port: int) -> Handle:
         if not Path(sys.executable).exists():
@@ -281,7 +283,7 @@ class ProcessBackend(OneMachine):
             "OH_WEBHOOKS_0_BASE_URL": f"{self._inner_url}/api/v1/webhooks",
             "OH_EGRESS_PROXY_URL": self._inner_url,
             **trust_variables(self._config),
-            # They share this machine's ports: any that is free.
+            # Without walls they share this machine's ports: any that is free.
             "OH_EGRESS_RELAY_PORT": "0",
             "OH_GIT_OUTLET_PORT": "0",
         }

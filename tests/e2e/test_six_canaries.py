@@ -136,7 +136,6 @@ def test_no_credential_is_found_taken_or_kept(
             "the log": str(log),
             "the server's output": scripted_server.output(),
             "what the model saw": str([request.body for request in scripted_llm.requests]),
-            "the tap": tap.heard.decode(errors="replace"),
             "the git host": git(git_host.bare("team/harbour"), "log", "--all", "--format=%D%n%B"),
             "the API": everything_listed(client, conversation_id),
         }
@@ -146,8 +145,7 @@ def test_no_credential_is_found_taken_or_kept(
             assert shown(text, canaries) == [], where
         if kind == "docker":
             assert look_into_container(conversation_id, canaries) == ""
-        else:
-            assert b"PATH=" in tap.heard, "nothing stops it from carrying off what it finds"
+        assert tap.heard == b"", "nothing leads out but the ways that are judged"
         kept = [form for canary in canaries.values() for form in forms_of(canary)]
         assert files_with(scripted_server.home, *kept) == []
 

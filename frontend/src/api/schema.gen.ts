@@ -4514,7 +4514,7 @@ export interface components {
         };
         /**
          * SandboxInfo
-         * @description `isolation`: what of the server's machine is out of an agent's reach: all of it, its files, or nothing.
+         * @description `isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
          *
          *     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
          */

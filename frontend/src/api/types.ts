@@ -18,7 +18,7 @@ export interface WebClientConfig {
   version: string
   sandbox: {
     backend: 'docker' | 'process' | 'remote'
-    /** What of the server's machine is out of an agent's reach: all of it, its files, or nothing. */
+    /** What of the server's machine is out of an agent's reach: all of it, its files and network, or nothing. */
     isolation: 'full' | 'files' | 'none'
     is_isolated: boolean
     warning: string | null

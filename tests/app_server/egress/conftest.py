@@ -124,6 +124,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
         home=tmp_path / "home",
         database_url=SecretStr(database_url),
         sandbox="process",
+        process_isolation="none",
         egress_hosts=["allowed.test", "*.allowed.test", "named.test:9999"],
         egress_private=["127.0.0.0/8"],
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,9 +63,9 @@ async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path
 
     of_the_machine = ("browser", "vscode", "desktop")
     states = {name: finding.state for name, finding in found.items() if name not in of_the_machine}
-    well = ("disk", "git", "bubblewrap", "ports", "probe sandbox")
-    assert states == {**dict.fromkeys(well, "ok"), "network": "warning"}
-    assert "programs that heed http_proxy" in found["network"].cause
+    well = ("disk", "git", "bubblewrap", "room", "network", "ports", "probe sandbox")
+    assert states == dict.fromkeys(well, "ok")
+    assert "SLIPWAY_EGRESS=allowlist holds for all" in found["network"].cause
     assert list((config.home / "sandboxes").iterdir()) == []
 
 
@@ -92,6 +93,36 @@ async def test_walls_that_are_switched_off_are_a_warning(tmp_path: Path) -> None
     assert ("SLIPWAY_PROCESS_ISOLATION" in found["bubblewrap"].fix) is (
         found["bubblewrap"].state == "warning"
     )
+
+
+async def test_without_walls_the_network_is_said_to_be_open(tmp_path: Path) -> None:
+    found = await findings_of(config_in(tmp_path, sandbox="process", process_isolation="none"))
+
+    assert "room" not in found
+    assert found["network"].state == "warning"
+    assert "programs that heed http_proxy" in found["network"].cause
+
+
+@pytest.mark.bubblewrap
+async def test_a_machine_that_gives_commands_no_room_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bubblewrap = shutil.which("bwrap")
+    grudging = tmp_path / "bin" / "bwrap"
+    grudging.parent.mkdir()
+    # It grants all that it is asked for but the right to make a network.
+    grudging.write_text(
+        '#!/bin/bash\nwords=()\nfor word; do [ "$word" = CAP_NET_ADMIN ] && word=CAP_CHOWN; '
+        f'words+=("$word"); done\nexec {bubblewrap} "${{words[@]}}"\n'
+    )
+    grudging.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{grudging.parent}:{os.environ['PATH']}")
+    found = await findings_of(config_in(tmp_path, sandbox="process"))
+
+    assert found["bubblewrap"].state == "ok"
+    assert found["room"].state == found["probe sandbox"].state == "error"
+    assert "cannot be kept apart" in found["room"].cause
+    assert "user.max_net_namespaces" in found["room"].fix
 
 
 async def test_a_home_that_cannot_be_used_fails_the_probe(tmp_path: Path) -> None:

@@ -233,6 +233,51 @@ async def test_what_a_killed_agent_server_left_is_ended_before_it_comes_back(
 
 
 @walled
+@pytest.mark.parametrize("victim", ["what starts commands", "the first process of the room"])
+async def test_without_its_room_an_agent_server_ends_and_comes_back(
+    house: House, sandboxes: Sandboxes, running: RunningSandbox, victim: str
+) -> None:
+    await output_of(running, "echo kept > file")
+    folder = house.config.home / "sandboxes" / running.id.hex
+    before = read_handle(folder)
+    assert before is not None
+    assert before.init is not None
+    [server] = [pid for pid in _children_of(before.init.pid) if "agent_runtime" in _command(pid)]
+    [spawner] = _children_of(server)
+    if victim == "what starts commands":
+        os.kill(spawner, signal.SIGKILL)
+    else:
+        [first] = _children_of(spawner)
+        os.kill(first, signal.SIGKILL)
+
+    async def is_back() -> bool:
+        after = read_handle(folder)
+        return after is not None and after.pid != before.pid and running.id in sandboxes._machines.running
+
+    await eventually(is_back, step=sandboxes.check)
+    revived = await sandboxes.bring_up(running.id, house.reports.append)
+
+    assert await output_of(revived, "cat file") == "kept\n"
+
+
+@walled
+async def test_a_sandbox_from_before_commands_had_a_network_is_started_anew(house: House) -> None:
+    async with house.open_sandboxes(close=False) as first:
+        running = await house.start(first)
+        folder = house.config.home / "sandboxes" / running.id.hex
+        before = read_handle(folder)
+        assert before is not None
+        older = before.model_dump_json(exclude={"has_own_network"})
+        await asyncio.to_thread((folder / "process.json").write_text, older)
+    async with house.open_sandboxes() as second:
+        await second.bring_up(running.id, house.reports.append)
+        after = read_handle(folder)
+
+        assert after is not None
+        assert after.pid != before.pid
+
+
+@walled
 async def test_a_sandbox_from_before_there_were_walls_is_started_anew_behind_them(house: House) -> None:
     later = house.config
     house.config = later.model_copy(update={"process_isolation": "none"})
@@ -252,7 +297,8 @@ async def test_walled_sandboxes_tell_what_they_share(sandboxes: Sandboxes) -> No
 
     assert (kind.backend, kind.isolation, kind.is_isolated) == ("process", "files", False)
     assert kind.warning
-    assert "network and memory" in kind.warning
+    assert "share this machine's memory" in kind.warning
+    assert kind.closes_network
 
 
 async def test_plain_sandboxes_say_that_they_do_not_isolate(house: House) -> None:
@@ -261,6 +307,7 @@ async def test_plain_sandboxes_say_that_they_do_not_isolate(house: House) -> Non
         kind = sandboxes.describe()
 
         assert (kind.backend, kind.isolation, kind.is_isolated) == ("process", "none", False)
+        assert not kind.closes_network
         assert kind.warning
         assert "not isolated" in kind.warning
         assert sandboxes.inner_addresses() == ["127.0.0.1"]

@@ -1,0 +1,46 @@
+"""The network that programs of the agent are in, as the agent server reaches it from its own.
+
+A process sandbox with a room has two. A socket belongs to the one that it was made in, for ever: the spawner
+of the room makes it there, and the server listens on it or connects it out here. Elsewhere there is one.
+"""
+
+import asyncio
+import socket
+
+from agent_runtime.workspace import spawned
+from agent_runtime.workspace.users import room_spawner
+
+
+async def listen(host: str, port: int) -> socket.socket:
+    """Where programs of the agent find this server. host: an address. port: 0 is any. OSError."""
+    listener = await _new_socket(host)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen()
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+async def dial(host: str, port: int) -> socket.socket:
+    """A connection to what a program of the agent serves. host: an address. OSError."""
+    connection = await _new_socket(host)
+    try:
+        await asyncio.get_running_loop().sock_connect(connection, (host, port))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+async def _new_socket(host: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    spawner = room_spawner()
+    if spawner is None:
+        made = socket.socket(family, socket.SOCK_STREAM)
+    else:
+        made = await asyncio.to_thread(spawned.new_socket, spawner, family)
+    made.setblocking(False)
+    return made
