@@ -90,7 +90,7 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
         last_seq=conversation.last_seq,
         execution_status=conversation.execution_status,
         title=conversation.title,
-        title_given=conversation.title_given,
+        unsent_title=conversation.unsent_title,
         llm_model=conversation.llm_model,
         metrics=conversation.metrics,
         goal=conversation.goal,
