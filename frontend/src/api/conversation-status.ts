@@ -1,43 +1,114 @@
-import type { AppConversation } from './types'
+/** How a conversation stands: one word for people, the same wherever it is shown. */
+import type { TFunction } from 'i18next'
+import type { AppConversation, ExecutionStatus, SandboxStatus, StartStatus } from './types'
 
-/** What a conversation is doing, in one word for people: the three wire statuses folded into one. */
-export type ConversationPhase =
+export type ConversationStatus =
+  | 'loading'
   | 'starting'
-  | 'failed'
-  | 'stuck'
-  | 'working'
-  | 'waiting'
-  | 'paused'
-  | 'ready'
-  | 'finished'
-  | 'asleep'
-  | 'archived'
+  | 'start_failed'
+  | 'sandbox_starting'
+  | 'sandbox_asleep'
+  | 'sandbox_archived'
+  | 'sandbox_failed'
+  | 'sandbox_gone'
+  | 'sandbox_lost'
+  | ExecutionStatus
 
-export function conversationPhase(conversation: AppConversation): ConversationPhase {
-  if (conversation.start_status === 'ERROR' || conversation.sandbox_status === 'ERROR') return 'failed'
-  if (conversation.start_status !== 'READY') return 'starting'
-  // As its page says: what the agent did last says little once the sandbox is gone, or comes up again.
-  if (conversation.sandbox_status === 'MISSING') return 'failed'
-  if (conversation.sandbox_status === 'STARTING') return 'starting'
-  switch (conversation.execution_status) {
-    case 'running':
-      return 'working'
-    case 'waiting_for_confirmation':
-      return 'waiting'
-    case 'paused':
-      return 'paused'
-    case 'finished':
-      return 'finished'
-    case 'error':
-      return 'failed'
-    case 'stuck':
-      return 'stuck'
-    default:
-      return restingPhase(conversation)
+export interface Standing {
+  start: StartStatus | null
+  /** Null: not known yet. */
+  sandbox: SandboxStatus | null
+  /** The server knows why the sandbox is missing, and may find it again. */
+  isSandboxLost: boolean
+  execution: ExecutionStatus | null
+}
+
+export function standingOf(conversation: AppConversation): Standing {
+  return {
+    start: conversation.start_status,
+    sandbox: conversation.sandbox_status,
+    isSandboxLost: conversation.sandbox_error !== null,
+    execution: conversation.execution_status,
   }
 }
 
-function restingPhase({ sandbox_status: status }: AppConversation): ConversationPhase {
-  if (status === 'RUNNING') return 'ready'
-  return status === 'ARCHIVED' ? 'archived' : 'asleep'
+/** What can be done now. What the agent did last says little once its sandbox is gone, or comes up again. */
+export function conversationStatus({
+  start,
+  sandbox,
+  isSandboxLost,
+  execution,
+}: Standing): ConversationStatus {
+  if (start === null) return 'loading'
+  if (start === 'ERROR') return 'start_failed'
+  if (start !== 'READY') return 'starting'
+  switch (sandbox) {
+    case 'STARTING':
+      return 'sandbox_starting'
+    case 'PAUSED':
+      return 'sandbox_asleep'
+    case 'ARCHIVED':
+      return 'sandbox_archived'
+    case 'ERROR':
+      return 'sandbox_failed'
+    case 'MISSING':
+      return isSandboxLost ? 'sandbox_lost' : 'sandbox_gone'
+    default:
+      return execution ?? 'idle'
+  }
+}
+
+/** What stays true of an agent while its sandbox is at rest. A run does not: it was cut off. */
+const LASTING: ReadonlySet<ExecutionStatus> = new Set<ExecutionStatus>([
+  'waiting_for_confirmation',
+  'finished',
+  'error',
+  'stuck',
+  'paused',
+])
+
+/** The word for it: "Working", "Finished, asleep". */
+export function statusText(t: TFunction, standing: Standing): string {
+  const status = conversationStatus(standing)
+  const word = t(`status.${status}`)
+  const { execution } = standing
+  if (!isAtRest(status) || execution === null || !LASTING.has(execution)) return word
+  return t('status.at_rest', { status: t(`status.${execution}`), rest: word.toLowerCase() })
+}
+
+export type StatusTone = 'neutral' | 'accent' | 'success' | 'warning' | 'danger'
+
+const TONES: Record<ConversationStatus, StatusTone> = {
+  loading: 'neutral',
+  starting: 'accent',
+  start_failed: 'danger',
+  sandbox_starting: 'accent',
+  sandbox_asleep: 'neutral',
+  sandbox_archived: 'neutral',
+  sandbox_failed: 'danger',
+  sandbox_gone: 'danger',
+  sandbox_lost: 'danger',
+  idle: 'success',
+  running: 'accent',
+  paused: 'warning',
+  waiting_for_confirmation: 'warning',
+  finished: 'success',
+  error: 'danger',
+  stuck: 'warning',
+  deleting: 'neutral',
+}
+
+export function statusTone(standing: Standing): StatusTone {
+  const status = conversationStatus(standing)
+  const { execution } = standing
+  return TONES[isAtRest(status) && execution !== null && LASTING.has(execution) ? execution : status]
+}
+
+/** Something is going on, and will go on without the user. */
+export function isActive(status: ConversationStatus): boolean {
+  return status === 'running' || status === 'starting' || status === 'sandbox_starting'
+}
+
+function isAtRest(status: ConversationStatus): boolean {
+  return status === 'sandbox_asleep' || status === 'sandbox_archived'
 }

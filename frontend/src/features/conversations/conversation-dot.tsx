@@ -1,30 +1,18 @@
 import { useTranslation } from 'react-i18next'
-import { conversationPhase, type ConversationPhase } from '@/api/conversation-phase'
+import { conversationStatus, isActive, standingOf, statusText, statusTone } from '@/api/conversation-status'
 import type { AppConversation } from '@/api/types'
-import type { Tone } from '@/ui/badge'
 import { StatusDot } from '@/ui/status-dot'
 
-const TONES: Record<ConversationPhase, Tone> = {
-  starting: 'warning',
-  failed: 'danger',
-  stuck: 'warning',
-  working: 'accent',
-  waiting: 'warning',
-  paused: 'neutral',
-  ready: 'success',
-  finished: 'success',
-  asleep: 'neutral',
-  archived: 'neutral',
-}
-
-export function PhaseDot({ conversation }: { conversation: AppConversation }) {
+/** How a conversation stands, as a dot whose name says it. */
+export function ConversationDot({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
-  const phase = conversationPhase(conversation)
+  const standing = standingOf(conversation)
+  const status = conversationStatus(standing)
   return (
     <StatusDot
-      tone={TONES[phase]}
-      label={t(`phase.${phase}`)}
-      isActive={phase === 'working' || phase === 'starting' || phase === 'waiting'}
+      tone={statusTone(standing)}
+      label={statusText(t, standing)}
+      isActive={isActive(status) || status === 'waiting_for_confirmation'}
     />
   )
 }
