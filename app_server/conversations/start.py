@@ -49,6 +49,7 @@ from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
 from app_server.secrets.service import list_secrets
 from app_server.settings.confirmation import chosen_mode, default_mode
+from app_server.settings.models import is_recorded
 from app_server.settings.profiles import get_profile
 from app_server.skills.files import read_skill_files
 from app_server.users.models import Role
@@ -279,7 +280,9 @@ async def start_conversation(start: Start) -> Outcome:
         mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
         mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
     offers, word = await start.offers()
-    request = start.request.model_copy(update={"title": new_title or start.request.title})
+    # A recording has no turn for a title: it is the first words there too.
+    title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
+    request = start.request.model_copy(update={"title": title})
     conversation = await client.create_conversation(
         agent_request.build(
             # What was said first stands in the log, also where the sandbox has lost it.
