@@ -26,15 +26,9 @@ it.each<[string, string, Partial<AppConversation>]>([
   ['Being deleted', 'neutral', { execution_status: 'deleting' }],
   ['Asleep', 'neutral', { execution_status: 'idle', sandbox_status: 'PAUSED' }],
   ['Asleep', 'neutral', { execution_status: 'running', sandbox_status: 'PAUSED' }],
-  ['Finished, asleep', 'success', { execution_status: 'finished', sandbox_status: 'PAUSED' }],
-  ['Stopped by an error, asleep', 'danger', { execution_status: 'error', sandbox_status: 'PAUSED' }],
-  [
-    'Needs approval, asleep',
-    'warning',
-    { execution_status: 'waiting_for_confirmation', sandbox_status: 'PAUSED' },
-  ],
+  ['Asleep', 'neutral', { execution_status: 'finished', sandbox_status: 'PAUSED' }],
   ['Archived', 'neutral', { execution_status: 'idle', sandbox_status: 'ARCHIVED' }],
-  ['Finished, archived', 'success', { execution_status: 'finished', sandbox_status: 'ARCHIVED' }],
+  ['Archived', 'neutral', { execution_status: 'finished', sandbox_status: 'ARCHIVED' }],
 ])('says "%s" (%s) of %o', (word, tone, fields) => {
   const standing = standingOf(fakeConversation(fields))
   expect(statusText(i18n.t, standing)).toBe(word)

@@ -58,22 +58,9 @@ export function conversationStatus({
   }
 }
 
-/** What stays true of an agent while its sandbox is at rest. A run does not: it was cut off. */
-const LASTING: ReadonlySet<ExecutionStatus> = new Set<ExecutionStatus>([
-  'waiting_for_confirmation',
-  'finished',
-  'error',
-  'stuck',
-  'paused',
-])
-
-/** The word for it: "Working", "Finished, asleep". */
+/** The word for it: "Working", "Asleep". */
 export function statusText(t: TFunction, standing: Standing): string {
-  const status = conversationStatus(standing)
-  const word = t(`status.${status}`)
-  const { execution } = standing
-  if (!isAtRest(status) || execution === null || !LASTING.has(execution)) return word
-  return t('status.at_rest', { status: t(`status.${execution}`), rest: word.toLowerCase() })
+  return t(`status.${conversationStatus(standing)}`)
 }
 
 export type StatusTone = 'neutral' | 'accent' | 'success' | 'warning' | 'danger'
@@ -99,16 +86,10 @@ const TONES: Record<ConversationStatus, StatusTone> = {
 }
 
 export function statusTone(standing: Standing): StatusTone {
-  const status = conversationStatus(standing)
-  const { execution } = standing
-  return TONES[isAtRest(status) && execution !== null && LASTING.has(execution) ? execution : status]
+  return TONES[conversationStatus(standing)]
 }
 
 /** Something is going on, and will go on without the user. */
 export function isActive(status: ConversationStatus): boolean {
   return status === 'running' || status === 'starting' || status === 'sandbox_starting'
-}
-
-function isAtRest(status: ConversationStatus): boolean {
-  return status === 'sandbox_asleep' || status === 'sandbox_archived'
 }

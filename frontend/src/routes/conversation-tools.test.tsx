@@ -263,20 +263,3 @@ describe('a picture the agent looks at', () => {
     expect(log.getByText('PNG image, 4 x 3 pixels')).toBeVisible()
   })
 })
-
-describe('what a tool tells the model', () => {
-  it('is shown in words for people, and word for word on demand', async () => {
-    const told = `${ROOT}/a.py, lines 1-2 of 9:\n     1\ta\n     2\tb\n<response clipped> Ask for view_range [3, 9] to go on.`
-    const { user, log } = await openCall(
-      { kind: 'FileEditorAction', command: 'view', path: `${ROOT}/a.py` },
-      'a',
-      'FileEditorObservation',
-      told,
-    )
-    await user.click(await log.findByRole('button', { name: /a\.py/ }))
-    expect(log.getByText(/^Lines 1–2 of 9/)).toBeVisible()
-    expect(log.getByText(/view_range/)).not.toBeVisible()
-    await user.click(log.getByText('What the agent was told'))
-    expect(log.getByText(/view_range/)).toBeVisible()
-  })
-})

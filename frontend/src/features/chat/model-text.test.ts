@@ -60,13 +60,13 @@ it.each<[string, TextKind, string, string]>([
     'an edit that found nothing',
     'error',
     '`old_str` does not occur in the file. Nothing was changed. View the place again and copy it exactly.',
-    '`old_str` does not occur in the file. Nothing was changed.',
+    'The text to replace does not occur in the file. Nothing was changed.',
   ],
   [
     'an edit that quotes what is there',
     'error',
     '`old_str` does not occur in the file. Nothing was changed. These lines differ from it only in blanks:\n     3\tnote: use this.',
-    '`old_str` does not occur in the file. Nothing was changed. These lines differ from it only in blanks:\n     3\tnote: use this.',
+    'The text to replace does not occur in the file. Nothing was changed. These lines differ from it only in blanks:\n     3\tnote: use this.',
   ],
   [
     'a tool that is not there',

@@ -63,7 +63,8 @@ const AFTERTHOUGHT =
 export function forPeople(t: TFunction, text: string, kind: TextKind): string {
   if (kind === 'output') return applied(t, [LEFT_OUT, BUSY], text)
   const cleaned = applied(t, NOTICES, text)
-  return kind === 'error' ? withoutDirections(cleaned) || t('told.failed') : cleaned
+  if (kind === 'answer') return cleaned
+  return withoutDirections(named(t, cleaned)) || t('told.failed')
 }
 
 function applied(t: TFunction, notices: readonly Notice[], text: string): string {
@@ -74,6 +75,17 @@ function applied(t: TFunction, notices: readonly Notice[], text: string): string
       ),
     text,
   )
+}
+
+const PARAMETERS = { old_str: 'told.old_text', new_str: 'told.new_text', view_range: 'told.range' } as const
+
+/** Parameters of our own tools, as people would call them. */
+function named(t: TFunction, text: string): string {
+  return text.replace(/`(old_str|new_str|view_range)`/g, (_, name: keyof typeof PARAMETERS, at: number) => {
+    const words = t(PARAMETERS[name])
+    const beginsSentence = at === 0 || /[.!?]\s$/.test(text.slice(0, at))
+    return beginsSentence ? words.charAt(0).toUpperCase() + words.slice(1) : words
+  })
 }
 
 /** Line by line, since what follows an error may quote a file, with the numbers of its lines. */

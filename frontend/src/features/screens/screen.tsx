@@ -28,7 +28,8 @@ export interface ScreenProps {
 export function Screen(props: ScreenProps) {
   const { t } = useTranslation()
   const config = useQuery(webClientConfigQuery())
-  if (config.isPending) return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.loading')}</p>} />
+  if (config.isPending)
+    return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.loading')}</p>} />
   if (config.isError) return <Failure error={config.error} onRetry={() => void config.refetch()} />
   // Below a path its pages have an opaque origin, and VS Code does not start with one.
   if (props.screen === 'vscode' && !config.data.ports_have_names)
@@ -46,8 +47,7 @@ function StartedScreen({ sandboxId, conversationId, screen }: ScreenProps) {
   const hasRoom = useMediaQuery('(min-width: 640px)')
   const { data: others = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))
   const name = t(`screens.${screen}`)
-  const hint =
-    screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.hint')
+  const hint = screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.hint')
   const Icon = ICONS[screen]
 
   if (query.isFetching)

@@ -65,7 +65,9 @@ function moved(styles: readonly TextStyle[], before: string, after: string): rea
   let same = 0
   while (same < length && before[same] === after[same]) same += 1
   const by = after.length - before.length
-  return styles.map(([start, end, code]) => (start > same ? [start + by, end + by, code] : [start, end, code]))
+  return styles.map(([start, end, code]) =>
+    start > same ? [start + by, end + by, code] : [start, end, code],
+  )
 }
 
 /** Which of several shells, where the agent has named one. No client of the protocol knows it as a field. */
