@@ -51,6 +51,8 @@ from app_server.conversations.egress import announce_refusal, repositories_of
 from app_server.conversations.git_work import git_work_of
 from app_server.conversations.residents import folder_of, llm_caller_of, occupants_of
 from app_server.conversations.start_worker import StartWorker
+from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
+from app_server.conversations.titles import Titles
 from app_server.conversations.view import position_of
 from app_server.database import Database, install_database_errors
 from app_server.egress import credential_routes as network_credentials
@@ -216,6 +218,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background.run_forever(
             sandboxes.backups.make, name="backups", interval_seconds=_REST_INTERVAL_SECONDS
         )
+        titles = Titles(database, sandboxes)
+        background.run_forever(titles.hand_over_all, name="titles", interval_seconds=TITLES_INTERVAL_SECONDS)
         start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
         sandboxes.listen(
             on_change=start_worker.announce_sandbox,
@@ -250,6 +254,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "credentials_in_use": credentials_in_use,
             "sandboxes": sandboxes,
             "start_worker": start_worker,
+            "titles": titles,
             "spending": spending,
             "mcp_exchanges": Exchanges(),
             "mcp_grants": Grants(database, cipher),

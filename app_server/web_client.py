@@ -1,12 +1,14 @@
 """What a browser needs to know before anybody is signed in."""
 
 from typing import Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 
 from app_server import demo
 from app_server.config import Config
+from app_server.gateway.places import origin_of_port
 from app_server.version import VERSION
 
 router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
@@ -47,7 +49,12 @@ class DemoInfo(BaseModel):
 
 
 class WebClientConfig(BaseModel):
+    """`ports_have_names`: pages of a sandbox's ports are opened at host names of their own; else below a path
+    of this server, where they have no storage. It depends on the address that the browser has used.
+    """
+
     version: str
+    ports_have_names: bool
     sandbox: SandboxInfo
     workspace_limit: WorkspaceLimit
     demo: DemoInfo
@@ -58,6 +65,7 @@ async def get_web_client_config(request: Request) -> WebClientConfig:
     config: Config = request.state.config
     return WebClientConfig(
         version=VERSION,
+        ports_have_names=origin_of_port(config, UUID(int=0), 1, request.headers.get("host", "")) is not None,
         sandbox=SandboxInfo.model_validate(request.state.sandboxes.describe()),
         workspace_limit=WorkspaceLimit.model_validate(request.state.sandboxes.workspace_limit()),
         demo=DemoInfo(

@@ -59,6 +59,7 @@ from agent_runtime.events.state import (
     status_update,
 )
 from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
 from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.wire import ConversationInfo, StartConversationRequest
@@ -72,6 +73,10 @@ _ENDED_BY_MESSAGE = {
     ExecutionStatus.WAITING_FOR_CONFIRMATION,
 }
 FROM_USER = Filter(kind="MessageEvent", source="user")
+
+
+SavedLLM = Callable[[str], LLM | None]
+"""The model of the saved profile of that name; None if there is none, or it is none that can be called."""
 
 
 class Conversation(Working):
@@ -101,6 +106,7 @@ class Conversation(Working):
         self.checkpoints = Checkpoints(log, directory, spec.working_dir)
         self.turns = Turns(self, self.checkpoints, self._aside.begin)
         self.hooks = open_session(self, parse_hooks(spec.request.hook_config), self._aside.begin)
+        self.saved_llm: SavedLLM = _none_saved
         self.is_closed = False
         self.is_deleted = False
 
@@ -336,15 +342,23 @@ class Conversation(Working):
         self.publish_full_state()
 
     async def generate_title(self) -> None:
-        """Has the agent's model name it by its first message. If that fails it stays unnamed."""
+        """Names it by its first message: the model does, or else it is the first words."""
         first, _ = self.log.search(FROM_USER, from_seq=None, descending=False, limit=1)
         if not first:
             return
         task = MessageEvent.model_validate_json(first[0].body)
-        found = await title.generate(task, self.agent.llm, self.llm_client, self.secrets.masker.text)
-        if found is not None and self.state.title is None:
+        found = await title.generate(task, self._title_llm(), self.llm_client, self.secrets.masker.text)
+        if self.state.title is not None:
+            return
+        if found is not None:
             self.emit(*found.events(self.state.stats))
-            self.publish_full_state()
+        elif (words := title.first_words(self.secrets.masker.text(task.llm_message.text))) is not None:
+            self.emit(ConversationStateUpdateEvent(key="title", value=words))
+        self.publish_full_state()
+
+    def _title_llm(self) -> LLM:
+        name = self.spec.request.title_llm_profile
+        return (self.saved_llm(name) if name else None) or self.agent.llm
 
     def take_keys(self, given: JsonObject) -> None:
         """After a restart keys that are not sealed come again, with what they belong to.
@@ -520,6 +534,10 @@ class Conversation(Working):
 
     def _give_up(self, by: str) -> list[AgentErrorEvent]:
         return give_up(self.state.pending, self.agent, self.tools, by=by)
+
+
+def _none_saved(_: str) -> None:
+    return None
 
 
 def _read_spec(log: EventLog, directory: Path) -> Spec:

@@ -34,7 +34,7 @@ class Spec(BaseModel):
     """`agent` in it is masked; the live Agent with its key exists only in memory.
 
     project: what the agent is told of its project, as it was found at the creation.
-    wants_title: a client asked for it explicitly, since a title costs a call of the model.
+    wants_title: of its first message, since none was given.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,7 +56,7 @@ class Spec(BaseModel):
         # Read into `project` below; every state that is published would carry them along.
         (body["agent"].get("agent_context") or {}).pop("skill_files", None)
         kept = StartConversationRequest.model_validate(mask(body))
-        wants_title = request.autotitle and "autotitle" in request.model_fields_set and not request.title
+        wants_title = request.autotitle and not request.title
         return cls(
             id=conversation_id,
             created_at=datetime.now(UTC),

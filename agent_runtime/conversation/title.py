@@ -40,6 +40,15 @@ class Title:
         ]
 
 
+def first_words(task: str) -> str | None:
+    """The first line that says something, shortened: for where no model has named the task."""
+    lines = (" ".join(line.split()) for line in task[:_MAX_TASK_CHARS].splitlines())
+    line = next((line for line in lines if line), None)
+    if line is None or len(line) <= MAX_TITLE_CHARS:
+        return line
+    return line[: MAX_TITLE_CHARS - 1].rstrip() + "…"
+
+
 async def generate(
     task: MessageEvent, llm: LLM, client: LLMClient, mask: Callable[[str], str] = str
 ) -> Title | None:
@@ -47,7 +56,7 @@ async def generate(
 
     mask: hides secrets, before it is cut: what is left of one would not be known any more.
     """
-    llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False})
+    llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False, "log_completions": False})
     question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])
     prompt = Prompt(messages=[orjson.dumps({"role": "user", "content": question})], role=USAGE_ID)
     try:

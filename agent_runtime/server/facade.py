@@ -52,7 +52,10 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
     agent = {"tools": [{"name": name} for name in DEFAULT_SET], **settings, "llm": llm}
     if asked.system:
         agent["agent_context"] = {**(agent.get("agent_context") or {}), "system_message_suffix": asked.system}
-    request = StartConversationRequest(agent=agent, workspace=LocalWorkspace(working_dir=working_dir))
+    # Its client sees no titles, and pays for the calls.
+    request = StartConversationRequest(
+        agent=agent, workspace=LocalWorkspace(working_dir=working_dir), autotitle=False
+    )
     conversation, _ = registry.create(request)
     for message in asked.history:
         if message.role == "user":

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.catch_up import append_missing
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import Conversation, SavedLLM
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.frames import Frame
@@ -73,6 +73,7 @@ class Registry:
         self._sealing = sealing
         self._idle = IdleWatch(config.conversation_idle_ttl_seconds, self._put_away)
         self.delegation_of: DelegationOf = lambda _: ALONE
+        self.saved_llm: SavedLLM = lambda _: None
         self.slots = RunSlots(config.max_concurrent_runs)
         self.last_activity = time.monotonic()
 
@@ -297,6 +298,7 @@ class Registry:
         return conversation
 
     def _add(self, conversation: Conversation) -> None:
+        conversation.saved_llm = self.saved_llm
         self._live[conversation.id] = conversation
         self._idle.touch(conversation.id)
         conversation.subscribe(self._note)

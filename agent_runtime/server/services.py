@@ -105,6 +105,7 @@ class Services:
             registry, vault, config.conversation_worktree_root, trees.tidy
         )
         registry.delegation_of = children.delegation_of
+        registry.saved_llm = vault.llm_of
         self._app.state.bash_service = BashService(
             config.workspace_path, retention_seconds=config.bash_events_retention_seconds
         )

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_runtime.conversation.sealed import Sealing
 from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.config import LLM
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.workspace.local import replacing
@@ -76,6 +77,13 @@ class Vault:
             self._write(after)
         self._saved = after
         return after
+
+    def llm_of(self, name: str) -> LLM | None:
+        """The model of the profile of that name; None if there is none, or it is none that can be called."""
+        try:
+            return LLM.model_validate(self.saved.profiles[name])
+        except (KeyError, ValidationError):
+            return None
 
     def seal(self, text: str) -> str:
         """Encrypted for a client that is to hold it and must not read it. 409 without a secret key."""

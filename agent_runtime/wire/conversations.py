@@ -109,6 +109,8 @@ class StartConversationRequest(BaseModel):
     consent: what of the project's own hooks, MCP servers and plugins may run, by the hashes of the offers.
     mcp_approved: tools of MCP servers that were approved in other conversations, by server and name, as
     `agent_state.mcp_approved` of their logs tells them.
+    autotitle: without a `title`, the first message makes one: by the model of `title_llm_profile`, or by the
+    agent's own if there is no such profile; else it is the first words.
     runtime_plugins: what must run beside the agent, by the names that GET /api/runtime-plugins lists.
     worktree: the agent works in a git work tree made for this conversation, if the workspace lies in a
     repository.
@@ -140,6 +142,7 @@ class StartConversationRequest(BaseModel):
     tags: dict[str, str] = {}
     title: str | None = Field(default=None, max_length=200)
     autotitle: bool = True
+    title_llm_profile: str | None = Field(default=None, max_length=256)
 
     @model_validator(mode="after")
     def _options_are_for_a_worktree(self) -> "StartConversationRequest":

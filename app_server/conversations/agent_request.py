@@ -13,7 +13,7 @@ from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
-from app_server.settings.models import RECORDED_PREFIX, LLMProfile
+from app_server.settings.models import LLMProfile, is_recorded
 from app_server.skills.files import SkillFile
 
 TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -99,8 +99,7 @@ def build(
         conversation_id=conversation_id,
         initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
         title=request.title,
-        # A recording has no turn for it.
-        autotitle=not profile.model.startswith(RECORDED_PREFIX),
+        autotitle=not is_recorded(profile.model),
         secrets={
             name: {
                 "kind": "LookupSecret",

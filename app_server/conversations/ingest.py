@@ -18,6 +18,7 @@ from app_server.events import log
 from app_server.events.log import Appended
 from app_server.events.schemas import DurableFrame, EventsReport
 from app_server.pubsub import Frame, PubSub
+from app_server.settings.models import is_recorded
 
 
 async def ingest(
@@ -90,7 +91,7 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
         last_seq=conversation.last_seq,
         execution_status=conversation.execution_status,
         title=conversation.title,
-        title_given=conversation.title_given,
+        unsent_title=conversation.unsent_title,
         llm_model=conversation.llm_model,
         metrics=conversation.metrics,
         goal=conversation.goal,
@@ -100,6 +101,8 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
         after = fold(after, frame.seq, frame.event)
     conversation.last_seq = after.last_seq
     conversation.execution_status = after.execution_status
+    if before.title is None and is_recorded(conversation.llm_model or ""):
+        conversation.unsent_title = after.title
     conversation.title = after.title
     conversation.llm_model = after.llm_model
     conversation.metrics = dict(after.metrics) if after.metrics is not None else None

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, false
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, text
 from sqlalchemy.engine.interfaces import ExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -44,7 +44,15 @@ class Conversation(Base):
     """
 
     __tablename__ = "conversations"
-    __table_args__ = (Index(None, "user_id", "created_at", "id"),)
+    __table_args__ = (
+        Index(None, "user_id", "created_at", "id"),
+        Index(
+            "ix_conversations_unsent_title",
+            "id",
+            postgresql_where=text("unsent_title IS NOT NULL"),
+            sqlite_where=text("unsent_title IS NOT NULL"),
+        ),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
@@ -57,8 +65,8 @@ class Conversation(Base):
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     git_provider: Mapped[str | None] = mapped_column(String(50))
     title: Mapped[str | None] = mapped_column(String(200))
-    title_given: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether a user chose the title: a generated one never replaces it."""
+    unsent_title: Mapped[str | None] = mapped_column(String(200))
+    """The title as a user gave it, until the agent server has it: what its log says until then is older."""
     trigger: Mapped[str | None] = mapped_column(String(50))
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-MAX_TITLE_CHARACTERS = 80
+MAX_TITLE_CHARACTERS = 200
+_MAX_CHARACTERS_OF_WORDS = 80
 
 # Of a text that may be huge, a title is looked for in the beginning.
 _READ_CHARACTERS = 10_000
@@ -27,13 +28,13 @@ _SUMMED_TOKENS = (
 class Projection:
     """`metrics` is a MetricsSnapshot, `goal` a ConversationGoal, as the API gives them out.
 
-    `title_given`: a user chose the title, so that one in the log does not replace it.
+    `unsent_title`: a user gave a title that the log does not know yet, so that one in the log is older.
     """
 
     last_seq: int = 0
     execution_status: str | None = None
     title: str | None = None
-    title_given: bool = False
+    unsent_title: str | None = None
     llm_model: str | None = None
     metrics: Mapping[str, Any] | None = None
     goal: Mapping[str, Any] | None = None
@@ -61,11 +62,11 @@ def title_of(content: Any) -> str | None:
     return next((line for each in lines if (line := _shortened(each))), None)
 
 
-def _shortened(line: str) -> str | None:
+def _shortened(line: str, most: int = _MAX_CHARACTERS_OF_WORDS) -> str | None:
     words = " ".join(_printable(line[:_READ_CHARACTERS]).split())
-    if len(words) <= MAX_TITLE_CHARACTERS:
+    if len(words) <= most:
         return words or None
-    return words[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"
+    return words[: most - 1].rstrip() + "…"
 
 
 def _printable(line: str) -> str:
@@ -75,8 +76,8 @@ def _printable(line: str) -> str:
 
 def _with_field(state: Projection, key: str, value: Any) -> Projection:
     match key, value:
-        case "title", str(title) if not state.title_given:
-            return replace(state, title=_shortened(title) or state.title)
+        case "title", str(title) if state.unsent_title is None:
+            return replace(state, title=_shortened(title, MAX_TITLE_CHARACTERS) or state.title)
         case "execution_status", str(status) if status in _STATUSES:
             return replace(state, execution_status=status)
         case "stats", {"usage_to_metrics": dict(by_usage)}:

@@ -28,12 +28,12 @@ from app_server.conversations.schemas import (
 from app_server.conversations.service import ConversationFilter
 from app_server.conversations.switch_profile import switch_profile
 from app_server.conversations.view import conversation_frame, in_order, show_task
-from app_server.database import Database, ReadSession, Session
+from app_server.database import Database, ReadSession
 from app_server.events.schemas import Moment
 from app_server.events.stream import DELETED
 from app_server.llm_gateway.spending import Payer, allow_as_much_again
 from app_server.pagination import Limit, Page, PageId
-from app_server.pubsub import Ended, publish_after_commit
+from app_server.pubsub import Ended
 from app_server.sandbox_specs.permission import why_not
 from app_server.users.auth import CurrentUser
 from app_server.users.models import User
@@ -100,15 +100,14 @@ async def stream_start(user: CurrentUser, body: StartRequest, request: Request) 
 
 @router.patch("/{conversation_id}")
 async def update_conversation(
-    user: CurrentUser,
-    session: Session,
-    viewer: Viewer,
-    conversation_id: UUID,
-    body: UpdateConversation,
-    request: Request,
+    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: UpdateConversation, request: Request
 ) -> AppConversation:
-    shown = await service.rename(session, viewer, user.id, conversation_id, body)
-    publish_after_commit(session, request.state.pubsub, conversation_id, [conversation_frame(shown)])
+    """The agent server gets the title too: at once, or when it can be reached again."""
+    state = request.state
+    async with state.database.session() as session:
+        shown = await service.rename(session, viewer, user.id, conversation_id, body)
+    state.pubsub.publish(conversation_id, [conversation_frame(shown)])
+    state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
     return shown
 
 

@@ -157,7 +157,6 @@ async def start(
             selected_repository=request.selected_repository,
             selected_branch=request.selected_branch,
             git_provider=request.git_provider,
-            title_given=request.title is not None,
             title=request.title or (title_of(message.model_dump()["content"]) if message else None),
             trigger=request.trigger,
             llm_profile=profile.name,
@@ -210,7 +209,8 @@ async def rename(
 ) -> AppConversation:
     conversation = await require(session, user_id, conversation_id)
     if update_.title is not None:
-        conversation.title, conversation.title_given, conversation.updated_at = update_.title, True, now()
+        conversation.title = conversation.unsent_title = update_.title
+        conversation.updated_at = now()
         await session.flush()
     shown = await viewer.find(session, conversation_id, user_id=user_id)
     assert shown is not None

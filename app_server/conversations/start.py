@@ -29,6 +29,7 @@ from app_server.conversations.noted import repository_identity
 from app_server.conversations.repository import OUTPUT_CHARACTERS
 from app_server.conversations.residents import residents_of
 from app_server.conversations.schemas import StartRequest
+from app_server.conversations.titles import send_title
 from app_server.database import Database
 from app_server.encryption import Cipher
 from app_server.errors import NotFound, StartFailure
@@ -48,6 +49,7 @@ from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
 from app_server.secrets.service import list_secrets
 from app_server.settings.confirmation import chosen_mode, default_mode
+from app_server.settings.models import is_recorded
 from app_server.settings.profiles import get_profile
 from app_server.skills.files import read_skill_files
 from app_server.users.models import Role
@@ -269,7 +271,8 @@ async def start_conversation(start: Start) -> Outcome:
     running = await start.sandbox()
     client, directory = await start.workplace()
     async with start.database.read() as session:
-        has_begun = (await session.get_one(Conversation, start.id)).last_seq > 0
+        row = await session.get_one(Conversation, start.id)
+        has_begun, new_title = row.last_seq > 0, row.unsent_title
         profile = await get_profile(session, start.user_id, start.llm_profile)
         secrets = await list_secrets(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
@@ -277,10 +280,13 @@ async def start_conversation(start: Start) -> Outcome:
         mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
         mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
     offers, word = await start.offers()
+    # A recording has no turn for a title: it is the first words there too.
+    title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
+    request = start.request.model_copy(update={"title": title})
     conversation = await client.create_conversation(
         agent_request.build(
             # What was said first stands in the log, also where the sandbox has lost it.
-            start.request.model_copy(update={"initial_message": None}) if has_begun else start.request,
+            request.model_copy(update={"initial_message": None}) if has_begun else request,
             conversation_id=start.id,
             sandbox_id=start.sandbox_id,
             profile=profile,
@@ -305,6 +311,8 @@ async def start_conversation(start: Start) -> Outcome:
             objective=start.request.objective, max_iterations=start.request.goal.max_iterations
         )
         await client.start_goal(start.id, goal)
+    if new_title is not None:
+        await send_title(start.database, client, start.id, new_title)
     waiting = [each.path for each in offers if each.kind in JOINING and not word.allows(each)]
     return Outcome(detail=f"Without {', '.join(dict.fromkeys(waiting))}: not allowed" if waiting else None)
 

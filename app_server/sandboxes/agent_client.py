@@ -233,6 +233,10 @@ class AgentClient(AgentFiles):
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
 
+    async def set_title(self, conversation_id: UUID, title: str) -> None:
+        """Its log says so from then on."""
+        await self._call("PATCH", f"/api/conversations/{conversation_id}", json={"title": title})
+
     async def set_budget(self, conversation_id: UUID, dollars: float | None) -> None:
         """What the conversation may cost in all; None: any amount."""
         changes = {"max_budget_per_task": dollars}

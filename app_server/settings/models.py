@@ -11,6 +11,11 @@ from app_server.database import Base, now
 RECORDED_PREFIX = "recorded/"
 
 
+def is_recorded(model: str) -> bool:
+    """Whether a recorded reply is played instead of asking a model: no key, no cost, no network."""
+    return model.startswith(RECORDED_PREFIX)
+
+
 class LLMProfile(Base):
     """A named model configuration. The database itself sees to it that at most one is active per user."""
 
@@ -47,8 +52,7 @@ class LLMProfile(Base):
 
     @property
     def is_recording(self) -> bool:
-        """Whether a recorded reply is played instead of asking a model: no key, no cost, no network."""
-        return self.model.startswith(RECORDED_PREFIX)
+        return is_recorded(self.model)
 
 
 class UserSettings(Base):

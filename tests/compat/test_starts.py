@@ -105,18 +105,11 @@ def test_a_completion_that_fails_is_written_with_its_error(
     assert written["error"]["type"] == "LLMBadRequestError"
 
 
-def test_a_start_with_autotitle_has_a_title_after_its_first_message(
-    begin: Begin, scripted_llm: ScriptedLLM, workspace: RemoteWorkspace
-):
-    agent = make_agent(scripted_llm)
-    here = LocalWorkspace(working_dir=workspace.working_dir)
-    request = StartConversationRequest(agent=agent, workspace=here, conversation_id=uuid4(), autotitle=True)
-    body = request.model_dump(mode="json", context={"expose_secrets": True})
-    workspace.client.post("/api/conversations", json=body).raise_for_status()
+def test_a_conversation_has_a_title_after_its_first_message(begin: Begin, scripted_llm: ScriptedLLM):
     scripted_llm.script(say("Done."))
     heard = Heard()
 
-    conversation = begin(agent=agent, conversation_id=request.conversation_id, callbacks=[heard])
+    conversation = begin(callbacks=[heard])
     conversation.send_message("Go.")
     conversation.run(timeout=PATIENCE_SECONDS)
 

@@ -30,7 +30,7 @@ def test_a_step_is_approved_and_another_refused_with_a_reason(
         wait_for_status(client, conversation, "waiting_for_confirmation")
         someone.sign_in(scripted_server)
         page = someone.page
-        expect(page.get_by_label("Needs you").first).to_be_visible()
+        expect(page.get_by_label("Needs approval").first).to_be_visible()
         page.goto(f"{scripted_server.url}/conversations/{conversation}")
 
         expect(question(page)).to_be_visible()

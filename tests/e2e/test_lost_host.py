@@ -27,7 +27,7 @@ def test_its_user_chooses_between_waiting_and_the_backup_and_reads_what_the_file
         page.goto(f"{site.server.url}/conversations/{lost}")
 
         site.big.lose()
-        expect(page.get_by_text("The sandbox is out of reach")).to_be_visible()
+        expect(page.get_by_text("Sandbox out of reach")).to_be_visible()
         someone.photograph("host-lost")
         page.get_by_role("button", name="Go on elsewhere").click()
         question = page.get_by_role("dialog", name=re.compile("Go on from the backup of"))

@@ -120,6 +120,28 @@ def test_the_desktop_shows_a_terminal_that_the_agent_opened_and_the_user_types_i
         photograph(someone.page, "desktop")
 
 
+BROWSER = "pgrep -o -x 'chromium|chrome'"
+QUIET_SECONDS = 10
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1800)
+def test_the_browser_of_the_desktop_makes_no_calls_by_itself(inside: Inside) -> None:
+    assert inside.start("desktop").json()["status"] == "running"
+    script = "$(tr '\\0' '\\n' < /proc/$(pgrep -o jwm)/environ | sed -n s/^DESKTOP_BROWSER=//p)"
+    inside.run(f'setsid sh "{script}" about:blank > /dev/null 2>&1 &')
+    age = f"ps -o etimes= -p $({BROWSER})"
+    wait_until(lambda: int(inside.run(age) or 0) >= QUIET_SECONDS, lambda: inside.run("ps -eo etimes,args"))
+
+    tried = inside.client.get(
+        "/settings/network/records", params={"sandbox_id__eq": inside.id}
+    ).raise_for_status()
+    asked = inside.client.get(f"/app-conversations/{inside.id}/network").raise_for_status()
+    assert tried.json()["items"] == []
+    assert asked.json()["refused"] == []
+    inside.run(f"kill $({BROWSER})")
+
+
 @pytest.mark.docker
 @pytest.mark.timeout(1800)
 def test_whoever_is_started_twice_runs_once_and_comes_back_when_it_was_killed(inside: Inside) -> None:

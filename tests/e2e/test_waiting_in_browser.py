@@ -58,7 +58,7 @@ def test_a_message_to_a_sleeping_sandbox_waits_for_memory_and_outlives_the_serve
 
         page.get_by_role("button", name="Take back").click()
         expect(box).to_have_value("Are you there?")
-        expect(page.get_by_text("Sandbox asleep").first).to_be_visible()
+        expect(page.get_by_text("Asleep", exact=True).first).to_be_visible()
         assert conversation(client, sleeper)["sandbox_status"] == "PAUSED"
 
         box.press("Enter")

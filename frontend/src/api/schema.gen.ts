@@ -290,7 +290,10 @@ export interface paths {
         delete: operations["delete_conversation_api_v1_app_conversations__conversation_id__delete"];
         options?: never;
         head?: never;
-        /** Update Conversation */
+        /**
+         * Update Conversation
+         * @description The agent server gets the title too: at once, or when it can be reached again.
+         */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
     };
@@ -4468,9 +4471,15 @@ export interface components {
             /** Id */
             id: string;
         };
-        /** WebClientConfig */
+        /**
+         * WebClientConfig
+         * @description `ports_have_names`: pages of a sandbox's ports are opened at host names of their own; else below a path
+         *     of this server, where they have no storage. It depends on the address that the browser has used.
+         */
         WebClientConfig: {
             demo: components["schemas"]["DemoInfo"];
+            /** Ports Have Names */
+            ports_have_names: boolean;
             sandbox: components["schemas"]["app_server__web_client__SandboxInfo"];
             /** Version */
             version: string;

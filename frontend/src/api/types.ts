@@ -16,6 +16,8 @@ export interface User {
 
 export interface WebClientConfig {
   version: string
+  /** Pages of a sandbox's ports are opened at host names of their own, not below a path of this server. */
+  ports_have_names: boolean
   sandbox: {
     backend: 'docker' | 'process' | 'remote'
     /** What of the server's machine is out of an agent's reach: all of it, its files and network, or nothing. */

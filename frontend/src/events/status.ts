@@ -1,32 +1,33 @@
 /** What the agent is doing now, as one word: decided from the start, the sandbox, the log and the connection. */
-import type { AppConversation, ExecutionStatus } from '@/api/types'
+import {
+  conversationStatus,
+  standingOf,
+  type ConversationStatus,
+  type Standing,
+} from '@/api/conversation-status'
+import type { AppConversation } from '@/api/types'
 import type { ConversationState } from './store'
 import type { EventOf } from './types'
 
-export type AgentStatus =
-  | 'loading'
-  | 'starting'
-  | 'start_failed'
-  | 'sandbox_starting'
-  | 'sandbox_asleep'
-  | 'sandbox_archived'
-  | 'sandbox_failed'
-  | 'sandbox_gone'
-  | 'sandbox_lost'
-  | ExecutionStatus
+export type AgentStatus = ConversationStatus
 
 /** Where the agent has stopped short and can be told to go on as it is. */
 export const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['paused', 'error', 'stuck'])
 
-/** The status itself; `agentStatusSince` and the connection are kept apart so that selectors return plain values. */
-export function agentStatus({ view }: ConversationState): AgentStatus {
+/** The status itself; `runningSince` and the connection are kept apart so that selectors return plain values. */
+export function agentStatus(state: ConversationState): AgentStatus {
+  return conversationStatus(agentStanding(state))
+}
+
+/** What the status is decided from. A new object each time: not a selector. */
+export function agentStanding({ view }: ConversationState): Standing {
   const { conversation, startTask } = view
-  const startStatus = newestStartStatus(view)
-  if (startStatus === null) return 'loading'
-  if (startStatus === 'ERROR') return 'start_failed'
-  if (startStatus !== 'READY') return 'starting'
-  if (conversation === null) return startTask === null ? 'loading' : (view.loggedStatus?.value ?? 'idle')
-  return sandboxProblem(conversation) ?? executionStatus(view, conversation)
+  const start = newestStartStatus(view)
+  if (conversation !== null) {
+    return { ...standingOf(conversation), start, execution: executionStatus(view, conversation) }
+  }
+  const execution = startTask === null ? null : (view.loggedStatus?.value ?? null)
+  return { start, sandbox: null, isSandboxLost: false, execution }
 }
 
 /** Whether the sandbox can be asked at all: one that sleeps, or lies in an archive, refuses every request. */
@@ -73,25 +74,8 @@ function newestStartStatus({ conversation, startTask }: ConversationState['view'
   return conversation.updated_at > startTask.updated_at ? conversation.start_status : startTask.status
 }
 
-function sandboxProblem(conversation: AppConversation): AgentStatus | null {
-  switch (conversation.sandbox_status) {
-    case 'RUNNING':
-      return null
-    case 'STARTING':
-      return 'sandbox_starting'
-    case 'PAUSED':
-      return 'sandbox_asleep'
-    case 'ARCHIVED':
-      return 'sandbox_archived'
-    case 'ERROR':
-      return 'sandbox_failed'
-    case 'MISSING':
-      return conversation.sandbox_error ? 'sandbox_lost' : 'sandbox_gone'
-  }
-}
-
 /** Log and server tell the same story at different times: the one that has seen more of the log is right. */
 function executionStatus({ loggedStatus }: ConversationState['view'], conversation: AppConversation) {
   const isLogNewer = loggedStatus !== null && loggedStatus.seq > conversation.last_seq
-  return isLogNewer ? loggedStatus.value : (conversation.execution_status ?? 'idle')
+  return isLogNewer ? loggedStatus.value : conversation.execution_status
 }

@@ -58,7 +58,7 @@ describe('when the agent asks first', () => {
 
   it('is not known of a sandbox that sleeps', async () => {
     openConversation({ conversation: { sandbox_status: 'PAUSED' }, extra: present({ mode: 'never' }) })
-    expect(await screen.findByText('Sandbox asleep')).toBeVisible()
+    expect(await screen.findByText('Asleep')).toBeVisible()
     expect(screen.queryByRole('button', { name: /Before the agent acts/ })).not.toBeInTheDocument()
   })
 })

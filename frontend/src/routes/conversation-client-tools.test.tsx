@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import { openConversation, timeline } from '@/test/open-conversation'
 import { toolCall, toolResult } from '@/test/sample-log'
@@ -18,10 +18,11 @@ describe('a tool of the client', () => {
       name: /^ask_user.*1 m \d\d s.*Waits for the client's answer$/,
     })
     expect(within(card).queryByText('running')).not.toBeInTheDocument()
+    expect(screen.getByText('Working')).toBeVisible()
     expect(screen.getByText("Waiting for the client's answer: ask_user")).toBeVisible()
     stream.append(toolResult('a', 'ClientToolObservation', 'Yes, red.'))
-    expect(await screen.findByText('Working')).toBeVisible()
-    expect(screen.queryByText(/client's answer/)).not.toBeInTheDocument()
+    await waitFor(() => expect(screen.queryByText(/client's answer/)).not.toBeInTheDocument())
+    expect(screen.getByText('Working')).toBeVisible()
   })
 
   it('is not all the agent waits for while a command runs', async () => {

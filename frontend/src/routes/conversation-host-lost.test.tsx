@@ -29,7 +29,7 @@ describe('a conversation whose host is lost', () => {
         ),
       ],
     })
-    expect(await screen.findByText('The sandbox is out of reach')).toBeVisible()
+    expect(await screen.findByText('Sandbox out of reach')).toBeVisible()
     expect(screen.getByText('The sandbox host a has not answered since 12:03.')).toBeVisible()
     await user.click(screen.getByRole('button', { name: 'Go on elsewhere' }))
     expect(await screen.findByText(/no backup of this conversation/)).toBeVisible()

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
 import { ID, openConversation } from '@/test/open-conversation'
-import { fakeConversation, fakeRuntimePlugin } from '@/test/factories'
+import { fakeConfig, fakeConversation, fakeRuntimePlugin } from '@/test/factories'
 import { problem } from '@/test/handlers'
 
 const URL_OF_IT = 'http://p8001-x.localhost:3000/?folder=%2Fworkspace'
@@ -54,17 +54,23 @@ describe('VS Code and the desktop', () => {
     expect(asked).toBe(0)
   })
 
-  it('say what VS Code needs where it cannot work', async () => {
-    const below = http.post('*/sandboxes/:id/links', () =>
-      HttpResponse.json(
-        { url: `${window.location.origin}/preview/x/`, expires_at: '2026-11-22T12:00:00Z' },
-        { status: 201 },
-      ),
+  it('say what VS Code needs where it cannot work, before anything is started', async () => {
+    const asked: string[] = []
+    const started = http.post('*/runtime-plugins/:name/start', ({ params }) => {
+      asked.push(String(params.name))
+      return HttpResponse.json({ name: params.name, port: 8002, path: '/' })
+    })
+    const config = http.get('*/web-client/config', () =>
+      HttpResponse.json(fakeConfig({ ports_have_names: false })),
     )
-    openConversation({ conversation: { sandbox_id: ID }, extra: [running, below] })
+    openConversation({ conversation: { sandbox_id: ID }, extra: [started, link([]), config] })
     await open('VS Code')
     expect(await screen.findByText(/set SLIPWAY_PREVIEW_DOMAIN/)).toBeVisible()
     expect(screen.queryByTitle('VS Code')).toBeNull()
+    expect(asked).toEqual([])
+    await open('Desktop')
+    expect(await screen.findByTitle('Desktop')).toBeVisible()
+    expect(asked).toEqual(['desktop'])
   })
 
   it('start when they are opened, and show in a frame that cannot lead the page away', async () => {

@@ -143,8 +143,9 @@ describe('an agent that goes round in circles', () => {
       conversation: { execution_status: 'stuck', last_seq: 1 },
       events: [statusChange('s', 'stuck')],
     })
-    expect(await screen.findByText(/Tell the agent how to go on/, { selector: '[aria-live]' })).toBeVisible()
-    expect(screen.getByRole('img', { name: 'Stuck: tell the agent how to go on' })).toBeVisible()
+    expect(await screen.findByText('Stuck', { selector: '[aria-live]' })).toBeVisible()
+    expect(screen.getByText('The agent repeated itself. Tell it how to go on.')).toBeVisible()
+    expect(screen.getAllByRole('img', { name: 'Stuck' })).toHaveLength(2)
     expect(screen.getByRole('button', { name: 'Continue' })).toBeVisible()
   })
 })

@@ -8,8 +8,8 @@ import { server } from '@/test/server'
 
 describe('the status', () => {
   it.each([
-    [{ sandbox_status: 'PAUSED' as const, execution_status: 'running' as const }, 'Sandbox asleep'],
-    [{ sandbox_status: 'MISSING' as const, execution_status: null }, 'The sandbox is gone'],
+    [{ sandbox_status: 'PAUSED' as const, execution_status: 'running' as const }, 'Asleep'],
+    [{ sandbox_status: 'MISSING' as const, execution_status: null }, 'Sandbox gone'],
     [{ execution_status: 'finished' as const }, 'Finished'],
   ])('says what it knows of the agent: %j', async (conversation, text) => {
     openConversation({

@@ -26,6 +26,7 @@ export function fakeUser(overrides: Partial<User> = {}): User {
 export function fakeConfig(overrides: Partial<WebClientConfig> = {}): WebClientConfig {
   return {
     version: '0.1.0',
+    ports_have_names: true,
     sandbox: { backend: 'docker', isolation: 'full', is_isolated: true, warning: null },
     workspace_limit: { bytes: 20 * 1024 ** 3, kept_by: 'disk' },
     demo: { profile: 'demo', repository: '/srv/demo', task: 'Fix the failing test.' },

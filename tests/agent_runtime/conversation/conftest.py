@@ -92,7 +92,9 @@ class Conversations:
         spec = {**agent_spec(self.llm, **(llm or {})), **(agent or {})}
         if tools is not None:
             spec["tools"] = [{"name": name} for name in tools]
-        body = {"agent": spec, "workspace": {"working_dir": str(self.workspace)}, **request}
+        place = {"working_dir": str(self.workspace)}
+        # A title would take a turn of the script.
+        body = {"agent": spec, "workspace": place, "autotitle": False, **request}
         start = StartConversationRequest.model_validate(body)
         return self._keep(Conversation.create(self.path / "conversation", start, self.client))
 

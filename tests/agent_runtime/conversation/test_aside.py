@@ -1,6 +1,9 @@
 """What happens beside the work: questions, titles, tags."""
 
+import pytest
+
 from agent_runtime.conversation.ask import ask
+from agent_runtime.wire import StartConversationRequest
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, events_of, user
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, fail, hold, say
 
@@ -69,27 +72,57 @@ async def test_a_title_is_made_of_the_first_message_where_one_is_asked_for(
     assert sum(map(is_naming, scripted_llm.requests)) == 1
 
 
-async def test_without_being_asked_no_title_is_made(conversations: Conversations, scripted_llm: ScriptedLLM):
+async def test_where_none_is_wanted_no_title_is_made(conversations: Conversations, scripted_llm: ScriptedLLM):
     scripted_llm.script(say("Done."))
-    conversation = conversations.create()
+    conversation = conversations.create(autotitle=False)
     conversation.send(user("Go."))
     await conversation.run()
 
     assert len(scripted_llm.requests) == 1
 
 
-async def test_a_title_that_cannot_be_had_does_no_harm(
+def test_a_title_is_wanted_unless_the_start_says_otherwise():
+    asked = {"agent": {}, "workspace": {"working_dir": "/w"}}
+    assert StartConversationRequest.model_validate(asked).autotitle
+
+
+@pytest.mark.parametrize("reply", [fail(400), say("\n")])
+async def test_where_the_model_has_no_title_it_is_the_first_words(
+    conversations: Conversations, scripted_llm: ScriptedLLM, reply: Turn
+):
+    scripted_llm.fallback = naming(reply)
+    conversation = conversations.create(autotitle=True)
+    watch = Watch(conversation)
+    conversation.send(user(f"\n  Mend  the {'long ' * 20}comma.\nSoon."))
+    await conversation.run()
+    await watch.until(lambda frame: frame.get("event", {}).get("key") == "title")
+
+    title = conversation.info().title
+    assert title is not None
+    assert title.startswith("Mend the long long")
+    assert title.endswith("…")
+    assert len(title) <= 80
+    assert conversation.status == "finished"
+
+
+async def test_the_named_profile_makes_the_title_and_the_agents_model_where_there_is_none(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
-    scripted_llm.fallback = naming(fail(400))
-    conversation = conversations.create()
+    scripted_llm.fallback = naming(say("A title"))
+    conversation = conversations.create(autotitle=True, title_llm_profile="small")
+    small = conversation.agent.llm.model_copy(update={"model": "openai/small"})
+    conversation.saved_llm = {"small": small}.get
     conversation.send(user("Go."))
     await conversation.run()
+    await scripted_llm.wait_for_requests(2)
 
+    models = {is_naming(request): request.body["model"] for request in scripted_llm.requests}
+    assert models == {True: "small", False: "scripted"}
+    conversation.saved_llm = {}.get
     await conversation.generate_title()
-
-    assert conversation.info().title is None
-    assert conversation.status == "finished"
+    assert [request.body["model"] for request in scripted_llm.requests if is_naming(request)][1:] == [
+        "scripted"
+    ]
 
 
 async def test_title_and_tags_are_set_and_kept(conversations: Conversations, scripted_llm: ScriptedLLM):

@@ -32,10 +32,11 @@ def own_server(tmp_path: Path) -> Iterator[AgentServer]:
 
 
 def start_request(llm: ScriptedLLM, path: Path, text: str | None = None, **fields: Any) -> dict[str, Any]:
-    """The body that creates a conversation; with `text` it begins at once."""
+    """The body that creates a conversation; with `text` it begins at once. A title would take a turn."""
     body: dict[str, Any] = {
         "agent": agent_spec(llm),
         "workspace": {"working_dir": str(path / "work")},
+        "autotitle": False,
         **fields,
     }
     if text is not None:

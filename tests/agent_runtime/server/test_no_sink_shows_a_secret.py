@@ -51,6 +51,7 @@ def with_secret(server: AgentServer, llm: ScriptedLLM, work: Path, **request: An
         "agent": {**agent_spec(llm, stream=True), **request.pop("agent", {})},
         "workspace": {"working_dir": str(work)},
         "secrets": {"TOKEN": {"kind": "StaticSecret", "value": VALUE}},
+        "autotitle": False,
         **request,
     }
     return str(server.call("POST", "/api/conversations", json=body)["id"])

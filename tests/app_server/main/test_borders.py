@@ -249,6 +249,16 @@ async def test_the_api_describes_itself_and_its_problems(anonymous: httpx.AsyncC
     assert (await anonymous.get("/docs")).headers["content-type"].startswith("text/html")
 
 
+@pytest.mark.parametrize(("host", "have_names"), [("localhost:3000", True), ("build.lan:3000", False)])
+async def test_a_browser_is_told_whether_ports_have_names_at_its_address(
+    app: App, host: str, have_names: bool
+) -> None:
+    config = app.config.model_copy(update={"allowed_hosts": ["build.lan:3000"]})
+    async with http_client(WithState(create_app(config), app.state)) as client:
+        told = (await client.get("/api/v1/web-client/config", headers={"Host": host})).json()
+    assert told["ports_have_names"] is have_names
+
+
 async def test_what_a_browser_needs_before_sign_in(anonymous: httpx.AsyncClient) -> None:
     config = (await anonymous.get("/api/v1/web-client/config")).json()
     assert config["sandbox"]["backend"] == "process"

@@ -6,6 +6,8 @@ import { formatElapsed } from '@/lib/time'
 import { useNow } from '@/lib/use-now'
 import { Badge } from '@/ui/badge'
 import { Spinner } from '@/ui/spinner'
+import { forPeople } from './model-text'
+import { Original } from './told'
 import type { ToolState } from './tool-card'
 
 /** How a tool call stands. An open call is only running while the agent is; otherwise it was cut off. */
@@ -69,14 +71,25 @@ function RunningFor({ since }: { since: string }) {
   )
 }
 
+/** How the runtime tells the agent that a message of the user came instead of an answer. */
+const ANSWERED_BY_MESSAGE = 'The user did not approve this and wrote a message instead, which follows.'
+
 /** Why there is no observation: the call could not be made, or somebody refused it. */
 export function Refusal({ outcome }: { outcome: Outcome | null }) {
   const { t } = useTranslation()
   if (eventIs(outcome, 'AgentErrorEvent')) {
     const tone = wasInterrupted(outcome) ? 'text-muted' : 'text-danger'
-    return <p className={`px-3 py-2 text-sm break-words whitespace-pre-wrap ${tone}`}>{outcome.error}</p>
+    const shown = forPeople(t, outcome.error, 'error')
+    return (
+      <>
+        <p className={`px-3 py-2 text-sm break-words whitespace-pre-wrap ${tone}`}>{shown}</p>
+        <Original text={outcome.error} shown={shown} />
+      </>
+    )
   }
   if (eventIs(outcome, 'UserRejectObservation')) {
+    if (outcome.rejection_reason === ANSWERED_BY_MESSAGE)
+      return <p className="px-3 py-2 text-sm text-warning">{t('tool.rejected_by_message')}</p>
     const who = outcome.rejection_source === 'hook' ? 'tool.rejected_by_hook' : 'tool.rejected_by_user'
     return (
       <p className="px-3 py-2 text-sm">

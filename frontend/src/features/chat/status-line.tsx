@@ -1,27 +1,14 @@
 import { useTranslation } from 'react-i18next'
-import { agentStatus, awaitedAnswer, runningSince, type AgentStatus } from '@/events/status'
+import { isActive, statusText, statusTone } from '@/api/conversation-status'
+import { agentStanding, agentStatus, awaitedAnswer, runningSince, type AgentStatus } from '@/events/status'
 import { timestampMs } from '@/events/timestamps'
 import { useConversation } from '@/events/use-conversation'
 import { formatElapsed } from '@/lib/time'
 import { useNow } from '@/lib/use-now'
-import type { Tone } from '@/ui/badge'
 import { StatusDot } from '@/ui/status-dot'
 
-const TONES: Partial<Record<AgentStatus, Tone>> = {
-  running: 'accent',
-  starting: 'accent',
-  sandbox_starting: 'accent',
-  waiting_for_confirmation: 'warning',
-  paused: 'warning',
-  finished: 'success',
-  error: 'danger',
-  stuck: 'warning',
-  start_failed: 'danger',
-  sandbox_failed: 'danger',
-  sandbox_gone: 'danger',
-  sandbox_lost: 'danger',
-}
-const ACTIVE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['running', 'starting', 'sandbox_starting'])
+/** Where the word alone does not say how to go on. */
+const HINTED: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['stuck', 'sandbox_asleep', 'sandbox_archived'])
 
 export interface StatusLineProps {
   technicalCount: number
@@ -33,22 +20,25 @@ export interface StatusLineProps {
 export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }: StatusLineProps) {
   const { t } = useTranslation()
   const status = useConversation(agentStatus)
+  const word = useConversation((state) => statusText(t, agentStanding(state)))
+  const tone = useConversation((state) => statusTone(agentStanding(state)))
   const isLive = useConversation((state) => state.connection.state === 'open')
   const awaitedTools = useConversation((state) => awaitedAnswer(state)?.tools ?? null)
-  const isWorking = ACTIVE.has(status) && awaitedTools === null
-  const name =
-    awaitedTools === null ? t(`status.${status}`) : t('status.waiting_for_client', { tools: awaitedTools })
-  const text = isLive || status === 'loading' ? name : t('status.last_known', { status: name })
+  const text = isLive || status === 'loading' ? word : t('status.last_known', { status: word })
   return (
     <div className="flex min-h-9 flex-wrap items-center gap-x-2 px-1 text-xs text-muted">
       <StatusDot
-        tone={(isLive && (awaitedTools === null ? TONES[status] : 'warning')) || 'neutral'}
+        tone={isLive ? (awaitedTools === null ? tone : 'warning') : 'neutral'}
         label={text}
-        isActive={isLive && isWorking}
+        isActive={isLive && awaitedTools === null && isActive(status)}
       />
       <span aria-live="polite" className="shrink-0">
         {text}
       </span>
+      {isLive && awaitedTools !== null && (
+        <span aria-live="polite">{t('status.waiting_for_client', { tools: awaitedTools })}</span>
+      )}
+      {isLive && HINTED.has(status) && <span>{t(`status.hint.${status}`)}</span>}
       {isLive && <Elapsed />}
       {isLive && status === 'starting' && <Waiting />}
       {technicalCount > 0 && (

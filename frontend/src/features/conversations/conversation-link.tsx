@@ -4,8 +4,8 @@ import { NavLink } from 'react-router'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
+import { ConversationDot } from './conversation-dot'
 import { GoalMark } from './goal-mark'
-import { PhaseDot } from './phase-dot'
 
 export interface ConversationLinkProps {
   conversation: AppConversation
@@ -26,7 +26,7 @@ export function ConversationLink({ conversation, onNavigate }: ConversationLinkP
         )
       }
     >
-      <PhaseDot conversation={conversation} />
+      <ConversationDot conversation={conversation} />
       <span className="truncate text-sm">{conversation.title || t('conversations.untitled')}</span>
       <span className="col-start-2 flex justify-between gap-2 text-xs text-muted">
         <span className="truncate">

@@ -4,14 +4,14 @@ import { useTranslation } from 'react-i18next'
 import { Link, useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/archives'
 import { neighboursQuery } from '@/api/conversations'
-import { conversationPhase } from '@/api/conversation-phase'
+import { standingOf, statusText } from '@/api/conversation-status'
 import type { AppConversation, SandboxStatus } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
+import { ConversationDot } from './conversation-dot'
 import { DownloadItems } from './download-items'
 import { GoalMark } from './goal-mark'
-import { PhaseDot } from './phase-dot'
 
 /** Where the files are whole: not while a sandbox starts, or has failed to. */
 const AT_REST: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['RUNNING', 'PAUSED', 'ARCHIVED'])
@@ -47,7 +47,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
   const hasFiles = conversation.start_status === 'READY' && AT_REST.has(conversation.sandbox_status)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
-      <PhaseDot conversation={conversation} />
+      <ConversationDot conversation={conversation} />
       <div className="min-w-0 flex-1">
         <Link
           to={`/conversations/${conversation.id}`}
@@ -74,7 +74,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
         </p>
       </div>
       <div className="hidden shrink-0 text-right text-xs leading-5 text-muted tabular-nums sm:block">
-        <p>{t(`phase.${conversationPhase(conversation)}`)}</p>
+        <p>{statusText(t, standingOf(conversation))}</p>
         {!!cost && <p title={t('conversations.cost')}>${cost.toFixed(2)}</p>}
       </div>
       <time

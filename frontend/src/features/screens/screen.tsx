@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import { screenQuery, type Screen as ScreenName } from '@/api/runtime-plugins'
+import { webClientConfigQuery } from '@/api/web-client-config'
 import { useMediaQuery } from '@/lib/use-media-query'
 import { buttonClass } from '@/ui/button'
 import { EmptyState } from '@/ui/empty-state'
@@ -23,15 +24,30 @@ export interface ScreenProps {
   screen: ScreenName
 }
 
-/** VS Code or the desktop of a sandbox, started as it is opened. */
-export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
+/** VS Code or the desktop of a sandbox, started as it is opened: unless it could not be shown then. */
+export function Screen(props: ScreenProps) {
+  const { t } = useTranslation()
+  const config = useQuery(webClientConfigQuery())
+  if (config.isPending)
+    return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.loading')}</p>} />
+  if (config.isError) return <Failure error={config.error} onRetry={() => void config.refetch()} />
+  // Below a path its pages have an opaque origin, and VS Code does not start with one.
+  if (props.screen === 'vscode' && !config.data.ports_have_names)
+    return (
+      <EmptyState icon={<CodeXml />} title={t('screens.needs_name')}>
+        {t('screens.needs_name_hint')}
+      </EmptyState>
+    )
+  return <StartedScreen {...props} />
+}
+
+function StartedScreen({ sandboxId, conversationId, screen }: ScreenProps) {
   const { t } = useTranslation()
   const query = useQuery(screenQuery(sandboxId, conversationId, screen))
   const hasRoom = useMediaQuery('(min-width: 640px)')
   const { data: others = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))
   const name = t(`screens.${screen}`)
-  const hint =
-    screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.hint')
+  const hint = screen === 'desktop' && others.length > 0 ? t('screens.shared_desktop') : t('screens.hint')
   const Icon = ICONS[screen]
 
   if (query.isFetching)
@@ -39,13 +55,6 @@ export function Screen({ sandboxId, conversationId, screen }: ScreenProps) {
   if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />
   if (query.data === undefined) return null
   const { url } = query.data
-  // Below a path its pages have an opaque origin, and VS Code does not start with one.
-  if (screen === 'vscode' && new URL(url, window.location.href).origin === window.location.origin)
-    return (
-      <EmptyState icon={<Icon />} title={t('screens.needs_name')}>
-        {t('screens.needs_name_hint')}
-      </EmptyState>
-    )
   if (!hasRoom)
     return (
       <EmptyState

@@ -1,9 +1,9 @@
 import { AppWindow } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Images } from '../images'
-import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentImages, contentText } from '../rows'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import { answeredCall, type BrowserCall } from './browser-call'
 import { observationOf, type ToolProps } from './tool-props'
@@ -40,7 +40,14 @@ export function BrowserTool({
           <Images urls={images} label={t('tool.browser.screenshot')} />
         </div>
       )}
-      {answer !== '' && <OutputBlock text={answer} keep="start" isError={state === 'failed'} />}
+      {answer !== '' && (
+        <ToldBlock
+          text={answer}
+          kind={state === 'failed' ? 'error' : 'answer'}
+          keep="start"
+          isError={state === 'failed'}
+        />
+      )}
       <Refusal outcome={outcome} />
     </ToolCard>
   )

@@ -2,10 +2,10 @@ import { FileMinus, FilePen, FilePlus, FileText, FolderOpen, ImageIcon } from 'l
 import { useTranslation } from 'react-i18next'
 import { Images } from '../images'
 import { InlineDiff } from '../inline-diff'
-import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentImages, contentText } from '../rows'
 import { useShortPath, useWithShortPaths } from '../short-path'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import { changedLines, type FileCall } from './file-call'
 import { LineCounts } from './line-counts'
@@ -54,7 +54,14 @@ export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'actio
         <InlineDiff lines={diff} />
       ) : (
         text !== '' &&
-        images.length === 0 && <OutputBlock text={text} keep="start" isError={state === 'failed'} />
+        images.length === 0 && (
+          <ToldBlock
+            text={text}
+            kind={state === 'failed' ? 'error' : 'answer'}
+            keep="start"
+            isError={state === 'failed'}
+          />
+        )
       )}
       {images.length > 0 && (
         <div className="px-3 pb-3">

@@ -3,9 +3,9 @@ import { useTranslation } from 'react-i18next'
 import type { Action } from '@/events/types'
 import { ScrollPre } from '@/ui/scroll-pre'
 import { Images } from '../images'
-import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentImages, contentText } from '../rows'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
@@ -39,7 +39,7 @@ export function GenericTool({
       </ScrollPre>
       {answer !== '' && (
         <div className="border-t border-border">
-          <OutputBlock text={answer} keep="start" isError={state === 'failed'} />
+          <ToldBlock text={answer} kind="answer" keep="start" isError={state === 'failed'} />
         </div>
       )}
       {images.length > 0 && (

@@ -1,9 +1,9 @@
 import { NotebookPen, NotebookText } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Markdown } from '../markdown'
-import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import type { NoteCall } from './note-call'
 import { observationOf, type ToolProps } from './tool-props'
@@ -27,7 +27,7 @@ export function MemoryTool({ event, outcome, state, call }: Omit<ToolProps, 'act
       isOpenByDefault={state === 'failed'}
     >
       {state === 'failed' && answer !== '' ? (
-        <OutputBlock text={answer} keep="start" isError />
+        <ToldBlock text={answer} kind="error" keep="start" isError />
       ) : (
         <div className="max-h-96 overflow-y-auto px-3 py-2 text-sm text-muted">
           <Markdown text={text || answer} />

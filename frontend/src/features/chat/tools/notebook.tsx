@@ -4,9 +4,9 @@ import { Badge } from '@/ui/badge'
 import { ScrollPre } from '@/ui/scroll-pre'
 import { Code } from '../code'
 import { Images } from '../images'
-import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentImages, contentText } from '../rows'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import type { CellCall } from './cell-call'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
@@ -41,7 +41,7 @@ export function NotebookTool({
       )}
       {output !== '' && (
         <div className="border-t border-border first:border-t-0">
-          <OutputBlock text={output} />
+          <ToldBlock text={output} kind={state === 'failed' ? 'output' : 'answer'} />
         </div>
       )}
       {images.length > 0 && (

@@ -3,10 +3,10 @@ import { useTranslation } from 'react-i18next'
 import type { ActionByKind } from '@/events/types'
 import { InlineDiff } from '../inline-diff'
 import { KeptPart } from '../kept-state'
-import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
 import { useShortPath } from '../short-path'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import { filePatches, type FilePatch } from './file-call'
 import { LineCounts } from './line-counts'
@@ -30,7 +30,7 @@ export function PatchTool({ event, outcome, state, action }: ToolProps<ActionByK
       state={state}
     >
       {state === 'failed' && observation !== null && (
-        <OutputBlock text={contentText(observation.content)} keep="start" isError />
+        <ToldBlock text={contentText(observation.content)} kind="error" keep="start" isError />
       )}
       {files.map((file) => (
         <KeptPart key={file.path} name={file.path}>

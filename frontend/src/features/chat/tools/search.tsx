@@ -5,6 +5,7 @@ import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
 import { useShortPath, useShortPaths } from '../short-path'
+import { ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
@@ -46,7 +47,12 @@ export function SearchTool({
         <p className="px-3 py-1.5 text-xs text-muted">{t('tool.nothing_found')}</p>
       )}
       {found === null && observation !== null && (
-        <OutputBlock text={contentText(observation.content)} keep="start" isError={state === 'failed'} />
+        <ToldBlock
+          text={contentText(observation.content)}
+          kind={state === 'failed' ? 'error' : 'answer'}
+          keep="start"
+          isError={state === 'failed'}
+        />
       )}
       <Refusal outcome={outcome} />
     </ToolCard>

@@ -3,9 +3,10 @@ import { BookOpen, Circle, CircleCheckBig, CircleDashed, CircleDot, Lightbulb, L
 import { useTranslation } from 'react-i18next'
 import { observationIs, type ActionByKind, type PlannedTask } from '@/events/types'
 import { Markdown } from '../markdown'
-import { OutputBlock } from '../output-block'
+import { forPeople } from '../model-text'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
+import { Original, ToldBlock } from '../told'
 import { ToolCard } from '../tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
@@ -44,6 +45,7 @@ export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) 
 export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByKind['InvokeSkillAction']>) {
   const { t } = useTranslation()
   const text = contentText(observationOf(outcome)?.content ?? [])
+  const shown = forPeople(t, text, state === 'failed' ? 'error' : 'answer')
   return (
     <ToolCard
       icon={<BookOpen aria-hidden />}
@@ -58,9 +60,10 @@ export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByK
     >
       {text !== '' && (
         <div className="max-h-96 overflow-y-auto px-3 py-2 text-sm text-muted">
-          <Markdown text={text} />
+          <Markdown text={shown} />
         </div>
       )}
+      <Original text={text} shown={shown} />
       <Refusal outcome={outcome} />
     </ToolCard>
   )
@@ -94,7 +97,7 @@ export function TaskTrackerTool({
       state={state}
     >
       {state === 'failed' && observation !== null && (
-        <OutputBlock text={contentText(observation.content)} keep="start" isError />
+        <ToldBlock text={contentText(observation.content)} kind="error" keep="start" isError />
       )}
       {tasks.length > 0 && (
         <ul className="space-y-1 px-3 py-2 text-sm">

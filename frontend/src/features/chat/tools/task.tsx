@@ -16,9 +16,11 @@ import { useComposerDraft } from '../composer-draft'
 import { useItemRenderer } from '../item-renderer'
 import { KeptPart, useKeptState } from '../kept-state'
 import { Markdown } from '../markdown'
+import { forPeople } from '../model-text'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText, itemRows } from '../rows'
 import { ChatSlotsProvider, type ChatSlots } from '../slots'
+import { Original } from '../told'
 import { ToolCard } from '../tool-card'
 import { useDollars } from '@/lib/use-dollars'
 import { observationOf, type ToolProps } from './tool-props'
@@ -33,7 +35,9 @@ const TONES: Partial<Record<TaskStatus, Tone>> = {
 /** A piece of the work that a sub-agent does: how it stands, what it reports, and on request all it did. */
 export function TaskTool({ event, outcome, state, action }: ToolProps<ActionByKind['TaskAction']>) {
   const task = useConversation((all) => all.view.tasks.get(event.id)) ?? null
-  const report = contentText(observationOf(outcome)?.content ?? [])
+  const { t } = useTranslation()
+  const told = contentText(observationOf(outcome)?.content ?? [])
+  const report = forPeople(t, told, 'answer')
   const subagent = task?.subagent || action.subagent_type || ''
   const subject = action.description || task?.description || action.prompt.split('\n')[0]
   return (
@@ -57,6 +61,7 @@ export function TaskTool({ event, outcome, state, action }: ToolProps<ActionByKi
         )}
         {task !== null && <Work task={task} isLive={outcome === null} />}
       </div>
+      <Original text={told} shown={report} />
       <Refusal outcome={outcome} />
     </ToolCard>
   )

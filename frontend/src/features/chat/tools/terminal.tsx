@@ -1,13 +1,16 @@
 import { SquareTerminal } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { observationIs, type ActionByKind, type EventOf } from '@/events/types'
+import type { TextStyle } from '@/events/output'
 import { useConversation } from '@/events/use-conversation'
 import { Badge } from '@/ui/badge'
 import { plainTerminalText } from '../ansi'
 import { inCodeUnits } from '../ansi-styles'
+import { forPeople } from '../model-text'
 import { OutputBlock } from '../output-block'
 import { Refusal, ToolStatus } from '../outcome'
 import { contentText } from '../rows'
+import { Original } from '../told'
 import { ToolCard } from '../tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
@@ -21,6 +24,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
   const given = live?.styles ?? result?.metadata?.styles
   // The positions of colours do not fit a text that was cleaned here.
   const styles = given && raw.startsWith(output) ? inCodeUnits(raw, given) : undefined
+  const shown = forPeople(t, output, 'output')
   const summary = ownSummary(event)
   const isWholeInTitle = summary === null && action.command.length <= 60 && !action.command.includes('\n')
   return (
@@ -44,12 +48,25 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
       state={hasFailed(result?.exit_code) ? 'failed' : state}
     >
       {!isWholeInTitle && <Command action={action} />}
-      {output !== '' && <OutputBlock text={output} styles={styles} />}
+      {output !== '' && <OutputBlock text={shown} styles={styles && moved(styles, output, shown)} />}
+      <Original text={output} shown={shown} />
       {observation !== null && output === '' && (
         <p className="px-3 py-1.5 text-xs text-muted">{t('tool.no_output')}</p>
       )}
       <Refusal outcome={outcome} />
     </ToolCard>
+  )
+}
+
+/** Where the styles belong once one piece of the text was replaced: what comes after it has moved. */
+function moved(styles: readonly TextStyle[], before: string, after: string): readonly TextStyle[] {
+  if (before === after) return styles
+  const length = Math.min(before.length, after.length)
+  let same = 0
+  while (same < length && before[same] === after[same]) same += 1
+  const by = after.length - before.length
+  return styles.map(([start, end, code]) =>
+    start > same ? [start + by, end + by, code] : [start, end, code],
   )
 }
 

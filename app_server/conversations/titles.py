@@ -1,0 +1,114 @@
+"""Titles that users give: the agent server of the conversation gets them too, as soon as it can be reached.
+
+Its log then says so, and from there on the log decides: the last change of either side is the title.
+"""
+
+import asyncio
+import logging
+import time
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from sqlalchemy import select, update
+
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.start_tasks import elsewhere
+from app_server.database import Database
+from app_server.errors import AppError
+from app_server.sandboxes.agent_client import AgentClient
+from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandboxes.service import Sandboxes
+
+logger = logging.getLogger(__name__)
+
+INTERVAL_SECONDS = 2.0
+MAX_AT_ONCE = 50
+MAX_PAUSE_SECONDS = 60.0
+
+
+class Titles:
+    """`hand_over_all` is repeated for as long as the app server runs; `hand_over` is for the impatient."""
+
+    def __init__(self, database: Database, sandboxes: Sandboxes) -> None:
+        self._database = database
+        self._sandboxes = sandboxes
+        # Two changes of one title must not overtake each other.
+        self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+        self._pauses: dict[UUID, _Pause] = {}
+
+    async def hand_over_all(self) -> None:
+        """Those that wait, to agent servers that run. What fails is tried again, ever more seldom."""
+        waiting = await self._waiting()
+        self._pauses = {key: pause for key, pause in self._pauses.items() if key in waiting}
+        due = [each for each in waiting if each not in self._pauses or self._pauses[each].is_over]
+        await asyncio.gather(*(self.hand_over(each) for each in due))
+
+    async def hand_over(self, conversation_id: UUID) -> None:
+        """That of one conversation, if there is one to hand over and its agent server can be reached."""
+        try:
+            async with self._locks.setdefault(conversation_id, asyncio.Lock()):
+                await self._send(conversation_id)
+        except AppError as error:
+            self._pauses.setdefault(conversation_id, _Pause()).begin()
+            logger.info(
+                "a title waits for its agent server",
+                extra={"conversation_id": conversation_id.hex, "reason": error.detail},
+            )
+
+    async def _send(self, conversation_id: UUID) -> None:
+        async with self._database.read() as session:
+            row = (
+                await session.execute(
+                    select(Conversation.sandbox_id, Conversation.unsent_title)
+                    .join(StartTask, StartTask.id == Conversation.id)
+                    .where(Conversation.id == conversation_id, StartTask.status == StartStatus.READY)
+                )
+            ).one_or_none()
+        if row is None or row.unsent_title is None:
+            return
+        client = self._sandboxes.client(row.sandbox_id)
+        await send_title(self._database, client, conversation_id, row.unsent_title)
+
+    async def _waiting(self) -> set[UUID]:
+        query = (
+            select(Conversation.id)
+            .join(Sandbox, Sandbox.id == Conversation.sandbox_id)
+            .join(StartTask, StartTask.id == Conversation.id)
+            .where(
+                Conversation.unsent_title.is_not(None),
+                Conversation.deleted_at.is_(None),
+                Sandbox.status == SandboxStatus.RUNNING,
+                StartTask.status == StartStatus.READY,
+                ~elsewhere(Conversation.sandbox_id, self._sandboxes.server_id),
+            )
+            .order_by(Conversation.updated_at.desc())
+            .limit(MAX_AT_ONCE)
+        )
+        async with self._database.read() as session:
+            return set(await session.scalars(query))
+
+
+async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
+    """Idempotent. Raises AppError; the title then waits on."""
+    await client.set_title(conversation_id, title)
+    async with database.session() as session:
+        # Not one that came meanwhile.
+        await session.execute(
+            update(Conversation)
+            .where(Conversation.id == conversation_id, Conversation.unsent_title == title)
+            .values(unsent_title=None)
+        )
+
+
+class _Pause:
+    def __init__(self) -> None:
+        self._seconds = INTERVAL_SECONDS / 2
+        self._until = 0.0
+
+    def begin(self) -> None:
+        self._seconds = min(2 * self._seconds, MAX_PAUSE_SECONDS)
+        self._until = time.monotonic() + self._seconds
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._until
