@@ -12,6 +12,7 @@ from app_server.conversations.dependencies import OwnedConversation, Viewer
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.schemas import (
     AppConversation,
+    ConversationOrTask,
     Ids,
     MessageId,
     PlainText,
@@ -49,9 +50,16 @@ def _filter(
     updated_at__gte: Moment | None = None,
     updated_at__lt: Moment | None = None,
     sandbox_id__eq: UUID | None = None,
+    include_sub_conversations: bool = False,
 ) -> ConversationFilter:
     return ConversationFilter(
-        title__contains, created_at__gte, created_at__lt, updated_at__gte, updated_at__lt, sandbox_id__eq
+        title__contains,
+        created_at__gte,
+        created_at__lt,
+        updated_at__gte,
+        updated_at__lt,
+        sandbox_id__eq,
+        include_sub_conversations,
     )
 
 
@@ -91,7 +99,7 @@ async def start_conversation(user: CurrentUser, body: StartRequest, request: Req
     return show_task(await _start(request, user, body))
 
 
-@router.post("/stream-start")
+@router.post("/stream-start", responses={200: {"model": list[StartTaskInfo]}})
 async def stream_start(user: CurrentUser, body: StartRequest, request: Request) -> StreamingResponse:
     """A JSON array that grows with each change of the task's status and ends with READY or ERROR."""
     task = await _start(request, user, body)
@@ -115,8 +123,9 @@ async def update_conversation(
 @router.delete("/{conversation_id}")
 async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
     async with request.state.database.session() as session:
-        await service.delete(session, user.id, conversation_id)
-    request.state.pubsub.publish(conversation_id, [DELETED])
+        deleted = await service.delete(session, user.id, conversation_id)
+    for each in deleted:
+        request.state.pubsub.publish(each, [DELETED])
     request.state.start_worker.wake()
     return Success()
 
@@ -145,8 +154,9 @@ async def send_message(
 
 @pending_router.post("/{conversation_id}/pending-messages", status_code=201)
 async def queue_message(
-    user: CurrentUser, conversation_id: UUID, body: SendMessageRequest, request: Request
+    user: CurrentUser, conversation_id: ConversationOrTask, body: SendMessageRequest, request: Request
 ) -> QueuedMessage:
+    """`task-ID` is the conversation that the start task of this ID brings up."""
     return await service.queue_message(
         request.state.database,
         user.id,
@@ -158,7 +168,7 @@ async def queue_message(
 
 @pending_router.get("/{conversation_id}/pending-messages")
 async def get_waiting_messages(
-    user: CurrentUser, session: ReadSession, conversation_id: UUID
+    user: CurrentUser, session: ReadSession, conversation_id: ConversationOrTask
 ) -> list[WaitingMessage]:
     """What was sent and the agent does not have yet, in its order."""
     return await waiting.waiting_messages(session, user.id, conversation_id)
@@ -170,7 +180,7 @@ async def get_waiting_messages(
 )
 async def take_message_back(
     user: CurrentUser,
-    conversation_id: UUID,
+    conversation_id: ConversationOrTask,
     message_id: MessageId,
     request: Request,
 ) -> Success:
