@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
 from app_server.conversations import service, waiting
-from app_server.conversations.dependencies import OwnedConversation, Viewer
+from app_server.conversations.dependencies import Linked, OwnedConversation, Viewer
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.schemas import (
     AppConversation,
@@ -71,13 +71,14 @@ async def search_conversations(
     user: CurrentUser,
     session: ReadSession,
     viewer: Viewer,
+    links: Linked,
     criteria: Criteria,
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[AppConversation]:
     """Newest first."""
     page = await service.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
-    return Page(items=page.items, next_page_id=page.next_page_id)
+    return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
 
 
 @router.get("/count")
@@ -87,10 +88,11 @@ async def count_conversations(user: CurrentUser, session: ReadSession, criteria:
 
 @router.get("")
 async def get_conversations(
-    user: CurrentUser, session: ReadSession, viewer: Viewer, ids: Annotated[Ids, Query()]
+    user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[AppConversation | None]:
     """One entry per id, null for an unknown one."""
-    return in_order(ids, await service.batch(session, viewer, user.id, ids))
+    found = await service.batch(session, viewer, user.id, ids)
+    return in_order(ids, {each: links.on(conversation) for each, conversation in found.items()})
 
 
 @router.post("")
@@ -111,13 +113,14 @@ async def update_conversation(
     user: CurrentUser,
     session: Session,
     viewer: Viewer,
+    links: Linked,
     conversation_id: UUID,
     body: UpdateConversation,
     request: Request,
 ) -> AppConversation:
     shown = await service.rename(session, viewer, user.id, conversation_id, body)
     publish_after_commit(session, request.state.pubsub, conversation_id, [conversation_frame(shown)])
-    return shown
+    return links.on(shown)
 
 
 @router.delete("/{conversation_id}")

@@ -264,6 +264,9 @@ class AppConversation(BaseModel):
     execution_status: str | None
     """null unless the sandbox runs."""
     conversation_url: str | None
+    """Of one that runs: its address at the agent server, as a link that needs no key and ends like those of
+    `POST …/links`. Null in the frames of a stream.
+    """
     session_api_key: None = None
     """Always null: the browser never holds a sandbox's key."""
     start_status: StartStatus

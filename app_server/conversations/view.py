@@ -65,7 +65,7 @@ class Viewer:
             sandbox_status=status,
             sandbox_error=SandboxError.model_validate(error) if error else None,
             execution_status=conversation.execution_status if client else None,
-            conversation_url=f"{client.url}/api/conversations/{conversation.id.hex}" if client else None,
+            conversation_url=None,
             start_status=task.status,
             last_seq=conversation.last_seq,
         )

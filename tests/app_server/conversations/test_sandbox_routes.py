@@ -1,11 +1,14 @@
 """Sandboxes made ahead of conversations, through the protocol's routes."""
 
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
+
+import httpx
 
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.problems import assert_problem
+from tests.support.plain_http import NO_TLS
 
 SANDBOXES = "/api/v1/sandboxes"
 
@@ -31,6 +34,11 @@ async def test_one_is_made_joined_and_removed(home: Home) -> None:
 
     task = await home.ready(sandbox_id=sandbox_id)
     assert task["sandbox_id"] == sandbox_id
+    conversation = await home.conversation(task["id"])
+    async with httpx.AsyncClient(verify=NO_TLS) as program:
+        reply = await program.get(conversation["conversation_url"])
+    assert UUID(reply.json()["id"]).hex == task["id"]
+    assert conversation["session_api_key"] is None
     in_use = await home.client.delete(f"{SANDBOXES}/{sandbox_id}", params={"sandbox_id": sandbox_id})
     assert_problem(in_use, 409, "sandbox_in_use")
 

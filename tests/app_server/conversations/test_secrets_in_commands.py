@@ -8,6 +8,7 @@ import httpx
 from app_server.conversations.models import StartTask
 from app_server.conversations.own_secrets import url_of
 from tests.app_server.conversations.conftest import Home, eventually
+from tests.support.plain_http import NO_TLS
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
 CANARY = "canary-value-90ab"
@@ -74,7 +75,8 @@ async def test_a_start_brings_secrets_for_its_conversation_alone(
 
     other = await home.ready(llm_profile="mine", title="Another")
     running = home.state["sandboxes"].running(UUID(other["sandbox_id"]))
-    async with httpx.AsyncClient(headers={"X-Session-API-Key": running.client.session_key}) as thief:
+    headers = {"X-Session-API-Key": running.client.session_key}
+    async with httpx.AsyncClient(headers=headers, verify=NO_TLS) as thief:
         for sandbox_id in (task["sandbox_id"], other["sandbox_id"]):
             url = url_of(running.inner_url, UUID(sandbox_id), UUID(task["id"]), "OWN")
             assert (await thief.get(url)).status_code == 404
