@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from agent_runtime.metering import prices
-from agent_runtime.wire import LocalWorkspace, StartConversationRequest
+from agent_runtime.wire import LocalWorkspace, PluginSource, StartConversationRequest
 from app_server.conversations import own_secrets
 from app_server.conversations.safeguards import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
@@ -101,6 +101,11 @@ def build(
         conversation_id=conversation_id,
         initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
         title=request.title,
+        plugins=[
+            PluginSource(source=each.source, ref=each.ref, repo_path=each.repo_path)
+            for each in request.plugins or ()
+        ]
+        or None,
         max_iterations=max_iterations,
         # A recording has no turn for it.
         autotitle=not profile.model.startswith(RECORDED_PREFIX),

@@ -1,8 +1,9 @@
 """Parts of a conversation in the protocol's own shape."""
 
+from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Amount = int | float
 
@@ -33,3 +34,20 @@ class MetricsSnapshot(BaseModel):
 class LaunchedAgentProfile(BaseModel):
     agent_profile_id: UUID
     revision: int
+
+
+class PluginSpec(BaseModel):
+    """A plugin that anyone may fetch: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+
+    `ref`: branch, tag or commit. `repo_path`: where in the repository it lies.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: Annotated[
+        str, StringConstraints(pattern=r"^(github:[\w.-]+/[\w.-]+(/.+)?|https?://[^@\s]+)$", max_length=2000)
+    ]
+    ref: Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$", max_length=256)] | None = None
+    repo_path: Annotated[str, Field(max_length=1000)] | None = None
+    parameters: Annotated[dict[str, Any], Field(max_length=0)] | None = None
+    """Plugins have none here: only an empty object is accepted."""

@@ -10,7 +10,7 @@ from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
-from app_server.conversations.protocol_schemas import LaunchedAgentProfile, MetricsSnapshot
+from app_server.conversations.protocol_schemas import LaunchedAgentProfile, MetricsSnapshot, PluginSpec
 from app_server.conversations.suggested_task import SuggestedTask
 from app_server.database import Id, Timestamp
 from app_server.sandboxes.models import SandboxStatus
@@ -19,6 +19,7 @@ from app_server.settings.confirmation import ConfirmationMode
 
 MAX_CONTENT_PARTS = 100
 MAX_SECRETS = 50
+MAX_PLUGINS = 20
 
 
 def _has_no_null(text: str) -> str:
@@ -79,7 +80,7 @@ _NOT_SUPPORTED: Mapping[str, str] = {
     "agent_type": "only the default agent can be started",
     "git_provider": "the host is found from the repository's address",
     "parent_conversation_id": "it is fixed when a conversation starts",
-    "plugins": "put them into the repository, where their user agrees to them",
+    "plugins": "they are fixed when a conversation starts",
     "pr_number": "it is fixed when a conversation starts",
     "processors": "read the conversation's stream of events",
     "public": "conversations cannot be shared",
@@ -144,6 +145,8 @@ class StartRequest(_Strict):
     """Values by the names of environment variables, for this conversation alone; they go before the user's
     own. They are stored encrypted and come back as asterisks.
     """
+    plugins: Annotated[list[PluginSpec], Field(max_length=MAX_PLUGINS)] | None = None
+    """To be named is their consent: their skills, hooks, MCP servers and sub-agents join the conversation."""
     suggested_task: SuggestedTask | None = None
     """Makes the first message, and names the repository."""
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None

@@ -1,15 +1,21 @@
 """Fields of a start request: each has an effect, or is refused with what to do instead."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.app_server.conversations.conftest import ROOT, Home, eventually
+from tests.app_server.conversations.conftest import ROOT, Home, commit, eventually, git
+from tests.support.git_host import GitHost
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ({"plugins": [{"source": "github:a/b"}]}, "plugins is not supported"),
+        ({"plugins": [{"source": "/etc"}]}, "should match pattern"),
+        ({"plugins": [{"source": "https://me:token@git.acme.dev/p.git"}]}, "should match pattern"),
+        ({"plugins": [{"source": "github:a/b", "parameters": {"x": 1}}]}, "at most 0 items"),
+        ({"processors": [{"kind": "LoggingCallbackProcessor"}]}, "processors is not supported"),
         ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
         ({"secrets": {"PATH": "value"}}, "means something to every program"),
         ({"agent_type": "plan"}, "only the default agent can be started"),
@@ -68,6 +74,40 @@ async def test_commits_are_made_in_the_users_name(home: Home, scripted_llm: Scri
     assert who.splitlines() == ["Ada O'Neil", "ada@acme.dev"]
     await eventually(has_stopped)
     assert len(scripted_llm.requests) == 1
+
+
+async def test_a_named_plugin_joins_or_the_start_says_why_not(
+    home: Home, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    llm = {"model": "openai/scripted", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    (await home.client.post("/api/v1/settings/profiles/mine", json={"llm": llm})).raise_for_status()
+    scripted_llm.script(say("Aye."))
+    message = {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+    with GitHost(tmp_path / "host") as host:
+        host.make("team/sailing")
+        skill = "---\nname: sailing\ndescription: Speaks like a sailor.\n---\nSay ahoy."
+        top = tmp_path / "work"
+        for name, text in ((".plugin/plugin.json", '{"name": "sea"}'), ("skills/sailing/SKILL.md", skill)):
+            file = top / "plugins" / "sailing" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        git(top, "init", "-q", "-b", "main")
+        commit(top, "A plugin")
+        git(top, "push", "-q", "--force", str(host.bare("team/sailing")), "main")
+        plugin = {"source": host.url("team/sailing"), "repo_path": "plugins/sailing"}
+        started = await home.ready(
+            llm_profile="mine", initial_message=message, title="Sail", plugins=[plugin]
+        )
+        missing = await home.start(plugins=[{**plugin, "repo_path": "plugins/none"}])
+        failed = await home.ended(missing["id"])
+
+    async def is_done() -> bool:
+        return bool((await home.conversation(started["id"]))["execution_status"] == "finished")
+
+    await eventually(is_done)
+    assert "sailing" in str(scripted_llm.requests[0].body["messages"][0])
+    assert failed["status"] == "ERROR"
+    assert "plugins/none" in str(failed["error"])
 
 
 async def test_a_model_that_no_profile_has_is_named(home: Home) -> None:
