@@ -57,7 +57,7 @@ async def save_settings(user: CurrentUser, session: Session, body: SaveSettings,
     return Saved(message="The settings are saved.")
 
 
-@router.get("/users/me", tags=["Users"], responses={403: {"description": "Secrets were asked for"}})
+@router.get("/users/me", tags=["Users"])
 async def get_current_user(
     user: CurrentUser, session: ReadSession, request: Request, expose_secrets: bool = False
 ) -> CurrentUserInfo:

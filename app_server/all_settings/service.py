@@ -41,7 +41,7 @@ class Keeper:
     async def read(self) -> SettingsInfo:
         session, user_id = self.session, self.user.id
         rows = await profiles.list_profiles(session, user_id)
-        active = next(row for row in rows if row.is_active)
+        active = next((row for row in rows if row.is_active), None)
         own = await session.get(UserSettings, user_id)
         specs = await sandbox_specs.choices(session, user_id)
         spec = specs.get(sandbox_specs.ALL_REPOSITORIES)
@@ -52,19 +52,19 @@ class Keeper:
         return SettingsInfo(
             agent_settings={
                 "agent_kind": "openhands",
-                "llm": _llm(active),
+                "llm": _llm(active) if active else {},
                 "mcp_config": await self._mcp_config(),
             },
             conversation_settings=await self._conversation_settings(own),
-            max_budget_per_task=active.max_budget_per_task,
+            max_budget_per_task=active.max_budget_per_task if active else None,
             git_user_name=own.git_user_name if own else None,
             git_user_email=own.git_user_email if own else None,
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=spec.hex if spec else None,
             llm_profiles=LLMProfilesByName(
-                profiles={row.name: _llm(row) for row in rows}, active=active.name
+                profiles={row.name: _llm(row) for row in rows}, active=active.name if active else None
             ),
-            llm_api_key_set=active.api_key_set,
+            llm_api_key_set=active is not None and active.api_key_set,
             provider_tokens_set=tokens,
         )
 
@@ -93,13 +93,17 @@ class Keeper:
         llm, has_budget = changes.agent_settings_diff.llm, "max_budget_per_task" in changes.model_fields_set
         if not (llm.model_fields_set or has_budget):
             return
-        active = await profiles.get_profile(self.session, self.user.id, None)
-        is_new = active.name == demo.PROFILE
-        budget = changes.max_budget_per_task if has_budget or is_new else active.max_budget_per_task
-        wanted = _merged(None if is_new else active, llm, budget)
-        name = NEW_PROFILE if is_new else active.name
+        active = await self._own_model()
+        budget = changes.max_budget_per_task if active is None or has_budget else active.max_budget_per_task
+        wanted = _merged(active, llm, budget)
+        name = active.name if active else NEW_PROFILE
         await profiles.save_profile(self.session, self.cipher, self.user.id, name, wanted)
         await profiles.activate_profile(self.session, self.user.id, name)
+
+    async def _own_model(self) -> LLMProfile | None:
+        """The profile in use, if it can be changed."""
+        rows = await profiles.list_profiles(self.session, self.user.id)
+        return next((row for row in rows if row.is_active and row.name != demo.PROFILE), None)
 
     async def _save_conversation(self, changes: SaveSettings) -> None:
         diff = changes.conversation_settings_diff

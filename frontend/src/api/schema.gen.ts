@@ -3918,6 +3918,24 @@ export interface components {
             next_page_id?: string | null;
         };
         /**
+         * PluginSpec
+         * @description A plugin that anyone may fetch: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+         *
+         *     `ref`: branch, tag or commit. `repo_path`: where in the repository it lies.
+         */
+        PluginSpec: {
+            /** Parameters */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** Ref */
+            ref?: string | null;
+            /** Repo Path */
+            repo_path?: string | null;
+            /** Source */
+            source: string;
+        };
+        /**
          * PresentMode
          * @description `mode`: null for a policy of a program's own, which is none of these.
          */
@@ -5140,6 +5158,8 @@ export interface components {
             max_budget_per_task?: number | null;
             /** Parent Conversation Id */
             parent_conversation_id?: string | null;
+            /** Plugins */
+            plugins?: components["schemas"]["PluginSpec"][] | null;
             /** Pr Number */
             pr_number?: number[] | null;
             /** Sandbox Id */
@@ -5197,6 +5217,8 @@ export interface components {
             max_budget_per_task?: number | null;
             /** Parent Conversation Id */
             parent_conversation_id?: string | null;
+            /** Plugins */
+            plugins?: components["schemas"]["PluginSpec"][] | null;
             /** Pr Number */
             pr_number?: number[] | null;
             /** Sandbox Id */
@@ -10250,13 +10272,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CurrentUserInfo"];
                 };
-            };
-            /** @description Secrets were asked for */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -5,6 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
+from app_server.users.models import Role
+from app_server.users.service import create_api_key, create_user
+from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
 
 SETTINGS = "/api/v1/settings"
@@ -154,3 +157,14 @@ async def test_forms_are_described(client: httpx.AsyncClient, anonymous: httpx.A
                 place = place[name]
         assert_problem(await anonymous.get(f"{SETTINGS}/{form}"), 401, "not_authenticated")
     assert_problem(await anonymous.get(SETTINGS), 401, "not_authenticated")
+
+
+async def test_a_user_without_any_model_has_settings_and_can_add_one(app: App) -> None:
+    async with app.database.session() as session:
+        user = await create_user(session, name="Somebody", role=Role.MEMBER)
+        _, key = await create_api_key(session, user, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as member:
+        assert (await read(member))["agent_settings"]["llm"] == {}
+        assert (await member.get("/api/v1/users/me")).json()["llm_profiles"]["active"] is None
+        (await save(member, agent_settings_diff={"llm": MODEL})).raise_for_status()
+        assert (await read(member))["llm_profiles"]["active"] == "default"
