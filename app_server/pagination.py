@@ -3,7 +3,9 @@
 import base64
 import binascii
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Generic, TypeVar
+from uuid import UUID
 
 from fastapi import Query
 from pydantic import BaseModel
@@ -37,6 +39,15 @@ def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
     if len(position) != parts:
         raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
     return position
+
+
+def page_position(page_id: str) -> tuple[datetime, UUID]:
+    """The moment and id at which a page begins. Raises BadRequest."""
+    moment, last_id = decode_page_id(page_id, 2)
+    try:
+        return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)
+    except (ValueError, OverflowError):
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None
 
 
 def page_of(everything: Sequence[Item], page_id: str | None, limit: int) -> tuple[list[Item], str | None]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, Select, func, select, tuple_, update
@@ -30,9 +30,9 @@ from app_server.conversations.schemas import (
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.database import Database, now
 from app_server.encryption import Cipher
-from app_server.errors import BadRequest, Conflict, NotFound, PayloadTooLarge
+from app_server.errors import Conflict, NotFound, PayloadTooLarge
 from app_server.llm_gateway.spending import Payer, allow_as_much_again, allow_conversation
-from app_server.pagination import decode_page_id, encode_page_id
+from app_server.pagination import encode_page_id, page_position
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandboxes.agent_calls import NoAnswer
 from app_server.sandboxes.agent_client import AgentClient
@@ -312,15 +312,6 @@ async def workplace(session: AsyncSession, viewer: Viewer, user_id: UUID, conver
     if conversation.working_dir is None:
         raise Conflict("The repository is not there yet.", code="repository_not_ready")
     return Workplace(client, conversation.working_dir, conversation.base_commit)
-
-
-def page_position(page_id: str) -> tuple[datetime, UUID]:
-    """The moment and id at which a page begins. Raises BadRequest."""
-    moment, last_id = decode_page_id(page_id, 2)
-    try:
-        return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)
-    except (ValueError, OverflowError):
-        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None
 
 
 def _owned(user_id: UUID, conversation_id: UUID) -> Select[Conversation]:
