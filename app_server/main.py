@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agent_runtime.relay.http import new_transport
 from app_server import demo, status, web_client
 from app_server.addresses import parse_named
+from app_server.all_settings import router as all_settings
 from app_server.background import Background
 from app_server.certificates import public_authorities
 from app_server.config import Config
@@ -38,6 +39,8 @@ from app_server.conversations import (
     goal_routes,
     mcp_change_routes,
     network_routes,
+    own_secrets,
+    sandbox_routes,
     sandbox_settings_routes,
     skill_routes,
     snapshot_routes,
@@ -67,12 +70,13 @@ from app_server.events.schemas import MAX_REPORT_BYTES
 from app_server.gateway import router as gateway
 from app_server.gateway.exposed import exposed_urls
 from app_server.gateway.gateway import Gateway
+from app_server.git import provider_routes
 from app_server.git import router as git_credentials
 from app_server.git_proxy import router as git_proxy
 from app_server.git_proxy.access import Moves
 from app_server.guarded import Guard, GuardedTransport
 from app_server.large_bodies import LargeBodies
-from app_server.llm_gateway import administration_routes, limit_routes
+from app_server.llm_gateway import administration_routes, limit_routes, model_routes
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.room import Room
@@ -95,6 +99,7 @@ from app_server.settings import confirmation, grouping
 from app_server.settings import router as settings
 from app_server.settings.profiles import add_demo_profile
 from app_server.sign_in import router as sign_in
+from app_server.skills import router as skills
 from app_server.static import install_frontend
 from app_server.upstream import upstream_of
 from app_server.users import router as users
@@ -117,8 +122,10 @@ _REST_INTERVAL_SECONDS = 15.0
 _PUBLIC_ROUTERS = (
     status.router,
     users.router,
+    all_settings.router,
     sign_in.router,
     settings.router,
+    provider_routes.router,  # before secrets: `git-providers` is no name of one
     secrets.router,
     git_credentials.router,
     mcp_servers.router,
@@ -128,6 +135,8 @@ _PUBLIC_ROUTERS = (
     network.router,
     network_credentials.router,
     limit_routes.router,
+    model_routes.router,
+    skills.router,
     administration_routes.router,
     memory.router,
     memory.proposal_router,
@@ -137,6 +146,7 @@ _PUBLIC_ROUTERS = (
     sandbox_specs.router,
     sandbox_specs.settings_router,
     gateway.router,
+    sandbox_routes.router,
     runtime_plugin_routes.router,
     snapshot_routes.router,
     start_task_routes.router,
@@ -166,6 +176,7 @@ _INNER_ROUTERS: tuple[APIRouter, ...] = (
     mcp_broker.router,
     git_proxy.router,
     secret_routes.inner_router,
+    own_secrets.inner_router,
     sandbox_settings_routes.inner_router,
     webhooks.router,
 )

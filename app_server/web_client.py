@@ -8,8 +8,12 @@ from pydantic import BaseModel, ConfigDict
 
 from app_server import demo
 from app_server.config import Config
+from app_server.database import Timestamp, now
 from app_server.gateway.places import origin_of_port
+from app_server.git.address import HOST_OF_PROVIDER
 from app_server.version import VERSION
+
+_STARTED_AT = now()
 
 router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
@@ -48,8 +52,56 @@ class DemoInfo(BaseModel):
     task: str
 
 
-class WebClientConfig(BaseModel):
-    """`ports_have_names`: pages of a sandbox's ports are opened at host names of their own; else below a path
+class FeatureFlags(BaseModel):
+    """The protocol's: which of its pages and services there are."""
+
+    enable_billing: bool = False
+    hide_llm_settings: bool = False
+    enable_jira: bool = False
+    enable_jira_dc: bool = False
+    enable_linear: bool = False
+    hide_users_page: bool = True
+    hide_billing_page: bool = True
+    hide_integrations_page: bool = False
+    hide_personal_workspaces: bool = True
+    allow_user_llm_configuration: bool = True
+    enable_acp: bool = False
+    deployment_mode: Literal["self_hosted"] = "self_hosted"
+    enable_onboarding: bool = False
+    enable_automations: bool = False
+
+
+class ProtocolConfig(BaseModel):
+    """What clients of the protocol ask for. Services that there are not here are null, false or empty.
+
+    `updated_at`: when this server started.
+    """
+
+    kind: Literal["WebClientConfig"] = "WebClientConfig"
+    app_mode: Literal["oss"] = "oss"
+    feature_flags: FeatureFlags = FeatureFlags()
+    updated_at: Timestamp
+    provider_default_hosts: dict[str, str] = dict(HOST_OF_PROVIDER)
+    providers_configured: list[str] = []
+    acp_providers: list[None] = []
+    faulty_models: list[str] = []
+    posthog_client_key: None = None
+    maintenance_start_time: None = None
+    auth_url: None = None
+    recaptcha_site_key: None = None
+    error_message: None = None
+    github_app_slug: None = None
+    gitlab_enabled: bool = False
+    slack_enabled: bool = False
+    email_enabled: bool = False
+    jira_dc_oauth_host: None = None
+    jira_dc_service_account_managed: bool = False
+    jira_dc_service_account_email: None = None
+    jira_dc_service_account_config_error: None = None
+
+
+class WebClientConfig(ProtocolConfig):
+    """`ports_have_names`: pages of a sandbox's ports are opened at separate host names; else below a path
     of this server, where they have no storage. It depends on the address that the browser has used.
     """
 
@@ -64,6 +116,7 @@ class WebClientConfig(BaseModel):
 async def get_web_client_config(request: Request) -> WebClientConfig:
     config: Config = request.state.config
     return WebClientConfig(
+        updated_at=_STARTED_AT,
         version=VERSION,
         ports_have_names=origin_of_port(config, UUID(int=0), 1, request.headers.get("host", "")) is not None,
         sandbox=SandboxInfo.model_validate(request.state.sandboxes.describe()),

@@ -78,13 +78,17 @@ async def looked_up(*names: str | None) -> Facts:
 
 @cache
 def _list() -> Mapping[str, Facts]:
+    return {name: _facts(a_dict(entry)) for name, entry in read_list().items()}
+
+
+def read_list() -> Mapping[str, object]:
+    """All that it says, by model; empty where there is no list. Blocking: it reads 3 MB."""
     # The package is found but not imported: that would take seconds.
     package = importlib.util.find_spec("litellm")
     if package is None or package.origin is None:
         return {}
     file = Path(package.origin).with_name(_LIST)
-    entries = a_dict(orjson.loads(file.read_bytes())) if file.is_file() else {}
-    return {name: _facts(a_dict(entry)) for name, entry in entries.items()}
+    return a_dict(orjson.loads(file.read_bytes())) if file.is_file() else {}
 
 
 def _facts(entry: Mapping[str, object]) -> Facts:

@@ -6,14 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from agent_runtime.metering import prices
-from agent_runtime.wire import LocalWorkspace, StartConversationRequest
+from agent_runtime.wire import LocalWorkspace, PluginSource, StartConversationRequest
+from app_server.conversations import own_secrets
 from app_server.conversations.safeguards import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
 from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
-from app_server.settings.models import LLMProfile, is_recorded
+from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, is_recorded
 from app_server.skills.files import SkillFile
 
 TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -57,6 +58,7 @@ def build(
     mcp_approved: Mapping[str, Any] = NO_APPROVALS,
     mcp_servers: Mapping[str, Definition] = NO_SERVERS,
     facts: prices.Facts = NO_FACTS,
+    max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
     """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
 
@@ -100,13 +102,21 @@ def build(
         initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
         title=request.title,
         autotitle=not is_recorded(profile.model),
+        plugins=[
+            PluginSource(source=each.source, ref=each.ref, repo_path=each.repo_path)
+            for each in request.plugins or ()
+        ]
+        or None,
+        max_iterations=max_iterations,
         secrets={
-            name: {
-                "kind": "LookupSecret",
-                "url": secret_url(inner_url, sandbox_id, name),
-                "description": description,
-            }
-            for name, description in secrets.items()
+            **{
+                name: _looked_up(secret_url(inner_url, sandbox_id, name), description)
+                for name, description in secrets.items()
+            },
+            **{
+                name: _looked_up(own_secrets.url_of(inner_url, sandbox_id, conversation_id, name))
+                for name in request.secrets or {}
+            },
         },
         confirmation_policy=policy_of(mode),
         security_analyzer=analyzer_of(mode),
@@ -144,6 +154,10 @@ def brokered_llm(
         "retry_min_wait": 1,
         "retry_max_wait": 16,
     }
+
+
+def _looked_up(url: str, description: str | None = None) -> dict[str, Any]:
+    return {"kind": "LookupSecret", "url": url, "description": description}
 
 
 def _mcp_server(name: str, server: Definition, inner_url: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What the routes here share: the viewer of this process, and the conversation named in the path."""
 
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
@@ -8,10 +9,13 @@ from starlette.requests import HTTPConnection
 
 from app_server.conversations import service
 from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import AppConversation
 from app_server.conversations.service import Workplace
 from app_server.conversations.view import Viewer as _Viewer
 from app_server.database import ReadSession
-from app_server.users.auth import CurrentUser
+from app_server.gateway.exposed import agent_server_url
+from app_server.sandboxes.models import SandboxStatus
+from app_server.users.auth import Authenticated, Authentication, CurrentUser
 
 
 def _viewer(connection: HTTPConnection) -> _Viewer:
@@ -31,6 +35,26 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
     return await service.require(session, user.id, conversation_id)
 
 
+@dataclass(frozen=True)
+class Links:
+    """Gives conversations their address, as the one who asks may use it."""
+
+    request: Request
+    authentication: Authenticated
+
+    def on(self, conversation: AppConversation) -> AppConversation:
+        if conversation.sandbox_status != SandboxStatus.RUNNING or conversation.sandbox_id is None:
+            return conversation
+        base = agent_server_url(self.request, conversation.sandbox_id, self.authentication.credential)
+        url = f"{base}/api/conversations/{conversation.id.hex}"
+        return conversation.model_copy(update={"conversation_url": url})
+
+
+def _links(request: Request, authentication: Authentication) -> Links:
+    return Links(request, authentication)
+
+
+Linked = Annotated[Links, Depends(_links)]
 OwnedConversation = Annotated[Conversation, Depends(_owned)]
 """The conversation named in the path, if it is the current user's; else 404 has been answered."""
 

@@ -1,6 +1,6 @@
 """The log of a conversation: pages of it, and the live stream."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, WebSocket
@@ -16,7 +16,7 @@ from app_server.events import log, stream
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.schemas import Moment
 from app_server.middleware import SUBPROTOCOL
-from app_server.pagination import Limit, PageId
+from app_server.pagination import Limit, Page, PageId
 from app_server.pubsub import Frame
 from app_server.users.auth import authenticate_websocket
 from app_server.users.in_use import CredentialEnded
@@ -35,7 +35,7 @@ def _filter(
 Criteria = Annotated[EventFilter, Depends(_filter)]
 
 
-@router.get("/search")
+@router.get("/search", responses={200: {"model": Page[dict[str, Any]]}})
 async def search_events(
     conversation_id: OwnedConversationId,
     session: ReadSession,
@@ -55,7 +55,7 @@ async def count_events(conversation_id: OwnedConversationId, session: ReadSessio
     return await log.count(session, conversation_id, criteria)
 
 
-@router.get("")
+@router.get("", responses={200: {"model": list[dict[str, Any] | None]}})
 async def get_events(
     conversation_id: OwnedConversationId,
     session: ReadSession,

@@ -1,5 +1,6 @@
 """What the agent changed, since its conversation began."""
 
+import posixpath
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -40,9 +41,19 @@ async def git_pushes(conversation: OwnedConversation, session: ReadSession) -> l
 
 
 @router.get("/changes")
-async def git_changes(place: OwnedWorkplace, ref: Ref = None) -> list[GitChange]:
-    """Files that differ from `ref`; without it, from where the conversation began."""
-    return await place.client.git_changes(place.directory, ref or place.base_commit)
+async def git_changes(
+    place: OwnedWorkplace,
+    path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
+    ref: Ref = None,
+) -> list[GitChange]:
+    """Files that differ from `ref`; without it, from where the conversation began.
+
+    `path`: of a repository, relative to the conversation's own or absolute within the sandbox; left out, the
+    conversation's own. Another one has no beginning that we know: without `ref`, against its default branch.
+    """
+    directory = within(place.directory, path)
+    began = place.base_commit if directory == place.directory else None
+    return await place.client.git_changes(directory, ref or began)
 
 
 @router.get("/diff")
@@ -50,8 +61,12 @@ async def git_diff(
     place: OwnedWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
     """Both sides of one file; `path` is relative to the repository, or absolute within the sandbox."""
-    absolute = path if path.startswith("/") else f"{place.directory}/{path}"
-    return await place.client.git_diff(absolute, ref or place.base_commit)
+    return await place.client.git_diff(within(place.directory, path), ref or place.base_commit)
+
+
+def within(directory: str, path: str | None) -> str:
+    """`path` within the sandbox, where a relative one is below `directory`."""
+    return posixpath.normpath(posixpath.join(directory, path or ""))
 
 
 @router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})

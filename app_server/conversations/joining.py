@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.config import Config
@@ -93,6 +93,7 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
     _require_kind(sandbox, newcomer)
     _require_status(sandbox)
     residents = await residents_of(session, sandbox_id)
+    await _require_life(session, sandbox_id, residents)
     _require_room(config, residents)
     if not await _has_the_same_way_out(session, config, newcomer, sandbox_id):
         raise Conflict(
@@ -183,10 +184,16 @@ def _require_status(sandbox: Sandbox) -> None:
         )
 
 
-def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
-    if not residents:
-        # The last one is being deleted, and the sandbox with it.
+async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
+    """One that never had a conversation can be joined. From another, the last is being deleted, and with it
+    the sandbox.
+    """
+    had_one = exists().where(Conversation.sandbox_id == sandbox_id)
+    if not residents and await session.scalar(select(had_one)):
         raise NotFound("That sandbox is going: its conversations were deleted.", code="sandbox_gone")
+
+
+def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
     if len(residents) >= config.sandbox_max_conversations:
         raise Conflict(
             f"That sandbox has {len(residents)} conversations, which is as many as one may have.",

@@ -68,6 +68,12 @@ class Conversation(Base):
     unsent_title: Mapped[str | None] = mapped_column(String(200))
     """The title as a user gave it, until the agent server has it: what its log says until then is older."""
     trigger: Mapped[str | None] = mapped_column(String(50))
+    pr_number: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
+    """The pull requests that it is about, as its user has said."""
+    parent_conversation_id: Mapped[UUID | None] = mapped_column(index=True)
+    """Whose sub-conversation it is."""
+    sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
+    """The hexadecimal ids of its own, in their order."""
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
     base_commit: Mapped[str | None] = mapped_column(String(64))
@@ -104,6 +110,8 @@ class StartTask(Base):
     request: Mapped[dict[str, Any]]
     encrypted_repository_url: Mapped[str | None] = mapped_column(Text)
     """The repository's URL as it was given, only when there is a password in it."""
+    encrypted_secrets: Mapped[str | None] = mapped_column(Text)
+    """Those that the request brought along; `request` has their names."""
     agent_server_url: Mapped[str | None] = mapped_column(Text)
     stages: Mapped[list[Any]]
     error: Mapped[dict[str, Any] | None]

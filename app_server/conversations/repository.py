@@ -13,10 +13,26 @@ from app_server.sandboxes.agent_client import AgentClient
 
 _COMMAND_TIMEOUT_SECONDS = 600
 OUTPUT_CHARACTERS = 8192
-_IDENTITY = """\
-git config user.name >/dev/null || git config user.name Slipway
-git config user.email >/dev/null || git config user.email slipway@localhost
-"""
+_NAMES = (("user.name", "Slipway"), ("user.email", "slipway@localhost"))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """As whom commits are made, where the user has said so."""
+
+    name: str | None = None
+    email: str | None = None
+
+    @property
+    def script(self) -> str:
+        """What sets it in the repository of the working directory; ours only where there is none."""
+        own = zip(_NAMES, (self.name, self.email), strict=True)
+        return "".join(
+            f"git config {key} {shlex.quote(value)}\n"
+            if value
+            else f"git config {key} >/dev/null || git config {key} {usual}\n"
+            for (key, usual), value in own
+        )
 
 
 @dataclass(frozen=True)
@@ -32,15 +48,16 @@ async def has_checkout(client: AgentClient, directory: str) -> bool:
     return (await _run(client, f"test -e {shlex.quote(directory)}/.git")).exit_code == 0
 
 
-async def start_empty(client: AgentClient, directory: str) -> None:
+async def start_empty(client: AgentClient, directory: str, identity: Identity) -> None:
     """A new repository in `directory`."""
     place = shlex.quote(directory)
-    await must_run(
-        client, f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}\n{_IDENTITY}"
-    )
+    init = f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}"
+    await must_run(client, f"{init}\n{identity.script}")
 
 
-async def check_out(client: AgentClient, packed: PackedRepository, address: Address, directory: str) -> None:
+async def check_out(
+    client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: Identity
+) -> None:
     """The packed repository in `directory`, all of it or nothing, in place of what stood there.
 
     Its origin is the public address.
@@ -65,7 +82,7 @@ async def check_out(client: AgentClient, packed: PackedRepository, address: Addr
         f"{fill}\n"
         f"cd {shlex.quote(partial)}\n"
         f"{origin} {shlex.quote(address.public_url)}\n"
-        f"{_IDENTITY}"
+        f"{identity.script}"
         # Renamed last, so that what stands there is whole.
         f"cd {shlex.quote(str(target.parent))}\n"
         f"rm -rf {shlex.quote(directory)}\n"

@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations import service, start_tasks
+from app_server.conversations.completed import checked_address
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.residents import residents_of
 from app_server.conversations.schemas import RetryStart, StartRequest
@@ -48,7 +49,7 @@ async def _change(
     request = before.model_copy(update=changed)
     if request.selected_repository != before.selected_repository:
         await _require_alone(session, conversation)
-        address = await service.checked_address(request, user)
+        address = await checked_address(request, user)
         is_secret = address is not None and address.has_credentials
         if address and is_secret:
             request = request.model_copy(update={"selected_repository": address.public_url})

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
 from app_server.conversations import service, waiting
-from app_server.conversations.dependencies import OwnedConversation, Viewer
+from app_server.conversations.dependencies import Linked, OwnedConversation, Viewer
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.schemas import (
     AppConversation,
+    ConversationOrTask,
     Ids,
     MessageId,
     PlainText,
@@ -49,9 +50,16 @@ def _filter(
     updated_at__gte: Moment | None = None,
     updated_at__lt: Moment | None = None,
     sandbox_id__eq: UUID | None = None,
+    include_sub_conversations: bool = False,
 ) -> ConversationFilter:
     return ConversationFilter(
-        title__contains, created_at__gte, created_at__lt, updated_at__gte, updated_at__lt, sandbox_id__eq
+        title__contains,
+        created_at__gte,
+        created_at__lt,
+        updated_at__gte,
+        updated_at__lt,
+        sandbox_id__eq,
+        include_sub_conversations,
     )
 
 
@@ -63,13 +71,14 @@ async def search_conversations(
     user: CurrentUser,
     session: ReadSession,
     viewer: Viewer,
+    links: Linked,
     criteria: Criteria,
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[AppConversation]:
     """Newest first."""
     page = await service.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
-    return Page(items=page.items, next_page_id=page.next_page_id)
+    return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
 
 
 @router.get("/count")
@@ -79,10 +88,11 @@ async def count_conversations(user: CurrentUser, session: ReadSession, criteria:
 
 @router.get("")
 async def get_conversations(
-    user: CurrentUser, session: ReadSession, viewer: Viewer, ids: Annotated[Ids, Query()]
+    user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[AppConversation | None]:
     """One entry per id, null for an unknown one."""
-    return in_order(ids, await service.batch(session, viewer, user.id, ids))
+    found = await service.batch(session, viewer, user.id, ids)
+    return in_order(ids, {each: links.on(conversation) for each, conversation in found.items()})
 
 
 @router.post("")
@@ -91,7 +101,7 @@ async def start_conversation(user: CurrentUser, body: StartRequest, request: Req
     return show_task(await _start(request, user, body))
 
 
-@router.post("/stream-start")
+@router.post("/stream-start", responses={200: {"model": list[StartTaskInfo]}})
 async def stream_start(user: CurrentUser, body: StartRequest, request: Request) -> StreamingResponse:
     """A JSON array that grows with each change of the task's status and ends with READY or ERROR."""
     task = await _start(request, user, body)
@@ -100,7 +110,12 @@ async def stream_start(user: CurrentUser, body: StartRequest, request: Request) 
 
 @router.patch("/{conversation_id}")
 async def update_conversation(
-    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: UpdateConversation, request: Request
+    user: CurrentUser,
+    viewer: Viewer,
+    links: Linked,
+    conversation_id: UUID,
+    body: UpdateConversation,
+    request: Request,
 ) -> AppConversation:
     """The agent server gets the title too: at once, or when it can be reached again."""
     state = request.state
@@ -108,14 +123,15 @@ async def update_conversation(
         shown = await service.rename(session, viewer, user.id, conversation_id, body)
     state.pubsub.publish(conversation_id, [conversation_frame(shown)])
     state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
-    return shown
+    return links.on(shown)
 
 
 @router.delete("/{conversation_id}")
 async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
     async with request.state.database.session() as session:
-        await service.delete(session, user.id, conversation_id)
-    request.state.pubsub.publish(conversation_id, [DELETED])
+        deleted = await service.delete(session, user.id, conversation_id)
+    for each in deleted:
+        request.state.pubsub.publish(each, [DELETED])
     request.state.start_worker.wake()
     return Success()
 
@@ -144,8 +160,9 @@ async def send_message(
 
 @pending_router.post("/{conversation_id}/pending-messages", status_code=201)
 async def queue_message(
-    user: CurrentUser, conversation_id: UUID, body: SendMessageRequest, request: Request
+    user: CurrentUser, conversation_id: ConversationOrTask, body: SendMessageRequest, request: Request
 ) -> QueuedMessage:
+    """`task-ID` is the conversation that the start task of this ID brings up."""
     return await service.queue_message(
         request.state.database,
         user.id,
@@ -157,7 +174,7 @@ async def queue_message(
 
 @pending_router.get("/{conversation_id}/pending-messages")
 async def get_waiting_messages(
-    user: CurrentUser, session: ReadSession, conversation_id: UUID
+    user: CurrentUser, session: ReadSession, conversation_id: ConversationOrTask
 ) -> list[WaitingMessage]:
     """What was sent and the agent does not have yet, in its order."""
     return await waiting.waiting_messages(session, user.id, conversation_id)
@@ -169,7 +186,7 @@ async def get_waiting_messages(
 )
 async def take_message_back(
     user: CurrentUser,
-    conversation_id: UUID,
+    conversation_id: ConversationOrTask,
     message_id: MessageId,
     request: Request,
 ) -> Success:

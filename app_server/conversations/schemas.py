@@ -4,17 +4,22 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
+from app_server.conversations.protocol_schemas import LaunchedAgentProfile, MetricsSnapshot, PluginSpec
+from app_server.conversations.suggested_task import SuggestedTask
 from app_server.database import Id, Timestamp
 from app_server.sandboxes.models import SandboxStatus
+from app_server.secrets.schemas import SecretName, SecretValue
 from app_server.settings.confirmation import ConfirmationMode
 
 MAX_CONTENT_PARTS = 100
+MAX_SECRETS = 50
+MAX_PLUGINS = 20
 
 
 def _has_no_null(text: str) -> str:
@@ -74,9 +79,9 @@ _NOT_SUPPORTED: Mapping[str, str] = {
     "agent_profile_id": "choose a model with llm_profile",
     "agent_type": "only the default agent can be started",
     "git_provider": "the host is found from the repository's address",
-    "parent_conversation_id": "an agent starts sub-conversations itself",
-    "plugins": "put them into the repository, where their user agrees to them",
-    "pr_number": "name the branch of the pull request as selected_branch",
+    "parent_conversation_id": "it is fixed when a conversation starts",
+    "plugins": "they are fixed when a conversation starts",
+    "pr_number": "it is fixed when a conversation starts",
     "processors": "read the conversation's stream of events",
     "public": "conversations cannot be shared",
     "secrets": "store them with POST /api/v1/secrets",
@@ -132,6 +137,18 @@ class StartRequest(_Strict):
     ask_when_stuck: bool = True
     max_budget_per_task: Dollars | None = None
     goal: StartGoal | None = None
+    parent_conversation_id: Id | None = None
+    """Of the user's, whose sandbox, repository and model it takes unless it names others. It ends with it."""
+    pr_number: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=100)] | None = None
+    """The pull requests that it is about; kept and shown."""
+    secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=MAX_SECRETS)] | None = None
+    """Values by the names of environment variables, for this conversation alone; they go before the user's
+    own. They are stored encrypted and come back as asterisks.
+    """
+    plugins: Annotated[list[PluginSpec], Field(max_length=MAX_PLUGINS)] | None = None
+    """To be named is their consent: their skills, hooks, MCP servers and sub-agents join the conversation."""
+    suggested_task: SuggestedTask | None = None
+    """Makes the first message, and names the repository."""
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """What its sandbox starts from; null: the image of the snapshot that it begins from. Without one: as set
     for the repository, or for all, else `default`.
@@ -234,11 +251,14 @@ class AppConversation(BaseModel):
     llm_model: str | None
     llm_profile: str
     agent_kind: str = "openhands"
-    metrics: dict[str, Any] | None
+    metrics: MetricsSnapshot | None
     goal: ConversationGoal | None = None
     parent_conversation_id: Id | None = None
     sub_conversation_ids: list[Id] = []
     public: bool | None = None
+    acp_server: None = None
+    launched_agent_profile: LaunchedAgentProfile | None = None
+    """There are no agent profiles."""
     tags: dict[str, str] = {}
     created_at: Timestamp
     updated_at: Timestamp
@@ -247,6 +267,9 @@ class AppConversation(BaseModel):
     execution_status: str | None
     """null unless the sandbox runs."""
     conversation_url: str | None
+    """Of one that runs: its address at the agent server, as a link that needs no key and ends like those of
+    `POST …/links`. Null in the frames of a stream.
+    """
     session_api_key: None = None
     """Always null: the browser never holds a sandbox's key."""
     start_status: StartStatus
@@ -268,5 +291,12 @@ class SwitchProfile(BaseModel):
 class Success(BaseModel):
     success: bool = True
 
+
+def _without_prefix(given: object) -> object:
+    return given.removeprefix("task-") if isinstance(given, str) else given
+
+
+ConversationOrTask = Annotated[UUID, BeforeValidator(_without_prefix)]
+"""The id of a conversation, or `task-` and that of its start task: they are the same."""
 
 Ids = Annotated[list[UUID], Field(max_length=100)]

@@ -1,9 +1,8 @@
 """What a user does with conversations. Every query is limited to the user's own."""
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, Select, func, select, tuple_, update
@@ -13,9 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.config import Config
 from app_server.conversations import pending, start_tasks
+from app_server.conversations.completed import checked_address, with_origin, with_spec, with_task
+from app_server.conversations.family import join_family, leave_family, with_parent
 from app_server.conversations.full_log import require_open
 from app_server.conversations.joining import Newcomer, place_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.own_secrets import sealed
 from app_server.conversations.projection import title_of
 from app_server.conversations.schemas import (
     AppConversation,
@@ -28,16 +30,13 @@ from app_server.conversations.schemas import (
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.database import Database, now
 from app_server.encryption import Cipher
-from app_server.errors import BadRequest, Conflict, Forbidden, NotFound, PayloadTooLarge, StartFailure
-from app_server.git.address import Address, check_exists, parse_address
-from app_server.git.local import refuse_foreign_path
+from app_server.errors import Conflict, NotFound, PayloadTooLarge
 from app_server.llm_gateway.spending import Payer, allow_as_much_again, allow_conversation
-from app_server.pagination import decode_page_id, encode_page_id
+from app_server.pagination import encode_page_id, page_position
 from app_server.sandbox_specs import service as sandbox_specs
-from app_server.sandbox_specs.permission import sandbox_specs_not_allowed
 from app_server.sandboxes.agent_calls import NoAnswer
 from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from app_server.settings.profiles import choose_profile
 from app_server.users.models import User
@@ -51,6 +50,7 @@ class ConversationFilter:
     updated_from: datetime | None = None
     updated_before: datetime | None = None
     sandbox_id: UUID | None = None
+    with_sub_conversations: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,18 +124,20 @@ async def start(
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
     conversation_id = request.conversation_id or uuid4()
+    request = with_task(request)
     message = request.initial_message
     if message:
         _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)
+    request = await with_parent(session, user, request)
     profile = await choose_profile(session, user.id, name=request.llm_profile, model=request.llm_model)
-    request = await _with_origin(session, user, request)
+    request = await with_origin(session, user, request)
     address = await checked_address(request, user)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
     # A start in a named sandbox uses the image of that sandbox.
     takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
-    request = await _with_spec(session, user, request, address, why_no_spec)
+    request = await with_spec(session, user, request, address, why_no_spec)
     base_image = await sandbox_specs.base_image(
         session, user.id, request.sandbox_spec_id, request.snapshot_id
     )
@@ -159,6 +161,9 @@ async def start(
             git_provider=request.git_provider,
             title=request.title or (title_of(message.model_dump()["content"]) if message else None),
             trigger=request.trigger,
+            pr_number=request.pr_number or [],
+            parent_conversation_id=request.parent_conversation_id,
+            sub_conversation_ids=[],
             llm_profile=profile.name,
             llm_model=profile.model,
             last_seq=0,
@@ -171,6 +176,7 @@ async def start(
         status=StartStatus.WORKING,
         request=request.model_dump(mode="json", exclude_none=True),
         encrypted_repository_url=cipher.encrypt(secret_url) if secret_url else None,
+        encrypted_secrets=sealed(cipher, request.secrets),
         stages=start_tasks.new_stages(),
     )
     session.add(task)
@@ -178,6 +184,8 @@ async def start(
         await session.flush()
     except IntegrityError as error:
         raise _id_taken() from error
+    if request.parent_conversation_id is not None:
+        await join_family(session, user.id, request.parent_conversation_id, conversation_id)
     if place.is_open:
         await sandboxes.create(
             session, sandbox_id=place.sandbox_id, user_id=user.id, base_image=newcomer.base_image
@@ -217,14 +225,18 @@ async def rename(
     return shown
 
 
-async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> None:
-    """Hides it at once and for good; the worker removes the rest. Raises NotFound."""
+async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
+    """Hides it at once and for good, and its sub-conversations; the worker removes the rest. Their ids.
+
+    Raises NotFound.
+    """
     conversation = await require(session, user_id, conversation_id)
     # Locked: a conversation that joins must see whether this was the last one there.
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     await session.execute(
         update(Conversation).where(Conversation.id == conversation_id).values(deleted_at=now())
     )
+    return [conversation_id, *await leave_family(session, conversation, now())]
 
 
 async def send_message(
@@ -302,15 +314,6 @@ async def workplace(session: AsyncSession, viewer: Viewer, user_id: UUID, conver
     return Workplace(client, conversation.working_dir, conversation.base_commit)
 
 
-def page_position(page_id: str) -> tuple[datetime, UUID]:
-    """The moment and id at which a page begins. Raises BadRequest."""
-    moment, last_id = decode_page_id(page_id, 2)
-    try:
-        return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)
-    except (ValueError, OverflowError):
-        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None
-
-
 def _owned(user_id: UUID, conversation_id: UUID) -> Select[Conversation]:
     return select(Conversation).where(
         Conversation.id == conversation_id,
@@ -321,6 +324,8 @@ def _owned(user_id: UUID, conversation_id: UUID) -> Select[Conversation]:
 
 def _conditions(criteria: ConversationFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
+    if not criteria.with_sub_conversations:
+        conditions.append(Conversation.parent_conversation_id.is_(None))
     if criteria.title_contains is not None:
         conditions.append(Conversation.title.icontains(criteria.title_contains, autoescape=True))
     if criteria.created_from is not None:
@@ -348,55 +353,8 @@ async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> Start
     return await session.get_one(StartTask, task_id)
 
 
-async def _with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """With the repository of the conversation whose snapshot it begins from."""
-    if request.snapshot_id is None:
-        return request
-    if request.selected_repository is not None:
-        raise BadRequest(
-            "A conversation begins from a snapshot or from a repository, not from both.",
-            code="two_origins",
-            fix="Leave selected_repository out: it is that of the snapshot.",
-        )
-    snapshot = await session.get(Archive, request.snapshot_id)
-    if snapshot is None or snapshot.user_id != user.id or snapshot.kind != ArchiveKind.SNAPSHOT:
-        raise NotFound("No such snapshot.", code="snapshot_not_found")
-    origin = await session.get_one(Conversation, snapshot.conversation_id)
-    names = ("selected_repository", "selected_branch", "git_provider")
-    return request.model_copy(update={name: getattr(origin, name) for name in names})
-
-
-async def _with_spec(
-    session: AsyncSession, user: User, request: StartRequest, address: Address | None, why_not: str | None
-) -> StartRequest:
-    """With what its sandbox starts from, as it is set now: the server's own where they may not choose."""
-    given = request.sandbox_spec_id
-    if why_not and given not in {None, sandbox_specs.DEFAULT}:
-        raise sandbox_specs_not_allowed(why_not)
-    if why_not:
-        return request.model_copy(update={"sandbox_spec_id": sandbox_specs.DEFAULT})
-    if given is None and request.snapshot_id is not None:
-        return request  # the files go on in the image they were made in
-    spec = await sandbox_specs.chosen(session, user.id, given, address.identity if address else None)
-    spec_id = spec.id.hex if spec else sandbox_specs.DEFAULT
-    return request.model_copy(update={"sandbox_spec_id": spec_id})
-
-
 def _id_taken() -> Conflict:
     return Conflict("This conversation id is taken.", code="conversation_id_taken", fix="Choose another id.")
-
-
-async def checked_address(request: StartRequest, user: User) -> Address | None:
-    """Of the repository, if there is one. Raises InvalidRepository, Forbidden `repository_not_allowed`."""
-    if request.selected_repository is None:
-        return None
-    address = parse_address(request.selected_repository, request.git_provider)
-    try:
-        refuse_foreign_path(address, user.role)
-    except StartFailure as failure:
-        raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
-    await asyncio.to_thread(check_exists, address)
-    return address
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:

@@ -49,7 +49,7 @@ from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
 from app_server.secrets.service import list_secrets
 from app_server.settings.confirmation import chosen_mode, default_mode
-from app_server.settings.models import is_recorded
+from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
 from app_server.settings.profiles import get_profile
 from app_server.skills.files import read_skill_files
 from app_server.users.models import Role
@@ -198,7 +198,7 @@ async def prepare_repository(start: Start) -> Outcome:
     sandbox = await start.sandbox()
     if start.repository_url is None:
         directory, detail = start.root(sandbox), "Started an empty repository"
-        await repository.start_empty(sandbox.client, directory)
+        await repository.start_empty(sandbox.client, directory, await _identity(start))
     else:
         address = parse_address(start.repository_url, start.request.git_provider)
         directory, detail = f"{start.root(sandbox)}/{address.name}", f"Cloned {address.public_url}"
@@ -279,6 +279,7 @@ async def start_conversation(start: Start) -> Outcome:
         approved = await approvals_of(session, start.user_id, identity)
         mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
         mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
+        own = await session.get(UserSettings, start.user_id)
     offers, word = await start.offers()
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
@@ -300,6 +301,7 @@ async def start_conversation(start: Start) -> Outcome:
             usable_tools=await client.usable_tools(),
             mcp_approved=approved,
             mcp_servers=mcp_servers,
+            max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
             facts=await prices.looked_up(profile.model),
         )
     )
@@ -352,9 +354,15 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
             guard=guard_for(start.config, start.role),
         )
         start.progress.say("Moving the repository into the sandbox")
-        await repository.check_out(client, packed, address, directory)
+        await repository.check_out(client, packed, address, directory, await _identity(start))
     finally:
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+
+async def _identity(start: Start) -> repository.Identity:
+    async with start.database.read() as session:
+        own = await session.get(UserSettings, start.user_id)
+    return repository.Identity(own.git_user_name, own.git_user_email) if own else repository.Identity()
 
 
 def _emptied(directory: Path) -> Path:

@@ -7,14 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import ColumnElement, func, select, tuple_
 
-from app_server.conversations import service
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.retrying import retry
 from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
 from app_server.conversations.view import in_order, show_task, start_task_frame
 from app_server.database import ReadSession
 from app_server.events.schemas import Moment
-from app_server.pagination import Limit, Page, PageId, encode_page_id
+from app_server.pagination import Limit, Page, PageId, encode_page_id, page_position
 from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/app-conversations/start-tasks", tags=["Conversations"])
@@ -42,7 +41,7 @@ async def search_start_tasks(
     descending = sort_order.endswith("_DESC")
     query = select(StartTask).where(*_owned(user.id, conversation_id__eq, created_at__gte))
     if page_id is not None:
-        position, place = tuple_(*service.page_position(page_id)), tuple_(column, StartTask.id)
+        position, place = tuple_(*page_position(page_id)), tuple_(column, StartTask.id)
         query = query.where(place < position if descending else place > position)
     order = [column, StartTask.id]
     query = query.order_by(*(each.desc() if descending else each.asc() for each in order)).limit(limit + 1)

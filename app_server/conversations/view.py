@@ -9,6 +9,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.protocol_schemas import MetricsSnapshot
 from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
 from app_server.database import Database
 from app_server.errors import Conflict
@@ -52,16 +53,19 @@ class Viewer:
             git_provider=conversation.git_provider,
             title=conversation.title,
             trigger=conversation.trigger,
+            pr_number=conversation.pr_number,
+            parent_conversation_id=conversation.parent_conversation_id,
+            sub_conversation_ids=conversation.sub_conversation_ids,
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
-            metrics=conversation.metrics,
+            metrics=MetricsSnapshot.model_validate(conversation.metrics) if conversation.metrics else None,
             goal=ConversationGoal.model_validate(conversation.goal) if conversation.goal else None,
             created_at=conversation.created_at,
             updated_at=conversation.updated_at,
             sandbox_status=status,
             sandbox_error=SandboxError.model_validate(error) if error else None,
             execution_status=conversation.execution_status if client else None,
-            conversation_url=f"{client.url}/api/conversations/{conversation.id.hex}" if client else None,
+            conversation_url=None,
             start_status=task.status,
             last_seq=conversation.last_seq,
         )

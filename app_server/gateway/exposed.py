@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import Request
 
@@ -38,6 +39,24 @@ def exposed_urls(
     return [
         ExposedUrl(name=name, url=url_of(request, grant), port=grant.port) for name, grant in grants.items()
     ]
+
+
+def agent_server_url(request: Request, sandbox_id: UUID, made_by: Credential) -> str:
+    """The address of its agent server through the gateway, for 11 hours at least."""
+    # The same for an hour: pages that ask again and again must not be told of a change each time.
+    expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
+    return url_of(
+        request,
+        Grant(
+            sandbox_id=sandbox_id,
+            port=NAMED_PORTS[AGENT_SERVER],
+            path="/",
+            keeps_prefix=False,
+            expires_at=expires_at,
+            made_by=made_by,
+            to_agent_server=True,
+        ),
+    )
 
 
 def url_of(request: Request, grant: Grant) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from app_server.errors import AppError
 
-_HOSTS = {
+HOST_OF_PROVIDER = {
     "github": "github.com",
     "gitlab": "gitlab.com",
     "bitbucket": "bitbucket.org",
@@ -93,7 +93,7 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
     if "://" in repository:
         return _url(repository)
     if _SHORT.match(repository):
-        host = _HOSTS.get(provider or "github")
+        host = HOST_OF_PROVIDER.get(provider or "github")
         if host is None:
             raise InvalidRepository(
                 f"No host is known for the provider {provider!r}.", fix="Give the repository's whole URL."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
+from pydantic import SecretStr
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -84,6 +85,17 @@ async def save_credential(
             fix="Try again: that replaces it.",
         ) from error
     return row
+
+
+async def save_token(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, origin: str, token: SecretStr
+) -> None:
+    """Adds it, or replaces the token of this host alone. Raises Conflict `too_many_git_credentials`."""
+    if row := await _of_origin(session, user_id, origin):
+        await change_credential(session, cipher, user_id, row.id, ChangeGitCredential(token=token))
+    else:
+        given = SaveGitCredential(host=origin, token=token)
+        await save_credential(session, cipher, user_id, given)
 
 
 async def change_credential(

@@ -14,6 +14,7 @@ from app_server.git.address import check_exists, parse_address
 from app_server.git.credentials import credentials_for
 from app_server.git.local import refuse_foreign_path
 from app_server.git.way import guard_for
+from app_server.pagination import Limit, PageId, page_of
 from app_server.sandbox_specs import service
 from app_server.sandbox_specs.files import Packed, pack_repository, pack_text
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
@@ -44,9 +45,12 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/search")
-async def search_sandbox_specs(user: CurrentUser, session: ReadSession, request: Request) -> SandboxSpecPage:
-    """The server's own, which is called `default`, and those of the user; all of them at once."""
-    return SandboxSpecPage(items=await _infos(request, session, user))
+async def search_sandbox_specs(
+    user: CurrentUser, session: ReadSession, request: Request, page_id: PageId = None, limit: Limit = 100
+) -> SandboxSpecPage:
+    """The server's own, which is called `default`, and those of the user."""
+    items, next_page_id = page_of(await _infos(request, session, user), page_id, limit)
+    return SandboxSpecPage(items=items, next_page_id=next_page_id)
 
 
 @router.get("")

@@ -1,4 +1,4 @@
-"""The user's sandboxes. They come and go with their conversations."""
+"""The user's sandboxes. Most come and go with their conversations."""
 
 from datetime import datetime
 from typing import Annotated
@@ -9,7 +9,7 @@ from sqlalchemy import select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.database import ReadSession
-from app_server.errors import BadRequest
+from app_server.errors import BadRequest, Conflict, Unavailable
 from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.own import find_own
@@ -116,6 +116,13 @@ async def _info(
     if sandbox.status != SandboxStatus.RUNNING:
         return SandboxInfo.of(sandbox, None)
     state = request.state
+    try:
+        state.sandboxes.client(sandbox.id)
+    except Conflict:
+        # It ought to run, and is on its way.
+        return SandboxInfo.of(sandbox, None).model_copy(update={"status": SandboxStatus.STARTING})
+    except Unavailable:
+        pass  # another server has it
     folder = await state.folder_of(session, sandbox, sandbox.id)
     return SandboxInfo.of(sandbox, state.exposed_urls(request, sandbox, authentication.credential, folder))
 

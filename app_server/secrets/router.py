@@ -1,38 +1,57 @@
 """The current user's secrets: names and descriptions. Values can be set and replaced, never read."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 
 from app_server.database import ReadSession, Session
-from app_server.pagination import Page
+from app_server.pagination import Limit, Page, PageId
 from app_server.secrets import service
-from app_server.secrets.models import Secret
-from app_server.secrets.schemas import ChangeSecret, SaveSecret, SecretInfo, SecretNameInPath
+from app_server.secrets.schemas import (
+    ChangeSecret,
+    Done,
+    SavedSecret,
+    SaveSecret,
+    SecretInfo,
+    SecretNameInPath,
+)
 from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/secrets", tags=["Secrets"])
 
 
 @router.get("/search")
-async def search_secrets(user: CurrentUser, session: ReadSession) -> Page[SecretInfo]:
-    """All of them, by name, on one page."""
-    rows = await service.list_secrets(session, user.id)
-    return Page(items=[SecretInfo.model_validate(row) for row in rows], next_page_id=None)
+async def search_secrets(
+    user: CurrentUser,
+    session: ReadSession,
+    name__contains: Annotated[str | None, Query(max_length=128)] = None,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Page[SecretInfo]:
+    """By name. `name__contains` does not tell capitals from small letters."""
+    rows, next_page_id = await service.search_secrets(
+        session, user.id, name_contains=name__contains, page_id=page_id, limit=limit
+    )
+    return Page(items=[SecretInfo.model_validate(row) for row in rows], next_page_id=next_page_id)
 
 
-@router.post("", status_code=201, response_model=SecretInfo)
-async def save_secret(user: CurrentUser, session: Session, body: SaveSecret, request: Request) -> Secret:
+@router.post("", status_code=201)
+async def save_secret(user: CurrentUser, session: Session, body: SaveSecret, request: Request) -> SavedSecret:
     """Adds it, or replaces the one of the same name: agents get the new value from their next command on."""
-    return await service.save_secret(session, request.state.cipher, user.id, body)
+    row = await service.save_secret(session, request.state.cipher, user.id, body)
+    return SavedSecret(name=row.name, description=row.description, message="The secret is saved.")
 
 
-@router.put("/{name}", response_model=SecretInfo)
+@router.put("/{name}")
 async def change_secret(
     user: CurrentUser, session: Session, name: SecretNameInPath, body: ChangeSecret, request: Request
-) -> Secret:
-    return await service.change_secret(session, request.state.cipher, user.id, name, body)
+) -> SavedSecret:
+    row = await service.change_secret(session, request.state.cipher, user.id, name, body)
+    return SavedSecret(name=row.name, description=row.description, message="The secret is changed.")
 
 
-@router.delete("/{name}", status_code=204)
-async def delete_secret(user: CurrentUser, session: Session, name: SecretNameInPath) -> None:
+@router.delete("/{name}")
+async def delete_secret(user: CurrentUser, session: Session, name: SecretNameInPath) -> Done:
     """Agents that were told of it cannot use it any more."""
     await service.delete_secret(session, user.id, name)
+    return Done(message="The secret is deleted.")

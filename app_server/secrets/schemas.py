@@ -46,3 +46,11 @@ class SecretInfo(BaseModel):
 
     name: str
     description: str | None
+
+
+class Done(BaseModel):
+    message: str
+
+
+class SavedSecret(SecretInfo, Done):
+    """What became of it, in words."""

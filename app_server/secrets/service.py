@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.encryption import Cipher
 from app_server.errors import Conflict, NotFound
+from app_server.pagination import decode_page_id, encode_page_id
 from app_server.secrets.models import Secret
 from app_server.secrets.schemas import ChangeSecret, SaveSecret
 
@@ -20,6 +21,21 @@ async def list_secrets(session: AsyncSession, user_id: UUID) -> Sequence[Secret]
     return (
         await session.scalars(select(Secret).where(Secret.user_id == user_id).order_by(Secret.name))
     ).all()
+
+
+async def search_secrets(
+    session: AsyncSession, user_id: UUID, *, name_contains: str | None, page_id: str | None, limit: int
+) -> tuple[Sequence[Secret], str | None]:
+    """A page of them, by name, and the id of the next one. Capitals and small letters are the same."""
+    query = select(Secret).where(Secret.user_id == user_id)
+    if name_contains:
+        query = query.where(func.lower(Secret.name).contains(name_contains.lower(), autoescape=True))
+    if page_id is not None:
+        (last_name,) = decode_page_id(page_id, parts=1)
+        query = query.where(Secret.name > last_name)
+    rows = (await session.scalars(query.order_by(Secret.name).limit(limit + 1))).all()
+    page = rows[:limit]
+    return page, encode_page_id(page[-1].name) if len(rows) > limit else None
 
 
 async def get_secret(session: AsyncSession, user_id: UUID, name: str) -> Secret:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app_server.database import Base, now
 
 RECORDED_PREFIX = "recorded/"
+DEFAULT_MAX_ITERATIONS = 500
 
 
 def is_recorded(model: str) -> bool:
@@ -66,3 +67,8 @@ class UserSettings(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     confirmation_mode: Mapped[str | None] = mapped_column(String(20))
     sandbox_grouping_strategy: Mapped[str | None] = mapped_column(String(40))
+    git_user_name: Mapped[str | None] = mapped_column(String(200))
+    """As whom agents commit; so is the next. None: as Slipway."""
+    git_user_email: Mapped[str | None] = mapped_column(String(200))
+    max_iterations: Mapped[int | None]
+    """Steps of a run; None: DEFAULT_MAX_ITERATIONS."""

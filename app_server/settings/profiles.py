@@ -40,6 +40,14 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
     return profile
 
 
+async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
+    """Those of the active profile, with its key."""
+    profile = await get_profile(session, user_id, None)
+    values = {name: getattr(profile, name) for name in LLMSettings.model_fields if name != "api_key"}
+    encrypted = profile.api_key_encrypted
+    return LLMSettings(**values, api_key=cipher.decrypt(encrypted) if encrypted else "")
+
+
 async def choose_profile(
     session: AsyncSession, user_id: UUID, *, name: str | None, model: str | None
 ) -> LLMProfile:

@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
+from pydantic import SecretStr
 
 from app_server.database import ReadSession, Session
 from app_server.settings import profiles
 from app_server.settings.models import LLMProfile
 from app_server.settings.schemas import (
+    ChangedProfile,
+    DeletedProfile,
+    LLMProfileDetails,
     LLMProfileInfo,
     LLMProfiles,
+    LLMSettings,
     ProfileNameInPath,
     RenameProfile,
     SaveProfile,
@@ -24,35 +29,53 @@ async def list_profiles(user: CurrentUser, session: ReadSession) -> LLMProfiles:
     return _listed(await profiles.list_profiles(session, user.id))
 
 
-@router.get("/{name}", response_model=LLMProfileInfo)
-async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileNameInPath) -> LLMProfile:
-    return await profiles.get_profile(session, user.id, name)
+@router.get("/{name}")
+async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileNameInPath) -> LLMProfileDetails:
+    info = _info(await profiles.get_profile(session, user.id, name))
+    config = info.model_dump(include=set(LLMSettings.model_fields)) | {"api_key": None}
+    return LLMProfileDetails(**info.model_dump(), config=config)
 
 
-@router.post("/{name}", status_code=201, response_model=LLMProfileInfo)
+@router.post("/{name}", status_code=201)
 async def save_profile(
     user: CurrentUser, session: Session, name: ProfileNameInPath, body: SaveProfile, request: Request
-) -> LLMProfile:
-    return await profiles.save_profile(session, request.state.cipher, user.id, name, body.llm)
+) -> ChangedProfile:
+    """Makes it, or replaces one of this name."""
+    cipher = request.state.cipher
+    llm = body.llm or await profiles.settings_in_use(session, cipher, user.id)
+    if not body.include_secrets:
+        kept = None if body.preserve_existing_api_key else SecretStr("")
+        llm = llm.model_copy(update={"api_key": kept})
+    row = await profiles.save_profile(session, cipher, user.id, name, llm)
+    return _changed(row, "saved")
 
 
-@router.delete("/{name}", status_code=204)
-async def delete_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> None:
+@router.delete("/{name}")
+async def delete_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> DeletedProfile:
     await profiles.delete_profile(session, user.id, name)
+    return DeletedProfile(name=name, message=f"The profile {name} is deleted.")
 
 
-@router.post("/{name}/activate", response_model=LLMProfileInfo)
-async def activate_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> LLMProfile:
-    return await profiles.activate_profile(session, user.id, name)
+@router.post("/{name}/activate")
+async def activate_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> ChangedProfile:
+    return _changed(await profiles.activate_profile(session, user.id, name), "in use")
 
 
-@router.post("/{name}/rename", response_model=LLMProfileInfo)
+@router.post("/{name}/rename")
 async def rename_profile(
     user: CurrentUser, session: Session, name: ProfileNameInPath, body: RenameProfile
-) -> LLMProfile:
-    return await profiles.rename_profile(session, user.id, name, body.new_name)
+) -> ChangedProfile:
+    return _changed(await profiles.rename_profile(session, user.id, name, body.new_name), "renamed")
+
+
+def _info(row: LLMProfile) -> LLMProfileInfo:
+    return LLMProfileInfo.model_validate(row)
+
+
+def _changed(row: LLMProfile, became: str) -> ChangedProfile:
+    return ChangedProfile(**_info(row).model_dump(), message=f"The profile {row.name} is {became}.")
 
 
 def _listed(rows: Sequence[LLMProfile]) -> LLMProfiles:
     active = next((row.name for row in rows if row.is_active), None)
-    return LLMProfiles(profiles=[LLMProfileInfo.model_validate(row) for row in rows], active_profile=active)
+    return LLMProfiles(profiles=[_info(row) for row in rows], active_profile=active)

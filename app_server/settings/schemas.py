@@ -1,6 +1,6 @@
 """LLM profiles on the wire. Keys go in and never come out."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path
 from pydantic import (
@@ -61,7 +61,17 @@ class LLMSettings(BaseModel):
 
 
 class SaveProfile(BaseModel):
-    llm: LLMSettings
+    """`llm` left out copies the profile that is in use.
+
+    `include_secrets`: false keeps no key with it, unless `preserve_existing_api_key` says that the stored one
+    stays.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    llm: LLMSettings | None = None
+    include_secrets: bool = True
+    preserve_existing_api_key: bool = False
 
 
 class RenameProfile(BaseModel):
@@ -81,6 +91,23 @@ class LLMProfileInfo(BaseModel):
     input_cost_per_token: float | None
     output_cost_per_token: float | None
     is_recording: bool
+
+
+class LLMProfileDetails(LLMProfileInfo):
+    """config: the model's settings, as they can be sent again. `api_key` is always null."""
+
+    config: dict[str, Any]
+
+
+class ChangedProfile(LLMProfileInfo):
+    """What became of it; `message` says it in words."""
+
+    message: str
+
+
+class DeletedProfile(BaseModel):
+    name: str
+    message: str
 
 
 class LLMProfiles(BaseModel):

@@ -1,4 +1,4 @@
-"""Who I am, and the API keys that act for me."""
+"""The API keys that act for the current user."""
 
 from uuid import UUID
 
@@ -7,15 +7,10 @@ from fastapi import APIRouter
 from app_server.database import ReadSession, Session
 from app_server.users import service
 from app_server.users.auth import CurrentUser
-from app_server.users.models import ApiKey, User
-from app_server.users.schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey, UserInfo
+from app_server.users.models import ApiKey
+from app_server.users.schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey
 
 router = APIRouter(prefix="/api/v1", tags=["Users"])
-
-
-@router.get("/users/me", response_model=UserInfo)
-async def get_current_user(user: CurrentUser) -> User:
-    return user
 
 
 @router.get("/api-keys", response_model=list[ApiKeyInfo])

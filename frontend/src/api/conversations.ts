@@ -30,7 +30,12 @@ export function conversationsQuery(title = '') {
     queryKey: conversationKeys.list(title),
     queryFn: ({ pageParam, signal }) =>
       request<Page<AppConversation>>(`${ROOT}/search`, {
-        query: { title__contains: title || null, page_id: pageParam, limit: PAGE_SIZE },
+        query: {
+          title__contains: title || null,
+          include_sub_conversations: true,
+          page_id: pageParam,
+          limit: PAGE_SIZE,
+        },
         signal,
       }),
     initialPageParam: null as string | null,
@@ -59,7 +64,7 @@ export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' |
     queryKey: conversationKeys.inSandbox(sandbox_id ?? id),
     queryFn: ({ signal }) =>
       request<Page<AppConversation>>(`${ROOT}/search`, {
-        query: { sandbox_id__eq: sandbox_id ?? id, limit: NEIGHBOURS },
+        query: { sandbox_id__eq: sandbox_id ?? id, include_sub_conversations: true, limit: NEIGHBOURS },
         signal,
       }),
     select: ({ items }) => items.filter((item) => item.id !== id),

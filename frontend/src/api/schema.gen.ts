@@ -566,6 +566,9 @@ export interface paths {
         /**
          * Git Changes
          * @description Files that differ from `ref`; without it, from where the conversation began.
+         *
+         *     `path`: of a repository, relative to the conversation's own or absolute within the sandbox; left out, the
+         *     conversation's own. Another one has no beginning that we know: without `ref`, against its default branch.
          */
         get: operations["git_changes_api_v1_app_conversations__conversation_id__git_changes_get"];
         put?: never;
@@ -943,6 +946,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/config/models/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Models
+         * @description By provider and name. `query`: a part of the name, in capitals or small letters.
+         */
+        get: operations["search_models_api_v1_config_models_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/config/providers/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Providers
+         * @description Vendors that Slipway can speak to, by name.
+         */
+        get: operations["search_providers_api_v1_config_providers_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/consents": {
         parameters: {
             query?: never;
@@ -1050,7 +1093,10 @@ export interface paths {
          */
         get: operations["get_waiting_messages_api_v1_conversations__conversation_id__pending_messages_get"];
         put?: never;
-        /** Queue Message */
+        /**
+         * Queue Message
+         * @description `task-ID` is the conversation that the start task of this ID brings up.
+         */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
         options?: never;
@@ -1252,7 +1298,7 @@ export interface paths {
         };
         /**
          * Search Sandbox Specs
-         * @description The server's own, which is called `default`, and those of the user; all of them at once.
+         * @description The server's own, which is called `default`, and those of the user.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -1296,7 +1342,13 @@ export interface paths {
          */
         get: operations["get_sandboxes_api_v1_sandboxes_get"];
         put?: never;
-        post?: never;
+        /**
+         * Create Sandbox
+         * @description A sandbox without a conversation, which starts at once. Conversations join it by its id.
+         *
+         *     `sandbox_spec_id`: what it starts from; left out, as the user has set it.
+         */
+        post: operations["create_sandbox_api_v1_sandboxes_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1359,6 +1411,26 @@ export interface paths {
         post?: never;
         /** Delete Snapshot */
         delete: operations["delete_snapshot_api_v1_sandboxes__conversation_id__snapshots__snapshot_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{sandbox_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Sandbox
+         * @description Removes it with its files. The query may name it once more, as the protocol's clients do.
+         */
+        delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1533,6 +1605,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/secrets/git-providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Save Provider Tokens
+         * @description Adds the tokens, or replaces those of the same hosts; tokens of other hosts stay.
+         */
+        post: operations["save_provider_tokens_api_v1_secrets_git_providers_post"];
+        /**
+         * Delete Provider Tokens
+         * @description All of them, of every host.
+         */
+        delete: operations["delete_provider_tokens_api_v1_secrets_git_providers_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/secrets/search": {
         parameters: {
             query?: never;
@@ -1542,7 +1638,7 @@ export interface paths {
         };
         /**
          * Search Secrets
-         * @description All of them, by name, on one page.
+         * @description By name. `name__contains` does not tell capitals from small letters.
          */
         get: operations["search_secrets_api_v1_secrets_search_get"];
         put?: never;
@@ -1574,6 +1670,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Settings
+         * @description All of them under the protocol's names. Keys and tokens never come out.
+         */
+        get: operations["get_settings_api_v1_settings_get"];
+        put?: never;
+        /**
+         * Save Settings
+         * @description Changes what is given. A model changes the profile that is in use; the built-in one stays as it is, and
+         *     `default` is made and used instead. What cannot be set is refused, unless it is sent back as it was.
+         */
+        post: operations["save_settings_api_v1_settings_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/agent-schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Agent Schema
+         * @description Which of the agent's settings there are, for forms.
+         */
+        get: operations["get_agent_schema_api_v1_settings_agent_schema_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/confirmation": {
         parameters: {
             query?: never;
@@ -1588,6 +1729,26 @@ export interface paths {
          * @description Holds for tasks that are started from now on.
          */
         put: operations["set_confirmation_api_v1_settings_confirmation_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/conversation-schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Conversation Schema
+         * @description Which settings of conversations there are, for forms.
+         */
+        get: operations["get_conversation_schema_api_v1_settings_conversation_schema_get"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1888,7 +2049,10 @@ export interface paths {
         /** Get Profile */
         get: operations["get_profile_api_v1_settings_profiles__name__get"];
         put?: never;
-        /** Save Profile */
+        /**
+         * Save Profile
+         * @description Makes it, or replaces one of this name.
+         */
         post: operations["save_profile_api_v1_settings_profiles__name__post"];
         /** Delete Profile */
         delete: operations["delete_profile_api_v1_settings_profiles__name__delete"];
@@ -2050,6 +2214,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/skills/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Skills
+         * @description The user's own, the organisation's and the public ones, by name. Those of a repository come on top.
+         */
+        get: operations["search_skills_api_v1_skills_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/git-info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Git Info
+         * @description Who the user is at a git host. `host`: which of them; left out, GitHub, GitLab, or the first.
+         */
+        get: operations["get_git_info_api_v1_users_git_info_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users/me": {
         parameters: {
             query?: never;
@@ -2057,7 +2261,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Current User */
+        /**
+         * Get Current User
+         * @description Who asks, and what they have set. `expose_secrets` is refused: values never come out.
+         */
         get: operations["get_current_user_api_v1_users_me_get"];
         put?: never;
         post?: never;
@@ -2166,6 +2373,17 @@ export interface components {
             /** Spent */
             spent: number;
         };
+        /** AgentSettingsDiff */
+        AgentSettingsDiff: {
+            /**
+             * Agent Kind
+             * @default openhands
+             * @constant
+             */
+            agent_kind: "openhands";
+            /** @default {} */
+            llm: components["schemas"]["LLMDiff"];
+        };
         /** Alive */
         Alive: {
             /**
@@ -2224,6 +2442,8 @@ export interface components {
         };
         /** AppConversation */
         AppConversation: {
+            /** Acp Server */
+            acp_server?: null;
             /**
              * Agent Kind
              * @default openhands
@@ -2244,14 +2464,12 @@ export interface components {
             id: string;
             /** Last Seq */
             last_seq: number;
+            launched_agent_profile?: components["schemas"]["LaunchedAgentProfile"] | null;
             /** Llm Model */
             llm_model: string | null;
             /** Llm Profile */
             llm_profile: string;
-            /** Metrics */
-            metrics: {
-                [key: string]: unknown;
-            } | null;
+            metrics: components["schemas"]["MetricsSnapshot"] | null;
             /** Parent Conversation Id */
             parent_conversation_id?: string | null;
             /**
@@ -2377,6 +2595,30 @@ export interface components {
             name: string;
             /** Value */
             value?: string | null;
+        };
+        /**
+         * ChangedProfile
+         * @description What became of it; `message` says it in words.
+         */
+        ChangedProfile: {
+            /** Api Key Set */
+            api_key_set: boolean;
+            /** Base Url */
+            base_url: string | null;
+            /** Input Cost Per Token */
+            input_cost_per_token: number | null;
+            /** Is Recording */
+            is_recording: boolean;
+            /** Max Budget Per Task */
+            max_budget_per_task: number | null;
+            /** Message */
+            message: string;
+            /** Model */
+            model: string;
+            /** Name */
+            name: string;
+            /** Output Cost Per Token */
+            output_cost_per_token: number | null;
         };
         /** CheckpointChange */
         CheckpointChange: {
@@ -2544,6 +2786,39 @@ export interface components {
             /** Repository */
             repository: string | null;
         };
+        /**
+         * ConversationSettings
+         * @description `confirmation_mode` with the analyzer `llm` asks before risky steps, with `none` before every step.
+         */
+        ConversationSettings: {
+            /** Confirmation Mode */
+            confirmation_mode: boolean;
+            /** Max Iterations */
+            max_iterations: number;
+            /**
+             * Schema Version
+             * @default 1
+             * @constant
+             */
+            schema_version: 1;
+            /** Security Analyzer */
+            security_analyzer: ("llm" | "none") | null;
+        };
+        /** ConversationSettingsDiff */
+        ConversationSettingsDiff: {
+            /** Confirmation Mode */
+            confirmation_mode?: boolean | null;
+            /** Max Iterations */
+            max_iterations?: number | null;
+            /**
+             * Schema Version
+             * @default 1
+             * @constant
+             */
+            schema_version: 1;
+            /** Security Analyzer */
+            security_analyzer?: ("llm" | "none") | null;
+        };
         /** CreateApiKey */
         CreateApiKey: {
             /** Name */
@@ -2623,10 +2898,117 @@ export interface components {
          */
         CredentialScope: "server" | "user" | "repository";
         /**
+         * CurrentUserInfo
+         * @description Who asks, with all that they have set.
+         */
+        CurrentUserInfo: {
+            /** Active Agent Profile Id */
+            active_agent_profile_id?: null;
+            /** Active Agent Profile Revision */
+            active_agent_profile_revision?: null;
+            /** Agent Settings */
+            agent_settings: {
+                [key: string]: unknown;
+            };
+            conversation_settings: components["schemas"]["ConversationSettings"];
+            /** Default Sandbox Spec Id */
+            default_sandbox_spec_id: string | null;
+            /**
+             * Disabled Skills
+             * @default []
+             */
+            disabled_skills: string[];
+            /** Email */
+            email?: null;
+            /** Email Verified */
+            email_verified?: null;
+            /**
+             * Enable Proactive Conversation Starters
+             * @default false
+             * @constant
+             */
+            enable_proactive_conversation_starters: false;
+            /**
+             * Enable Sound Notifications
+             * @default false
+             * @constant
+             */
+            enable_sound_notifications: false;
+            /**
+             * Git Full Clone
+             * @default true
+             * @constant
+             */
+            git_full_clone: true;
+            /** Git User Email */
+            git_user_email: string | null;
+            /** Git User Name */
+            git_user_name: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Inherited Marketplaces
+             * @default []
+             */
+            inherited_marketplaces: unknown[];
+            /** Language */
+            language?: null;
+            llm_profiles: components["schemas"]["LLMProfilesByName"];
+            /** Max Budget Per Task */
+            max_budget_per_task: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Registered Marketplaces
+             * @default []
+             */
+            registered_marketplaces: unknown[];
+            /** Remote Runtime Resource Factor */
+            remote_runtime_resource_factor?: null;
+            role: components["schemas"]["Role"];
+            /** Sandbox Api Key */
+            sandbox_api_key?: null;
+            /** Sandbox Base Container Image */
+            sandbox_base_container_image?: null;
+            sandbox_grouping_strategy: components["schemas"]["GroupingStrategy"];
+            /** Sandbox Runtime Container Image */
+            sandbox_runtime_container_image?: null;
+            /** Search Api Key */
+            search_api_key?: null;
+            /**
+             * Secrets Store
+             * @default {}
+             */
+            secrets_store: {
+                [key: string]: unknown;
+            };
+            /**
+             * User Consents To Analytics
+             * @default false
+             * @constant
+             */
+            user_consents_to_analytics: false;
+            /** User Version */
+            user_version?: null;
+            /**
+             * V1 Enabled
+             * @default true
+             * @constant
+             */
+            v1_enabled: true;
+        };
+        /**
          * Decision
          * @enum {string}
          */
         Decision: "allowed" | "refused";
+        /** DeletedProfile */
+        DeletedProfile: {
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
+        };
         /**
          * DemoInfo
          * @description A conversation that works without any key: its model profile, its repository, its task.
@@ -2652,6 +3034,11 @@ export interface components {
             total: number;
             /** Used */
             used: number;
+        };
+        /** Done */
+        Done: {
+            /** Message */
+            message: string;
         };
         /**
          * EgressMode
@@ -2697,6 +3084,83 @@ export interface components {
             port: number;
             /** Url */
             url: string;
+        };
+        /**
+         * FeatureFlags
+         * @description The protocol's: which of its pages and services there are.
+         */
+        FeatureFlags: {
+            /**
+             * Allow User Llm Configuration
+             * @default true
+             */
+            allow_user_llm_configuration: boolean;
+            /**
+             * Deployment Mode
+             * @default self_hosted
+             * @constant
+             */
+            deployment_mode: "self_hosted";
+            /**
+             * Enable Acp
+             * @default false
+             */
+            enable_acp: boolean;
+            /**
+             * Enable Automations
+             * @default false
+             */
+            enable_automations: boolean;
+            /**
+             * Enable Billing
+             * @default false
+             */
+            enable_billing: boolean;
+            /**
+             * Enable Jira
+             * @default false
+             */
+            enable_jira: boolean;
+            /**
+             * Enable Jira Dc
+             * @default false
+             */
+            enable_jira_dc: boolean;
+            /**
+             * Enable Linear
+             * @default false
+             */
+            enable_linear: boolean;
+            /**
+             * Enable Onboarding
+             * @default false
+             */
+            enable_onboarding: boolean;
+            /**
+             * Hide Billing Page
+             * @default true
+             */
+            hide_billing_page: boolean;
+            /**
+             * Hide Integrations Page
+             * @default false
+             */
+            hide_integrations_page: boolean;
+            /**
+             * Hide Llm Settings
+             * @default false
+             */
+            hide_llm_settings: boolean;
+            /**
+             * Hide Personal Workspaces
+             * @default true
+             */
+            hide_personal_workspaces: boolean;
+            /**
+             * Hide Users Page
+             * @default true
+             */
+            hide_users_page: boolean;
         };
         /**
          * FinishSignIn
@@ -2831,6 +3295,70 @@ export interface components {
             write_bytes: number;
         };
         /**
+         * LLMDiff
+         * @description `api_key` left out or masked keeps the stored one, an empty one clears it.
+         */
+        LLMDiff: {
+            /** Api Key */
+            api_key?: string | null;
+            /** Base Url */
+            base_url?: string | null;
+            /** Input Cost Per Token */
+            input_cost_per_token?: number | null;
+            /** Model */
+            model?: string | null;
+            /** Output Cost Per Token */
+            output_cost_per_token?: number | null;
+        };
+        /**
+         * LLMModel
+         * @description A profile's model is `PROVIDER/NAME`. `verified`: it is listed as calling tools, and with a price.
+         */
+        LLMModel: {
+            /** Canonical */
+            canonical?: string | null;
+            /**
+             * Hidden
+             * @default false
+             */
+            hidden: boolean;
+            /** Name */
+            name: string;
+            /** Provider */
+            provider: string | null;
+            /**
+             * Verified
+             * @default false
+             */
+            verified: boolean;
+        };
+        /**
+         * LLMProfileDetails
+         * @description config: the model's settings, as they can be sent again. `api_key` is always null.
+         */
+        LLMProfileDetails: {
+            /** Api Key Set */
+            api_key_set: boolean;
+            /** Base Url */
+            base_url: string | null;
+            /** Config */
+            config: {
+                [key: string]: unknown;
+            };
+            /** Input Cost Per Token */
+            input_cost_per_token: number | null;
+            /** Is Recording */
+            is_recording: boolean;
+            /** Max Budget Per Task */
+            max_budget_per_task: number | null;
+            /** Model */
+            model: string;
+            /** Name */
+            name: string;
+            /** Output Cost Per Token */
+            output_cost_per_token: number | null;
+        };
+        /**
          * LLMProfileInfo
          * @description `is_recording`: a recorded reply is played; no key, no cost.
          */
@@ -2860,6 +3388,18 @@ export interface components {
             profiles: components["schemas"]["LLMProfileInfo"][];
         };
         /**
+         * LLMProfilesByName
+         * @description `profiles`: the settings of a model by the profile's name; `api_key` is always null.
+         */
+        LLMProfilesByName: {
+            /** Active */
+            active: string | null;
+            /** Profiles */
+            profiles: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * LLMSettings
          * @description `api_key` left out keeps the stored key, an empty one clears it.
          *
@@ -2880,6 +3420,16 @@ export interface components {
             /** Output Cost Per Token */
             output_cost_per_token?: number | null;
         };
+        /** LaunchedAgentProfile */
+        LaunchedAgentProfile: {
+            /**
+             * Agent Profile Id
+             * Format: uuid
+             */
+            agent_profile_id: string;
+            /** Revision */
+            revision: number;
+        };
         /**
          * Link
          * @description Anyone who has `url` can open the port until `expires_at`, signed in or not, as long as its maker stays
@@ -2890,6 +3440,22 @@ export interface components {
             expires_at: string;
             /** Url */
             url: string;
+        };
+        /**
+         * ListedSkill
+         * @description `type`: `repo` is always told, `knowledge` at its triggers, `agentskills` on request.
+         *
+         *     `source`: where it lies, as in `user/review.md`.
+         */
+        ListedSkill: {
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+            /** Triggers */
+            triggers?: string[] | null;
+            /** Type */
+            type: string;
         };
         /**
          * McpChangeAnswer
@@ -3052,6 +3618,25 @@ export interface components {
             text: string | null;
             /** Title */
             title: string;
+        };
+        /**
+         * MetricsSnapshot
+         * @description What a conversation has cost, in dollars and tokens.
+         */
+        MetricsSnapshot: {
+            /**
+             * Accumulated Cost
+             * @default 0
+             */
+            accumulated_cost: number;
+            accumulated_token_usage?: components["schemas"]["TokenUsage"] | null;
+            /** Max Budget Per Task */
+            max_budget_per_task?: number | null;
+            /**
+             * Model Name
+             * @default default
+             */
+            model_name: string;
         };
         /**
          * NetworkCredential
@@ -3277,6 +3862,27 @@ export interface components {
             /** Next Page Id */
             next_page_id?: string | null;
         };
+        /** Page[LLMModel] */
+        Page_LLMModel_: {
+            /** Items */
+            items: components["schemas"]["LLMModel"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[ListedSkill] */
+        Page_ListedSkill_: {
+            /** Items */
+            items: components["schemas"]["ListedSkill"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[Provider] */
+        Page_Provider_: {
+            /** Items */
+            items: components["schemas"]["Provider"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
         /** Page[SandboxInfo] */
         Page_SandboxInfo_: {
             /** Items */
@@ -3304,6 +3910,33 @@ export interface components {
             items: components["schemas"]["StartTaskInfo"][];
             /** Next Page Id */
             next_page_id?: string | null;
+        };
+        /** Page[dict[str, Any]] */
+        Page_dict_str__Any__: {
+            /** Items */
+            items: {
+                [key: string]: unknown;
+            }[];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /**
+         * PluginSpec
+         * @description A plugin that anyone may fetch: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+         *
+         *     `ref`: branch, tag or commit. `repo_path`: where in the repository it lies.
+         */
+        PluginSpec: {
+            /** Parameters */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** Ref */
+            ref?: string | null;
+            /** Repo Path */
+            repo_path?: string | null;
+            /** Source */
+            source: string;
         };
         /**
          * PresentMode
@@ -3368,6 +4001,31 @@ export interface components {
         ProjectHooks: {
             /** Hooks */
             hooks: components["schemas"]["ProjectHookEvent"][];
+        };
+        /**
+         * Provider
+         * @description `verified`: some of its models are.
+         */
+        Provider: {
+            /** Name */
+            name: string;
+            /**
+             * Verified
+             * @default false
+             */
+            verified: boolean;
+        };
+        /**
+         * ProviderToken
+         * @description `token` left out or empty keeps the one that is stored. `host`: where the provider is not its own.
+         */
+        ProviderToken: {
+            /** Host */
+            host?: string | null;
+            /** Token */
+            token?: string | "" | null;
+            /** User Id */
+            user_id?: null;
         };
         /**
          * PushOutcome
@@ -3864,9 +4522,37 @@ export interface components {
              */
             value: string;
         };
-        /** SaveProfile */
+        /**
+         * SaveProfile
+         * @description `llm` left out copies the profile that is in use.
+         *
+         *     `include_secrets`: false keeps no key with it, unless `preserve_existing_api_key` says that the stored one
+         *     stays.
+         */
         SaveProfile: {
-            llm: components["schemas"]["LLMSettings"];
+            /**
+             * Include Secrets
+             * @default true
+             */
+            include_secrets: boolean;
+            llm?: components["schemas"]["LLMSettings"] | null;
+            /**
+             * Preserve Existing Api Key
+             * @default false
+             */
+            preserve_existing_api_key: boolean;
+        };
+        /** SaveProviderTokens */
+        SaveProviderTokens: {
+            /** Mcp Config */
+            mcp_config?: null;
+            /**
+             * Provider Tokens
+             * @default {}
+             */
+            provider_tokens: {
+                [key: string]: components["schemas"]["ProviderToken"];
+            };
         };
         /** SaveSecret */
         SaveSecret: {
@@ -3879,6 +4565,51 @@ export interface components {
              * Format: password
              */
             value: string;
+        };
+        /**
+         * SaveSettings
+         * @description What is left out stays as it is.
+         */
+        SaveSettings: {
+            /**
+             * @default {
+             *       "agent_kind": "openhands",
+             *       "llm": {}
+             *     }
+             */
+            agent_settings_diff: components["schemas"]["AgentSettingsDiff"];
+            /**
+             * @default {
+             *       "schema_version": 1
+             *     }
+             */
+            conversation_settings_diff: components["schemas"]["ConversationSettingsDiff"];
+            /** Default Sandbox Spec Id */
+            default_sandbox_spec_id?: string | null;
+            /** Git User Email */
+            git_user_email?: string | null;
+            /** Git User Name */
+            git_user_name?: string | null;
+            /** Max Budget Per Task */
+            max_budget_per_task?: number | null;
+            sandbox_grouping_strategy?: components["schemas"]["GroupingStrategy"] | null;
+        };
+        /** Saved */
+        Saved: {
+            /** Message */
+            message: string;
+        };
+        /**
+         * SavedSecret
+         * @description What became of it, in words.
+         */
+        SavedSecret: {
+            /** Description */
+            description: string | null;
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
         };
         /** SecretInfo */
         SecretInfo: {
@@ -3996,6 +4727,181 @@ export interface components {
              * @enum {string}
              */
             period: "day" | "month";
+        };
+        /** SettingsChoice */
+        SettingsChoice: {
+            /** Label */
+            label: string;
+            /** Value */
+            value: boolean | number | string;
+        };
+        /** SettingsField */
+        SettingsField: {
+            /**
+             * Choices
+             * @default []
+             */
+            choices: components["schemas"]["SettingsChoice"][];
+            /** Default */
+            default?: unknown;
+            /**
+             * Depends On
+             * @default []
+             */
+            depends_on: string[];
+            /** Description */
+            description?: string | null;
+            /** Key */
+            key: string;
+            /** Label */
+            label: string;
+            /**
+             * Prominence
+             * @default minor
+             * @enum {string}
+             */
+            prominence: "critical" | "major" | "minor";
+            /**
+             * Secret
+             * @default false
+             */
+            secret: boolean;
+            /** Section */
+            section: string;
+            /** Section Label */
+            section_label: string;
+            /**
+             * Value Type
+             * @enum {string}
+             */
+            value_type: "string" | "integer" | "number" | "boolean" | "array" | "object";
+            /** Variant */
+            variant?: string | null;
+        };
+        /**
+         * SettingsInfo
+         * @description `provider_tokens_set`: hosts by the protocol's names of providers; null for a provider's own host.
+         */
+        SettingsInfo: {
+            /** Active Agent Profile Id */
+            active_agent_profile_id?: null;
+            /** Active Agent Profile Revision */
+            active_agent_profile_revision?: null;
+            /** Agent Settings */
+            agent_settings: {
+                [key: string]: unknown;
+            };
+            conversation_settings: components["schemas"]["ConversationSettings"];
+            /** Default Sandbox Spec Id */
+            default_sandbox_spec_id: string | null;
+            /**
+             * Disabled Skills
+             * @default []
+             */
+            disabled_skills: string[];
+            /** Email */
+            email?: null;
+            /** Email Verified */
+            email_verified?: null;
+            /**
+             * Enable Proactive Conversation Starters
+             * @default false
+             * @constant
+             */
+            enable_proactive_conversation_starters: false;
+            /**
+             * Enable Sound Notifications
+             * @default false
+             * @constant
+             */
+            enable_sound_notifications: false;
+            /**
+             * Git Full Clone
+             * @default true
+             * @constant
+             */
+            git_full_clone: true;
+            /** Git User Email */
+            git_user_email: string | null;
+            /** Git User Name */
+            git_user_name: string | null;
+            /**
+             * Inherited Marketplaces
+             * @default []
+             */
+            inherited_marketplaces: unknown[];
+            /** Language */
+            language?: null;
+            /** Llm Api Key Set */
+            llm_api_key_set: boolean;
+            llm_profiles: components["schemas"]["LLMProfilesByName"];
+            /** Max Budget Per Task */
+            max_budget_per_task: number | null;
+            /** Provider Tokens Set */
+            provider_tokens_set: {
+                [key: string]: string | null;
+            };
+            /**
+             * Registered Marketplaces
+             * @default []
+             */
+            registered_marketplaces: unknown[];
+            /** Remote Runtime Resource Factor */
+            remote_runtime_resource_factor?: null;
+            /** Sandbox Api Key */
+            sandbox_api_key?: null;
+            /** Sandbox Base Container Image */
+            sandbox_base_container_image?: null;
+            sandbox_grouping_strategy: components["schemas"]["GroupingStrategy"];
+            /** Sandbox Runtime Container Image */
+            sandbox_runtime_container_image?: null;
+            /** Search Api Key */
+            search_api_key?: null;
+            /**
+             * Search Api Key Set
+             * @default false
+             * @constant
+             */
+            search_api_key_set: false;
+            /**
+             * Secrets Store
+             * @default {}
+             */
+            secrets_store: {
+                [key: string]: unknown;
+            };
+            /**
+             * User Consents To Analytics
+             * @default false
+             * @constant
+             */
+            user_consents_to_analytics: false;
+            /** User Version */
+            user_version?: null;
+            /**
+             * V1 Enabled
+             * @default true
+             * @constant
+             */
+            v1_enabled: true;
+        };
+        /** SettingsSchema */
+        SettingsSchema: {
+            /** Model Name */
+            model_name: string;
+            /** Sections */
+            sections: components["schemas"]["SettingsSection"][];
+        };
+        /** SettingsSection */
+        SettingsSection: {
+            /** Fields */
+            fields: components["schemas"]["SettingsField"][];
+            /** Key */
+            key: string;
+            /** Label */
+            label: string;
+            /** Variant */
+            variant?: string | null;
         };
         /**
          * SignInStarted
@@ -4253,16 +5159,27 @@ export interface components {
             llm_profile?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Parent Conversation Id */
+            parent_conversation_id?: string | null;
+            /** Plugins */
+            plugins?: components["schemas"]["PluginSpec"][] | null;
+            /** Pr Number */
+            pr_number?: number[] | null;
             /** Sandbox Id */
             sandbox_id?: string | null;
             /** Sandbox Spec Id */
             sandbox_spec_id?: string | null;
+            /** Secrets */
+            secrets?: {
+                [key: string]: string;
+            } | null;
             /** Selected Branch */
             selected_branch?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
+            suggested_task?: components["schemas"]["SuggestedTask"] | null;
             /** System Message Suffix */
             system_message_suffix?: string | null;
             /** Title */
@@ -4301,16 +5218,27 @@ export interface components {
             llm_profile?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Parent Conversation Id */
+            parent_conversation_id?: string | null;
+            /** Plugins */
+            plugins?: components["schemas"]["PluginSpec"][] | null;
+            /** Pr Number */
+            pr_number?: number[] | null;
             /** Sandbox Id */
             sandbox_id?: string | null;
             /** Sandbox Spec Id */
             sandbox_spec_id?: string | null;
+            /** Secrets */
+            secrets?: {
+                [key: string]: string;
+            } | null;
             /** Selected Branch */
             selected_branch?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
+            suggested_task?: components["schemas"]["SuggestedTask"] | null;
             /** System Message Suffix */
             system_message_suffix?: string | null;
             /** Title */
@@ -4383,6 +5311,24 @@ export interface components {
             success: boolean;
         };
         /**
+         * SuggestedTask
+         * @description `issue_number`: of the issue or pull request; `title` is its title.
+         */
+        SuggestedTask: {
+            /**
+             * Git Provider
+             * @enum {string}
+             */
+            git_provider: "github" | "gitlab" | "bitbucket" | "forgejo";
+            /** Issue Number */
+            issue_number: number;
+            /** Repo */
+            repo: string;
+            task_type: components["schemas"]["TaskType"];
+            /** Title */
+            title: string;
+        };
+        /**
          * SwitchProfile
          * @description The saved model that takes over.
          */
@@ -4390,6 +5336,11 @@ export interface components {
             /** Profile Name */
             profile_name: string;
         };
+        /**
+         * TaskType
+         * @enum {string}
+         */
+        TaskType: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
         /** TextContent */
         TextContent: {
             /**
@@ -4405,6 +5356,57 @@ export interface components {
              * @constant
              */
             type: "text";
+        };
+        /**
+         * TokenUsage
+         * @description Of all calls together; `per_turn_token` and `response_id` are those of the last.
+         */
+        TokenUsage: {
+            /**
+             * Cache Read Tokens
+             * @default 0
+             */
+            cache_read_tokens: number;
+            /**
+             * Cache Write Tokens
+             * @default 0
+             */
+            cache_write_tokens: number;
+            /**
+             * Completion Tokens
+             * @default 0
+             */
+            completion_tokens: number;
+            /**
+             * Context Window
+             * @default 0
+             */
+            context_window: number;
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /**
+             * Per Turn Token
+             * @default 0
+             */
+            per_turn_token: number;
+            /**
+             * Prompt Tokens
+             * @default 0
+             */
+            prompt_tokens: number;
+            /**
+             * Reasoning Tokens
+             * @default 0
+             */
+            reasoning_tokens: number;
+            /**
+             * Response Id
+             * @default
+             */
+            response_id: string;
         };
         /**
          * UpdateConversation
@@ -4424,13 +5426,23 @@ export interface components {
             /** Title */
             title?: string | null;
         };
-        /** UserInfo */
-        UserInfo: {
+        /**
+         * UserGitInfo
+         * @description `id` is a number at most hosts, and sent as text.
+         */
+        UserGitInfo: {
+            /** Avatar Url */
+            avatar_url: string;
+            /** Company */
+            company?: string | null;
+            /** Email */
+            email?: string | null;
             /** Id */
             id: string;
+            /** Login */
+            login: string;
             /** Name */
-            name: string;
-            role: components["schemas"]["Role"];
+            name?: string | null;
         };
         /**
          * UserLimit
@@ -4473,14 +5485,112 @@ export interface components {
         };
         /**
          * WebClientConfig
-         * @description `ports_have_names`: pages of a sandbox's ports are opened at host names of their own; else below a path
+         * @description `ports_have_names`: pages of a sandbox's ports are opened at separate host names; else below a path
          *     of this server, where they have no storage. It depends on the address that the browser has used.
          */
         WebClientConfig: {
+            /**
+             * Acp Providers
+             * @default []
+             */
+            acp_providers: null[];
+            /**
+             * App Mode
+             * @default oss
+             * @constant
+             */
+            app_mode: "oss";
+            /** Auth Url */
+            auth_url?: null;
             demo: components["schemas"]["DemoInfo"];
+            /**
+             * Email Enabled
+             * @default false
+             */
+            email_enabled: boolean;
+            /** Error Message */
+            error_message?: null;
+            /**
+             * Faulty Models
+             * @default []
+             */
+            faulty_models: string[];
+            /**
+             * @default {
+             *       "allow_user_llm_configuration": true,
+             *       "deployment_mode": "self_hosted",
+             *       "enable_acp": false,
+             *       "enable_automations": false,
+             *       "enable_billing": false,
+             *       "enable_jira": false,
+             *       "enable_jira_dc": false,
+             *       "enable_linear": false,
+             *       "enable_onboarding": false,
+             *       "hide_billing_page": true,
+             *       "hide_integrations_page": false,
+             *       "hide_llm_settings": false,
+             *       "hide_personal_workspaces": true,
+             *       "hide_users_page": true
+             *     }
+             */
+            feature_flags: components["schemas"]["FeatureFlags"];
+            /** Github App Slug */
+            github_app_slug?: null;
+            /**
+             * Gitlab Enabled
+             * @default false
+             */
+            gitlab_enabled: boolean;
+            /** Jira Dc Oauth Host */
+            jira_dc_oauth_host?: null;
+            /** Jira Dc Service Account Config Error */
+            jira_dc_service_account_config_error?: null;
+            /** Jira Dc Service Account Email */
+            jira_dc_service_account_email?: null;
+            /**
+             * Jira Dc Service Account Managed
+             * @default false
+             */
+            jira_dc_service_account_managed: boolean;
+            /**
+             * Kind
+             * @default WebClientConfig
+             * @constant
+             */
+            kind: "WebClientConfig";
+            /** Maintenance Start Time */
+            maintenance_start_time?: null;
             /** Ports Have Names */
             ports_have_names: boolean;
+            /** Posthog Client Key */
+            posthog_client_key?: null;
+            /**
+             * Provider Default Hosts
+             * @default {
+             *       "bitbucket": "bitbucket.org",
+             *       "forgejo": "codeberg.org",
+             *       "github": "github.com",
+             *       "gitlab": "gitlab.com"
+             *     }
+             */
+            provider_default_hosts: {
+                [key: string]: string;
+            };
+            /**
+             * Providers Configured
+             * @default []
+             */
+            providers_configured: string[];
+            /** Recaptcha Site Key */
+            recaptcha_site_key?: null;
             sandbox: components["schemas"]["app_server__web_client__SandboxInfo"];
+            /**
+             * Slack Enabled
+             * @default false
+             */
+            slack_enabled: boolean;
+            /** Updated At */
+            updated_at: string;
             /** Version */
             version: string;
             workspace_limit: components["schemas"]["WorkspaceLimit"];
@@ -4873,6 +5983,7 @@ export interface operations {
                 updated_at__gte?: string | null;
                 updated_at__lt?: string | null;
                 sandbox_id__eq?: string | null;
+                include_sub_conversations?: boolean;
             };
             header?: never;
             path?: never;
@@ -4911,6 +6022,7 @@ export interface operations {
                 updated_at__gte?: string | null;
                 updated_at__lt?: string | null;
                 sandbox_id__eq?: string | null;
+                include_sub_conversations?: boolean;
             };
             header?: never;
             path?: never;
@@ -5090,7 +6202,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["StartTaskInfo"][];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -5638,6 +6750,7 @@ export interface operations {
     git_changes_api_v1_app_conversations__conversation_id__git_changes_get: {
         parameters: {
             query?: {
+                path?: string | null;
                 ref?: string | null;
             };
             header?: never;
@@ -6277,6 +7390,75 @@ export interface operations {
             };
         };
     };
+    search_models_api_v1_config_models_search_get: {
+        parameters: {
+            query?: {
+                query?: string | null;
+                verified__eq?: boolean | null;
+                provider__eq?: string | null;
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_LLMModel_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_providers_api_v1_config_providers_search_get: {
+        parameters: {
+            query?: {
+                query?: string | null;
+                verified__eq?: boolean | null;
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Provider_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_consents_api_v1_consents_get: {
         parameters: {
             query?: never;
@@ -6354,7 +7536,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": ({
+                        [key: string]: unknown;
+                    } | null)[];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -6427,7 +7611,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Page_dict_str__Any__"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -6917,7 +8101,10 @@ export interface operations {
     };
     search_sandbox_specs_api_v1_sandbox_specs_search_get: {
         parameters: {
-            query?: never;
+            query?: {
+                page_id?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6992,6 +8179,51 @@ export interface operations {
                 content: {
                     "application/json": (components["schemas"]["app_server__sandboxes__schemas__SandboxInfo"] | null)[];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_sandbox_api_v1_sandboxes_post: {
+        parameters: {
+            query?: {
+                sandbox_spec_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["app_server__sandboxes__schemas__SandboxInfo"];
+                };
+            };
+            /** @description The user may not choose what sandboxes are built on */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The user has as many without a conversation as there may be */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -7136,6 +8368,46 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Success"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_sandbox_api_v1_sandboxes__sandbox_id__delete: {
+        parameters: {
+            query?: {
+                sandbox_id?: string | null;
+            };
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description Conversations work in it */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -7416,7 +8688,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SecretInfo"];
+                    "application/json": components["schemas"]["SavedSecret"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_provider_tokens_api_v1_secrets_git_providers_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveProviderTokens"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_provider_tokens_api_v1_secrets_git_providers_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -7432,7 +8766,11 @@ export interface operations {
     };
     search_secrets_api_v1_secrets_search_get: {
         parameters: {
-            query?: never;
+            query?: {
+                name__contains?: string | null;
+                page_id?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7480,7 +8818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SecretInfo"];
+                    "application/json": components["schemas"]["SavedSecret"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -7506,11 +8844,132 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Successful Response */
-            204: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_settings_api_v1_settings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_settings_api_v1_settings_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveSettings"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Saved"];
+                };
+            };
+            /** @description No model is chosen */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The user may not choose what sandboxes are built on */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such sandbox spec */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The stored key was given for another address */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_agent_schema_api_v1_settings_agent_schema_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsSchema"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -7572,6 +9031,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfirmationSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_conversation_schema_api_v1_settings_conversation_schema_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsSchema"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -8258,7 +9746,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LLMProfileInfo"];
+                    "application/json": components["schemas"]["LLMProfileDetails"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -8293,7 +9781,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LLMProfileInfo"];
+                    "application/json": components["schemas"]["ChangedProfile"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -8319,11 +9807,13 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Successful Response */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["DeletedProfile"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -8353,7 +9843,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LLMProfileInfo"];
+                    "application/json": components["schemas"]["ChangedProfile"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -8388,7 +9878,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LLMProfileInfo"];
+                    "application/json": components["schemas"]["ChangedProfile"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -8688,9 +10178,12 @@ export interface operations {
             };
         };
     };
-    get_current_user_api_v1_users_me_get: {
+    search_skills_api_v1_skills_search_get: {
         parameters: {
-            query?: never;
+            query?: {
+                page_id?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8703,7 +10196,90 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserInfo"];
+                    "application/json": components["schemas"]["Page_ListedSkill_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_git_info_api_v1_users_git_info_get: {
+        parameters: {
+            query?: {
+                host?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserGitInfo"];
+                };
+            };
+            /** @description The host does not tell whose a token is */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no token of a git host */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The host refuses the token, or did not answer */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_current_user_api_v1_users_me_get: {
+        parameters: {
+            query?: {
+                expose_secrets?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentUserInfo"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -168,7 +168,6 @@ async def test_where_nothing_fits_it_gets_one_of_its_own(
         ({"conversations": 3}, 409, "sandbox_full"),
         ({"spec_id": "slipway-sandbox:1"}, 409, "sandbox_of_other_kind"),
         ({"repository": None, "is_shared": False}, 409, "sandbox_not_shareable"),
-        ({"conversations": 0}, 404, "sandbox_gone"),
     ],
 )
 async def test_why_it_cannot_join(

@@ -30,8 +30,9 @@ async def listed(client: httpx.AsyncClient) -> Any:
 async def test_values_go_in_encrypted_and_never_come_out(app: App, client: httpx.AsyncClient) -> None:
     reply = await save(client, description="Opens the staging server")
     assert reply.status_code == 201
-    assert reply.json() == {"name": "TOKEN", "description": "Opens the staging server"}
-    assert await listed(client) == [reply.json()]
+    saved = {"name": "TOKEN", "description": "Opens the staging server"}
+    assert reply.json() == {**saved, "message": "The secret is saved."}
+    assert await listed(client) == [saved]
     async with app.database.read() as session:
         stored = await session.scalar(select(Secret))
     assert stored is not None
@@ -48,10 +49,30 @@ async def test_one_is_replaced_renamed_and_deleted(client: httpx.AsyncClient) ->
     taken = await client.put(f"{ROUTE}/TOKEN", json={"name": "OTHER"})
     assert_problem(taken, 409, "secret_exists")
     renamed = await client.put(f"{ROUTE}/TOKEN", json={"name": "KEY", "description": None})
-    assert renamed.json() == {"name": "KEY", "description": None}
-    assert (await client.delete(f"{ROUTE}/KEY")).status_code == 204
+    assert renamed.json() == {"name": "KEY", "description": None, "message": "The secret is changed."}
+    deleted = await client.delete(f"{ROUTE}/KEY")
+    assert (deleted.status_code, deleted.json()) == (200, {"message": "The secret is deleted."})
     assert_problem(await client.delete(f"{ROUTE}/KEY"), 404, "secret_not_found")
     assert [item["name"] for item in await listed(client)] == ["OTHER"]
+
+
+async def test_they_are_searched_page_by_page(client: httpx.AsyncClient) -> None:
+    for name in ("GITHUB_A", "github_b", "GITHUB_C", "OTHER", "A_B", "AXB"):
+        await save(client, name)
+
+    async def page(**params: Any) -> Any:
+        return (await client.get(f"{ROUTE}/search", params=params)).json()
+
+    found = [(await page(name__contains="hub", limit=2))]
+    while found[-1]["next_page_id"]:
+        found.append(await page(name__contains="hub", limit=2, page_id=found[-1]["next_page_id"]))
+    names = [[item["name"] for item in one["items"]] for one in found]
+    assert sorted(name for one in names for name in one) == ["GITHUB_A", "GITHUB_C", "github_b"]
+    assert [len(one) for one in names] == [2, 1]
+    # What stands for any character in SQL is itself here.
+    assert [item["name"] for item in (await page(name__contains="A_B"))["items"]] == ["A_B"]
+    refused = await client.get(f"{ROUTE}/search", params={"page_id": "nonsense!"})
+    assert_problem(refused, 400, "bad_page_id")
 
 
 @pytest.mark.parametrize(

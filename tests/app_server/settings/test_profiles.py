@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import httpx
 import pytest
@@ -84,9 +85,10 @@ async def test_a_profile_can_be_renamed_activated_and_deleted(client: httpx.Asyn
     renamed = await client.post(f"{PROFILES}/b/rename", json={"new_name": "c"})
     assert renamed.json()["name"] == "c"
     assert await active(client) == "c"
-    assert (await client.delete(f"{PROFILES}/c")).status_code == 204
+    deleted = await client.delete(f"{PROFILES}/c")
+    assert (deleted.status_code, deleted.json()["name"]) == (200, "c")
     assert await active(client) == "a"
-    assert (await client.delete(f"{PROFILES}/a")).status_code == 204
+    assert (await client.delete(f"{PROFILES}/a")).status_code == 200
     assert await active(client) == "demo"
     for reply in (
         await client.get(f"{PROFILES}/a"),
@@ -172,3 +174,22 @@ async def test_there_is_an_upper_limit(client: httpx.AsyncClient) -> None:
     for number in range(49):
         assert (await save(client, f"p{number}")).status_code == 201
     assert_problem(await save(client, "one-more"), 409, "too_many_llm_profiles")
+
+
+async def test_the_model_in_use_is_copied_with_its_key_or_without(client: httpx.AsyncClient) -> None:
+    llm = {"model": "openai/gpt-5", "base_url": "https://llm.acme.dev/v1", "api_key": "canary-key-99"}
+    (await client.post(f"{PROFILES}/first", json={"llm": llm})).raise_for_status()
+
+    async def copied(name: str, **how: bool) -> Any:
+        reply = await client.post(f"{PROFILES}/{name}", json=how)
+        assert reply.status_code == 201, reply.text
+        return (await client.get(f"{PROFILES}/{name}")).json()
+
+    whole, bare = await copied("whole"), await copied("bare", include_secrets=False)
+    assert whole["config"] == bare["config"]
+    assert whole["config"] | {"api_key": "canary-key-99"} == {**whole["config"], **llm}
+    assert (whole["api_key_set"], bare["api_key_set"]) == (True, False)
+    kept = await copied("whole", include_secrets=False, preserve_existing_api_key=True)
+    assert kept["api_key_set"] is True
+    unknown = await client.post(f"{PROFILES}/first", json={"llm": llm, "temperature": 1})
+    assert_problem(unknown, 422, "validation_failed")

@@ -1,0 +1,42 @@
+"""Models by vendor, of the list that comes with litellm: what people can choose from."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.prices import read_list
+
+_CHATS = ("chat", "responses")
+
+
+@dataclass(frozen=True, order=True)
+class ListedModel:
+    vendor: str
+    name: str
+    calls_tools: bool
+    has_price: bool
+
+
+def listed_models(vendors: Collection[str]) -> list[ListedModel]:
+    """Those that one can talk with, of these vendors, by vendor and name. Blocking: it reads 3 MB."""
+    found: dict[tuple[str, str], ListedModel] = {}
+    for key, value in read_list().items():
+        entry = a_dict(value)
+        vendor = _vendor(str(entry.get("litellm_provider")), vendors)
+        if vendor is None or entry.get("mode") not in _CHATS:
+            continue
+        name = key.removeprefix(f"{vendor}/")
+        found[vendor, name] = ListedModel(
+            vendor,
+            name,
+            calls_tools=entry.get("supports_function_calling") is True,
+            has_price=entry.get("input_cost_per_token") is not None,
+        )
+    return sorted(found.values())
+
+
+def _vendor(listed: str, vendors: Collection[str]) -> str | None:
+    """The list has several words for some, as `bedrock_converse`, `vertex_ai-language-models`."""
+    if listed in vendors:
+        return listed
+    return next((vendor for vendor in ("bedrock", "vertex_ai") if listed.startswith(vendor)), None)

@@ -1,0 +1,125 @@
+"""Which settings there are, as data from which a client draws its forms. Pure."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from app_server.settings.models import DEFAULT_MAX_ITERATIONS
+
+ValueType = Literal["string", "integer", "number", "boolean", "array", "object"]
+
+
+class SettingsChoice(BaseModel):
+    value: bool | int | float | str
+    label: str
+
+
+class SettingsField(BaseModel):
+    key: str
+    label: str
+    description: str | None = None
+    section: str
+    section_label: str
+    value_type: ValueType
+    default: Any = None
+    prominence: Literal["critical", "major", "minor"] = "minor"
+    depends_on: list[str] = []
+    secret: bool = False
+    choices: list[SettingsChoice] = []
+    variant: str | None = None
+
+
+class SettingsSection(BaseModel):
+    key: str
+    label: str
+    fields: list[SettingsField]
+    variant: str | None = None
+
+
+class SettingsSchema(BaseModel):
+    model_name: str
+    sections: list[SettingsSection]
+
+
+def agent_schema() -> SettingsSchema:
+    """Fields of `agent_settings_diff`."""
+    section: dict[str, Any] = {"section": "llm", "section_label": "Model"}
+    price = "Dollars per token; left out, what is listed for the model."
+    fields = [
+        SettingsField(
+            key="llm.model",
+            label="Model",
+            description="Its vendor and name, as in openai/gpt-5.",
+            value_type="string",
+            prominence="critical",
+            **section,
+        ),
+        SettingsField(
+            key="llm.api_key",
+            label="API key",
+            value_type="string",
+            prominence="critical",
+            secret=True,
+            **section,
+        ),
+        SettingsField(
+            key="llm.base_url",
+            label="Base URL",
+            description="Where the model is, unless at its vendor's usual address.",
+            value_type="string",
+            prominence="major",
+            **section,
+        ),
+        *(
+            SettingsField(key=f"llm.{name}", label=label, description=price, value_type="number", **section)
+            for name, label in (
+                ("input_cost_per_token", "Price of input"),
+                ("output_cost_per_token", "Price of output"),
+            )
+        ),
+    ]
+    return SettingsSchema(
+        model_name="AgentSettings", sections=[SettingsSection(key="llm", label="Model", fields=fields)]
+    )
+
+
+def conversation_schema() -> SettingsSchema:
+    """Fields of `conversation_settings_diff`."""
+    general: dict[str, Any] = {"section": "general", "section_label": "Conversation"}
+    asking: dict[str, Any] = {"section": "verification", "section_label": "Asking first"}
+    limit = SettingsField(
+        key="max_iterations",
+        label="Steps of a run",
+        value_type="integer",
+        default=DEFAULT_MAX_ITERATIONS,
+        prominence="major",
+        **general,
+    )
+    mode = SettingsField(
+        key="confirmation_mode",
+        label="Ask before acting",
+        value_type="boolean",
+        default=False,
+        prominence="critical",
+        **asking,
+    )
+    analyzer = SettingsField(
+        key="security_analyzer",
+        label="Before which steps",
+        value_type="string",
+        default="llm",
+        prominence="major",
+        depends_on=["confirmation_mode"],
+        choices=[
+            SettingsChoice(value="llm", label="Risky steps"),
+            SettingsChoice(value="none", label="Every step"),
+        ],
+        **asking,
+    )
+    return SettingsSchema(
+        model_name="ConversationSettings",
+        sections=[
+            SettingsSection(key="general", label="Conversation", fields=[limit]),
+            SettingsSection(key="verification", label="Asking first", fields=[mode, analyzer]),
+        ],
+    )

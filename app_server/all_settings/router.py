@@ -1,0 +1,75 @@
+"""The protocol's routes for all settings at once, and for who asks."""
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.all_settings.form import SettingsSchema, agent_schema, conversation_schema
+from app_server.all_settings.schemas import CurrentUserInfo, Saved, SaveSettings, SettingsInfo
+from app_server.all_settings.service import Keeper
+from app_server.database import ReadSession, Session
+from app_server.errors import Forbidden
+from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
+from app_server.sandbox_specs.service import DEFAULT
+from app_server.settings.confirmation import default_mode
+from app_server.users.auth import CurrentUser, require_user
+from app_server.users.models import User
+from app_server.users.schemas import UserInfo
+
+router = APIRouter(prefix="/api/v1", tags=["Settings"])
+
+
+@router.get("/settings/agent-schema", dependencies=[Depends(require_user)])
+async def get_agent_schema() -> SettingsSchema:
+    """Which of the agent's settings there are, for forms."""
+    return agent_schema()
+
+
+@router.get("/settings/conversation-schema", dependencies=[Depends(require_user)])
+async def get_conversation_schema() -> SettingsSchema:
+    """Which settings of conversations there are, for forms."""
+    return conversation_schema()
+
+
+@router.get("/settings")
+async def get_settings(user: CurrentUser, session: ReadSession, request: Request) -> SettingsInfo:
+    """All of them under the protocol's names. Keys and tokens never come out."""
+    return await _keeper(request, session, user).read()
+
+
+@router.post(
+    "/settings",
+    responses={
+        400: {"description": "No model is chosen"},
+        403: {"description": "The user may not choose what sandboxes are built on"},
+        404: {"description": "There is no such sandbox spec"},
+        409: {"description": "The stored key was given for another address"},
+    },
+)
+async def save_settings(user: CurrentUser, session: Session, body: SaveSettings, request: Request) -> Saved:
+    """Changes what is given. A model changes the profile that is in use; the built-in one stays as it is, and
+    `default` is made and used instead. What cannot be set is refused, unless it is sent back as it was.
+    """
+    if body.default_sandbox_spec_id not in {None, DEFAULT}:
+        reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
+        if reason:
+            raise sandbox_specs_not_allowed(reason)
+    await _keeper(request, session, user).save(body)
+    return Saved(message="The settings are saved.")
+
+
+@router.get("/users/me", tags=["Users"])
+async def get_current_user(
+    user: CurrentUser, session: ReadSession, request: Request, expose_secrets: bool = False
+) -> CurrentUserInfo:
+    """Who asks, and what they have set. `expose_secrets` is refused: values never come out."""
+    if expose_secrets:
+        raise Forbidden("Secrets are never shown.", code="secrets_not_exposed")
+    settings = await _keeper(request, session, user).read()
+    who = UserInfo.model_validate(user)
+    return CurrentUserInfo.model_validate({**settings.model_dump(), **who.model_dump()})
+
+
+def _keeper(request: Request, session: AsyncSession, user: User) -> Keeper:
+    state = request.state
+    is_isolated = state.sandboxes.describe().is_isolated
+    return Keeper(session, state.cipher, user, default_mode(is_isolated=is_isolated))

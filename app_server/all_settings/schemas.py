@@ -1,0 +1,152 @@
+"""The protocol's settings. What means nothing here is shown with one value, and cannot be set to another."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
+
+from agent_runtime.wire import Dollars
+from app_server.settings.grouping import GroupingStrategy
+from app_server.settings.schemas import BaseUrl, ModelName, TokenPrice
+from app_server.users.schemas import UserInfo
+
+MASK = "**********"
+MaxIterations = Annotated[int, Field(ge=1, le=100_000)]
+# What git takes for a name: it drops angle brackets, and a line end would begin another setting.
+GitUserName = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=200, pattern=r"^[^<>\x00-\x1f]*$")
+]
+GitUserEmail = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=200, pattern=r"^[^<>\s\x00-\x1f]*$")
+]
+
+
+class Fixed(BaseModel):
+    """Settings of the protocol that have one value here."""
+
+    language: None = None
+    user_version: None = None
+    remote_runtime_resource_factor: None = None
+    secrets_store: dict[str, Any] = {}
+    enable_sound_notifications: Literal[False] = False
+    enable_proactive_conversation_starters: Literal[False] = False
+    user_consents_to_analytics: Literal[False] = False
+    """There is no telemetry."""
+    sandbox_base_container_image: None = None
+    sandbox_runtime_container_image: None = None
+    disabled_skills: list[str] = []
+    search_api_key: None = None
+    sandbox_api_key: None = None
+    email: None = None
+    email_verified: None = None
+    git_full_clone: Literal[True] = True
+    v1_enabled: Literal[True] = True
+    active_agent_profile_id: None = None
+    active_agent_profile_revision: None = None
+    registered_marketplaces: list[Any] = []
+    inherited_marketplaces: list[Any] = []
+
+
+class ConversationSettings(BaseModel):
+    """`confirmation_mode` with the analyzer `llm` asks before risky steps, with `none` before every step."""
+
+    schema_version: Literal[1] = 1
+    max_iterations: int
+    confirmation_mode: bool
+    security_analyzer: Literal["llm", "none"] | None
+
+
+class LLMProfilesByName(BaseModel):
+    """`profiles`: the settings of a model by the profile's name; `api_key` is always null."""
+
+    profiles: dict[str, Any]
+    active: str | None
+
+
+class SettingsOfUser(Fixed):
+    agent_settings: dict[str, Any]
+    conversation_settings: ConversationSettings
+    max_budget_per_task: float | None
+    """Of the active model, in dollars."""
+    git_user_name: str | None
+    git_user_email: str | None
+    sandbox_grouping_strategy: GroupingStrategy
+    default_sandbox_spec_id: str | None
+    llm_profiles: LLMProfilesByName
+
+
+class SettingsInfo(SettingsOfUser):
+    """`provider_tokens_set`: hosts by the protocol's names of providers; null for a provider's own host."""
+
+    llm_api_key_set: bool
+    search_api_key_set: Literal[False] = False
+    provider_tokens_set: dict[str, str | None]
+
+
+class CurrentUserInfo(UserInfo, SettingsOfUser):
+    """Who asks, with all that they have set."""
+
+
+class LLMDiff(BaseModel):
+    """`api_key` left out or masked keeps the stored one, an empty one clears it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: ModelName | None = None
+    base_url: BaseUrl | None = None
+    api_key: SecretStr | None = Field(default=None, max_length=10_000)
+    input_cost_per_token: TokenPrice | None = None
+    output_cost_per_token: TokenPrice | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_mask(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("api_key") == MASK:
+            return {name: value for name, value in given.items() if name != "api_key"}
+        return given
+
+
+class AgentSettingsDiff(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    agent_kind: Literal["openhands"] = "openhands"
+    llm: LLMDiff = LLMDiff()
+
+
+class ConversationSettingsDiff(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: Literal[1] = 1
+    max_iterations: MaxIterations | None = None
+    confirmation_mode: bool | None = None
+    security_analyzer: Literal["llm", "none"] | None = None
+
+
+class SaveSettings(BaseModel):
+    """What is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent_settings_diff: AgentSettingsDiff = AgentSettingsDiff()
+    conversation_settings_diff: ConversationSettingsDiff = ConversationSettingsDiff()
+    max_budget_per_task: Dollars | None = None
+    git_user_name: GitUserName | None = None
+    git_user_email: GitUserEmail | None = None
+    sandbox_grouping_strategy: GroupingStrategy | None = None
+    default_sandbox_spec_id: Annotated[str, Field(max_length=100)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_fixed(cls, given: Any) -> Any:
+        """Clients send back what they have got: that is no change."""
+        if not isinstance(given, Mapping):
+            return given
+        fixed = Fixed().model_dump()
+        for name in sorted(given.keys() & fixed.keys()):
+            if given[name] is not None and given[name] != fixed[name]:
+                raise ValueError(f"{name} is not supported here")
+        return {name: value for name, value in given.items() if name not in fixed}
+
+
+class Saved(BaseModel):
+    message: str

@@ -1,0 +1,159 @@
+"""Reads and changes what the features keep, under the protocol's names."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server import demo
+from app_server.all_settings.schemas import (
+    ConversationSettings,
+    LLMDiff,
+    LLMProfilesByName,
+    SaveSettings,
+    SettingsInfo,
+)
+from app_server.encryption import Cipher
+from app_server.errors import BadRequest
+from app_server.git.credentials import list_credentials
+from app_server.git.providers import provider_of
+from app_server.mcp_servers.service import infos_of, list_servers
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.settings import profiles
+from app_server.settings.confirmation import ConfirmationMode, chosen_mode
+from app_server.settings.grouping import grouping_of
+from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, UserSettings
+from app_server.settings.schemas import LLMSettings
+from app_server.users.models import User
+
+NEW_PROFILE = "default"
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """What the settings of one user are read and changed with. default_mode: what holds unless they chose."""
+
+    session: AsyncSession
+    cipher: Cipher
+    user: User
+    default_mode: ConfirmationMode
+
+    async def read(self) -> SettingsInfo:
+        session, user_id = self.session, self.user.id
+        rows = await profiles.list_profiles(session, user_id)
+        active = next((row for row in rows if row.is_active), None)
+        own = await session.get(UserSettings, user_id)
+        specs = await sandbox_specs.choices(session, user_id)
+        spec = specs.get(sandbox_specs.ALL_REPOSITORIES)
+        tokens: dict[str, str | None] = {}
+        for row in await list_credentials(session, user_id):
+            provider, host = provider_of(row.origin)
+            tokens.setdefault(provider, host)
+        return SettingsInfo(
+            agent_settings={
+                "agent_kind": "openhands",
+                "llm": _llm(active) if active else {},
+                "mcp_config": await self._mcp_config(),
+            },
+            conversation_settings=await self._conversation_settings(own),
+            max_budget_per_task=active.max_budget_per_task if active else None,
+            git_user_name=own.git_user_name if own else None,
+            git_user_email=own.git_user_email if own else None,
+            sandbox_grouping_strategy=await grouping_of(session, user_id),
+            default_sandbox_spec_id=spec.hex if spec else None,
+            llm_profiles=LLMProfilesByName(
+                profiles={row.name: _llm(row) for row in rows}, active=active.name if active else None
+            ),
+            llm_api_key_set=active is not None and active.api_key_set,
+            provider_tokens_set=tokens,
+        )
+
+    async def save(self, changes: SaveSettings) -> None:
+        """Raises what the features do: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …"""
+        await self._save_model(changes)
+        await self._save_conversation(changes)
+        given = changes.model_fields_set
+        own: dict[str, Any] = {
+            name: getattr(changes, name) or None
+            for name in ("git_user_name", "git_user_email")
+            if name in given
+        }
+        if changes.sandbox_grouping_strategy is not None:
+            own["sandbox_grouping_strategy"] = changes.sandbox_grouping_strategy.value
+        await self._merge(own)
+        if "default_sandbox_spec_id" in given:
+            await sandbox_specs.choose(
+                self.session,
+                self.user.id,
+                sandbox_specs.ALL_REPOSITORIES,
+                changes.default_sandbox_spec_id,
+            )
+
+    async def _save_model(self, changes: SaveSettings) -> None:
+        llm, has_budget = changes.agent_settings_diff.llm, "max_budget_per_task" in changes.model_fields_set
+        if not (llm.model_fields_set or has_budget):
+            return
+        active = await self._own_model()
+        budget = changes.max_budget_per_task if active is None or has_budget else active.max_budget_per_task
+        wanted = _merged(active, llm, budget)
+        name = active.name if active else NEW_PROFILE
+        await profiles.save_profile(self.session, self.cipher, self.user.id, name, wanted)
+        await profiles.activate_profile(self.session, self.user.id, name)
+
+    async def _own_model(self) -> LLMProfile | None:
+        """The profile in use, if it can be changed."""
+        rows = await profiles.list_profiles(self.session, self.user.id)
+        return next((row for row in rows if row.is_active and row.name != demo.PROFILE), None)
+
+    async def _save_conversation(self, changes: SaveSettings) -> None:
+        diff = changes.conversation_settings_diff
+        if diff.max_iterations is not None:
+            await self._merge({"max_iterations": diff.max_iterations})
+        if diff.model_fields_set & {"confirmation_mode", "security_analyzer"}:
+            now = await self._conversation_settings(await self.session.get(UserSettings, self.user.id))
+            asks = now.confirmation_mode if diff.confirmation_mode is None else diff.confirmation_mode
+            has_analyzer = "security_analyzer" in diff.model_fields_set
+            analyzer = diff.security_analyzer if has_analyzer else now.security_analyzer
+            wanted = _mode(asks, analyzer)
+            if (asks, analyzer) != (now.confirmation_mode, now.security_analyzer):
+                await self._merge({"confirmation_mode": wanted.value})
+
+    async def _conversation_settings(self, own: UserSettings | None) -> ConversationSettings:
+        mode = await chosen_mode(self.session, self.user.id) or self.default_mode
+        return ConversationSettings(
+            max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
+            confirmation_mode=mode is not ConfirmationMode.NEVER,
+            security_analyzer="none" if mode is ConfirmationMode.ALWAYS else "llm",
+        )
+
+    async def _mcp_config(self) -> dict[str, Any]:
+        servers = await list_servers(self.session, self.user.id)
+        infos = await infos_of(self.session, self.cipher, servers)
+        return {name: info.model_dump(mode="json") for name, info in infos.items()}
+
+    async def _merge(self, values: dict[str, Any]) -> None:
+        if values:
+            await self.session.merge(UserSettings(user_id=self.user.id, **values))
+            await self.session.flush()
+
+
+def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
+    if not asks:
+        return ConfirmationMode.NEVER
+    return ConfirmationMode.RISKY if analyzer == "llm" else ConfirmationMode.ALWAYS
+
+
+def _llm(row: LLMProfile) -> dict[str, Any]:
+    names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
+    return {name: getattr(row, name) for name in names} | {"api_key": None}
+
+
+def _merged(row: LLMProfile | None, diff: LLMDiff, budget: float | None) -> LLMSettings:
+    known = {} if row is None else _llm(row) | {"api_key": None}
+    given = {name: getattr(diff, name) for name in diff.model_fields_set}
+    merged = {**known, **given, "max_budget_per_task": budget}
+    if not merged.get("model"):
+        raise BadRequest(
+            "No model is chosen.", code="llm_model_missing", fix="Send agent_settings_diff.llm.model."
+        )
+    return LLMSettings.model_validate(merged)

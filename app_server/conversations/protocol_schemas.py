@@ -1,0 +1,53 @@
+"""Parts of a conversation in the protocol's own shape."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Amount = int | float
+
+
+class TokenUsage(BaseModel):
+    """Of all calls together; `per_turn_token` and `response_id` are those of the last."""
+
+    model: str = ""
+    prompt_tokens: Amount = 0
+    completion_tokens: Amount = 0
+    cache_read_tokens: Amount = 0
+    cache_write_tokens: Amount = 0
+    reasoning_tokens: Amount = 0
+    context_window: Amount = 0
+    per_turn_token: Amount = 0
+    response_id: str = ""
+
+
+class MetricsSnapshot(BaseModel):
+    """What a conversation has cost, in dollars and tokens."""
+
+    model_name: str = "default"
+    accumulated_cost: Amount = 0
+    max_budget_per_task: Amount | None = None
+    accumulated_token_usage: TokenUsage | None = None
+
+
+class LaunchedAgentProfile(BaseModel):
+    agent_profile_id: UUID
+    revision: int
+
+
+class PluginSpec(BaseModel):
+    """A plugin that anyone may fetch: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+
+    `ref`: branch, tag or commit. `repo_path`: where in the repository it lies.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: Annotated[
+        str, StringConstraints(pattern=r"^(github:[\w.-]+/[\w.-]+(/.+)?|https?://[^@\s]+)$", max_length=2000)
+    ]
+    ref: Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$", max_length=256)] | None = None
+    repo_path: Annotated[str, Field(max_length=1000)] | None = None
+    parameters: Annotated[dict[str, Any], Field(max_length=0)] | None = None
+    """Plugins have none here: only an empty object is accepted."""

@@ -1,0 +1,55 @@
+"""A task that a git host suggests, as the first message of a conversation. Pure."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+
+class TaskType(StrEnum):
+    MERGE_CONFLICTS = "MERGE_CONFLICTS"
+    FAILING_CHECKS = "FAILING_CHECKS"
+    UNRESOLVED_COMMENTS = "UNRESOLVED_COMMENTS"
+    OPEN_ISSUE = "OPEN_ISSUE"
+    OPEN_PR = "OPEN_PR"
+
+
+class SuggestedTask(BaseModel):
+    """`issue_number`: of the issue or pull request; `title` is its title."""
+
+    git_provider: Literal["github", "gitlab", "bitbucket", "forgejo"]
+    task_type: TaskType
+    repo: Annotated[str, Field(min_length=1, max_length=2000)]
+    issue_number: Annotated[int, Field(ge=1)]
+    title: Annotated[str, Field(max_length=1000)]
+
+
+_ASKS: dict[TaskType, str] = {
+    TaskType.MERGE_CONFLICTS: (
+        "It conflicts with the branch it is to be merged into. Check out its branch, merge the target branch "
+        "into it, and resolve each conflict so that what both sides were for still works. Run the tests."
+    ),
+    TaskType.FAILING_CHECKS: (
+        "Its checks fail. Check out its branch, find out from the configuration of the checks what they run, "
+        "run the same here, and correct what fails. Do not weaken a check."
+    ),
+    TaskType.UNRESOLVED_COMMENTS: (
+        "It has review comments without an answer. Check out its branch, read the comments as far as you can "
+        "reach them, and ask me for those you cannot. Make the changes they ask for, one by one."
+    ),
+    TaskType.OPEN_ISSUE: (
+        "Read it as far as you can reach it, and ask me for what you cannot. Find the cause in the code, "
+        "correct it on a new branch, and add a test that fails without the correction."
+    ),
+    TaskType.OPEN_PR: (
+        "It is open. Check out its branch, look at what it changes, and finish what is missing until it can "
+        "be merged: tests, documentation, open points."
+    ),
+}
+
+
+def message_of(task: SuggestedTask) -> str:
+    """What the agent is asked to do."""
+    is_issue = task.task_type is TaskType.OPEN_ISSUE
+    what = "Issue" if is_issue else "Merge request" if task.git_provider == "gitlab" else "Pull request"
+    return f"{what} #{task.issue_number} of {task.repo}: {task.title}\n\n{_ASKS[task.task_type]}"

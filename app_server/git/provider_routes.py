@@ -1,0 +1,113 @@
+"""Tokens of git hosts by the protocol's names of providers, and whose they are."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from app_server.database import ReadSession, Session
+from app_server.errors import BadRequest, Forbidden
+from app_server.git import credentials
+from app_server.git.host_user import UserGitInfo, api_of, ask
+from app_server.git.models import GitCredential
+from app_server.git.providers import HOSTS
+from app_server.git.schemas import Origin, Token
+from app_server.users.auth import CurrentUser
+from app_server.users.models import ADMINISTRATORS
+
+router = APIRouter(prefix="/api/v1", tags=["Git"])
+
+_ORIGIN: TypeAdapter[str] = TypeAdapter(Origin)
+_MAX_PROVIDERS = 20
+
+
+class ProviderToken(BaseModel):
+    """`token` left out or empty keeps the one that is stored. `host`: where the provider is not its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    token: Token | Literal[""] | None = None
+    host: Annotated[str, Field(max_length=300)] | None = None
+    user_id: None = None
+
+
+class SaveProviderTokens(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    provider_tokens: Annotated[dict[str, ProviderToken], Field(max_length=_MAX_PROVIDERS)] = {}
+    mcp_config: None = None
+
+
+class Done(BaseModel):
+    message: str
+
+
+@router.get(
+    "/users/git-info",
+    responses={
+        400: {"description": "The host does not tell whose a token is"},
+        403: {"description": "There is no token of a git host"},
+        502: {"description": "The host refuses the token, or did not answer"},
+    },
+)
+async def get_git_info(
+    user: CurrentUser,
+    session: ReadSession,
+    request: Request,
+    host: Annotated[str | None, Query(max_length=300)] = None,
+) -> UserGitInfo:
+    """Who the user is at a git host. `host`: which of them; left out, GitHub, GitLab, or the first."""
+    row = _chosen(await credentials.list_credentials(session, user.id), host)
+    api = api_of(row.origin)
+    state = request.state
+    client = state.http if user.role in ADMINISTRATORS else state.guarded_http
+    return await ask(client, api, state.cipher.decrypt(row.token_encrypted), row.username)
+
+
+@router.post("/secrets/git-providers")
+async def save_provider_tokens(
+    user: CurrentUser, session: Session, body: SaveProviderTokens, request: Request
+) -> Done:
+    """Adds the tokens, or replaces those of the same hosts; tokens of other hosts stay."""
+    for provider, given in body.provider_tokens.items():
+        origin = _origin_of(provider, given.host)
+        if given.token:
+            await credentials.save_token(session, request.state.cipher, user.id, origin, given.token)
+    return Done(message="The tokens are saved.")
+
+
+@router.delete("/secrets/git-providers")
+async def delete_provider_tokens(user: CurrentUser, session: Session) -> Done:
+    """All of them, of every host."""
+    for row in await credentials.list_credentials(session, user.id):
+        await credentials.delete_credential(session, user.id, row.id)
+    return Done(message="The tokens are deleted.")
+
+
+def _chosen(rows: Sequence[GitCredential], host: str | None) -> GitCredential:
+    by_origin = {row.origin: row for row in rows}
+    wanted = [_checked_origin(host)] if host else ["https://github.com", "https://gitlab.com", *by_origin]
+    for origin in wanted:
+        if origin in by_origin:
+            return by_origin[origin]
+    raise Forbidden(
+        "There is no token of that git host." if host else "There is no token of a git host.",
+        code="no_git_credential",
+        fix="Add one in the settings.",
+    )
+
+
+def _origin_of(provider: str, host: str | None) -> str:
+    if provider not in HOSTS:
+        raise BadRequest(f"There is no git provider {provider!r}.", code="git_provider_unknown")
+    if not (name := host or HOSTS[provider]):
+        raise BadRequest(f"{provider} needs a host.", code="git_host_missing")
+    return _checked_origin(name)
+
+
+def _checked_origin(host: str) -> str:
+    try:
+        return _ORIGIN.validate_python(host)
+    except ValueError as error:
+        raise BadRequest("That is no name of a host.", code="git_host_wrong") from error

@@ -1,0 +1,88 @@
+"""Models that a profile can name, and their vendors: the list that prices come from."""
+
+import asyncio
+from collections.abc import Iterable
+from functools import cache
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel
+
+from agent_runtime.metering.catalogue import ListedModel, listed_models
+from agent_runtime.vendors import OPENAI_COMPATIBLE, OTHER_PROTOCOLS
+from app_server.pagination import Limit, Page, PageId, page_of
+from app_server.users.auth import require_user
+
+router = APIRouter(prefix="/api/v1/config", tags=["Config"], dependencies=[Depends(require_user)])
+
+Words = Annotated[str | None, Query(max_length=200)]
+
+
+class LLMModel(BaseModel):
+    """A profile's model is `PROVIDER/NAME`. `verified`: it is listed as calling tools, and with a price."""
+
+    provider: str | None
+    name: str
+    verified: bool = False
+    hidden: bool = False
+    canonical: str | None = None
+
+
+class Provider(BaseModel):
+    """`verified`: some of its models are."""
+
+    name: str
+    verified: bool = False
+
+
+@router.get("/models/search")
+async def search_models(
+    query: Words = None,
+    verified__eq: bool | None = None,
+    provider__eq: Words = None,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Page[LLMModel]:
+    """By provider and name. `query`: a part of the name, in capitals or small letters."""
+    found = [
+        one
+        for one in await _models()
+        if _fits(one.name, one.verified, query, verified__eq) and provider__eq in {None, one.provider}
+    ]
+    items, next_page_id = page_of(found, page_id, limit)
+    return Page(items=items, next_page_id=next_page_id)
+
+
+@router.get("/providers/search")
+async def search_providers(
+    query: Words = None,
+    verified__eq: bool | None = None,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Page[Provider]:
+    """Vendors that Slipway can speak to, by name."""
+    verified = {one.provider for one in await _models() if one.verified}
+    everybody = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})
+    found = [Provider(name=name, verified=name in verified) for name in everybody]
+    fitting = [one for one in found if _fits(one.name, one.verified, query, verified__eq)]
+    items, next_page_id = page_of(fitting, page_id, limit)
+    return Page(items=items, next_page_id=next_page_id)
+
+
+def _fits(name: str, is_verified: bool, query: str | None, verified: bool | None) -> bool:
+    has_words = query is None or query.lower() in name.lower()
+    return has_words and verified in {None, is_verified}
+
+
+async def _models() -> tuple[LLMModel, ...]:
+    return await asyncio.to_thread(_all_models)
+
+
+@cache
+def _all_models() -> tuple[LLMModel, ...]:
+    return tuple(_shown(listed_models(frozenset({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS}))))
+
+
+def _shown(models: Iterable[ListedModel]) -> Iterable[LLMModel]:
+    for one in models:
+        yield LLMModel(provider=one.vendor, name=one.name, verified=one.calls_tools and one.has_price)

@@ -1,0 +1,22 @@
+"""Skills that every conversation of the current user is told of, whatever it works on."""
+
+import asyncio
+
+from fastapi import APIRouter, Request
+
+from app_server.pagination import Limit, Page, PageId, page_of
+from app_server.skills.catalogue import ListedSkill, listed
+from app_server.skills.files import read_skill_files
+from app_server.users.auth import CurrentUser
+
+router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
+
+
+@router.get("/search")
+async def search_skills(
+    user: CurrentUser, request: Request, page_id: PageId = None, limit: Limit = 100
+) -> Page[ListedSkill]:
+    """The user's own, the organisation's and the public ones, by name. Those of a repository come on top."""
+    files = await asyncio.to_thread(read_skill_files, request.state.config, user.id)
+    items, next_page_id = page_of(await asyncio.to_thread(listed, files), page_id, limit)
+    return Page(items=items, next_page_id=next_page_id)

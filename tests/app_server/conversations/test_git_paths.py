@@ -1,0 +1,41 @@
+"""Which directory a path of the git routes means."""
+
+from pathlib import Path
+
+import pytest
+
+from app_server.conversations.git_routes import within
+from tests.app_server.conversations.conftest import ROOT, Home, commit
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (None, "/work/shop"),
+        (".", "/work/shop"),
+        ("src/a.py", "/work/shop/src/a.py"),
+        ("/work/shop/", "/work/shop"),
+        ("/work/other", "/work/other"),
+    ],
+)
+def test_a_relative_one_is_below_the_conversations_own(path: str | None, place: str) -> None:
+    assert within("/work/shop", path) == place
+
+
+async def test_changes_of_the_repository_that_is_named(home: Home, repository: Path) -> None:
+    (repository / "lib").mkdir()
+    (repository / "lib" / "a.txt").write_text("a\n")
+    commit(repository, "Add a library")
+    task = await home.ready(selected_repository=str(repository))
+    await home.shell(task["id"], "echo b >> lib/a.txt && git init -q inner && echo c > inner/c.txt")
+    route = f"{ROOT}/{task['id']}/git/changes"
+    own = (await home.client.get(route)).json()
+    top = await home.shell(task["id"], "pwd")
+
+    async def paths(path: str) -> list[str]:
+        reply = await home.client.get(route, params={"path": path})
+        assert reply.status_code == 200, reply.text
+        return [Path(each["path"]).name for each in reply.json()]
+
+    assert await paths(top) == [Path(each["path"]).name for each in own]
+    assert await paths("inner") == await paths(f"{top}/inner") == ["c.txt"]
