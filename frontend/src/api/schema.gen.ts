@@ -2577,6 +2577,8 @@ export interface components {
         /**
          * CreateSandboxSpec
          * @description Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen.
+         *
+         *     `runtime_plugins`: those that its sandboxes offer, of those that the image has; null for all.
          */
         CreateSandboxSpec: {
             /** Base */
@@ -2588,6 +2590,8 @@ export interface components {
             /** Name */
             name: string;
             repository?: components["schemas"]["FromRepository"] | null;
+            /** Runtime Plugins */
+            runtime_plugins?: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
         };
         /**
          * CreatedApiKey
@@ -3698,7 +3702,7 @@ export interface components {
          * @description What sandboxes can start from. `base`: what the image is built on.
          *
          *     `origin`: the repository and path whose files it is built from. `ignored`: what of its devcontainer.json
-         *     is not used, each with why.
+         *     is not used, each with why. `runtime_plugins`: what its sandboxes offer; null: all that the image has.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -3727,6 +3731,8 @@ export interface components {
             name: string;
             /** Origin */
             origin?: string | null;
+            /** Runtime Plugins */
+            runtime_plugins?: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
             /** Working Dir */
             working_dir: string;
         };

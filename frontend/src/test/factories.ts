@@ -102,6 +102,7 @@ export function fakeSandboxSpec(overrides: Partial<SandboxSpec> = {}): SandboxSp
     origin: null,
     dockerfile: null,
     ignored: [],
+    runtime_plugins: null,
     created_at: NOW,
     ...overrides,
   }
