@@ -1694,6 +1694,8 @@ export interface paths {
         /**
          * Start Sign In
          * @description Begins to sign in: the server is asked who may let us in, and we register there.
+         *
+         *     Where the server has refused a call for want of permission, the sign-in asks for that too.
          */
         post: operations["start_sign_in_api_v1_settings_mcp__name__sign_in_post"];
         /**
@@ -2909,6 +2911,8 @@ export interface components {
         /**
          * McpServerInfo
          * @description `headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+         *
+         *     `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
          */
         McpServerInfo: {
             /** Args */
@@ -2931,7 +2935,7 @@ export interface components {
                 [key: string]: string;
             };
             /** Sign In */
-            sign_in: ("none" | "connected" | "expired") | null;
+            sign_in: ("none" | "connected" | "expired" | "more_wanted") | null;
             /** Timeout */
             timeout: number;
             /**
@@ -2941,6 +2945,8 @@ export interface components {
             transport: "stdio" | "http";
             /** Url */
             url: string | null;
+            /** Wanted Scope */
+            wanted_scope?: string | null;
         };
         /**
          * McpSettings

@@ -79,6 +79,7 @@ export function fakeMcpServer(overrides: Partial<McpServer> = {}): McpServer {
     headers: {},
     auth: null,
     sign_in: null,
+    wanted_scope: null,
     command: null,
     args: [],
     env: {},
