@@ -153,6 +153,12 @@ class Config(BaseSettings):
     egress_private: list[str] = []
     """Private networks, addresses and hosts that sandboxes may call if they are allowed to. Default: none."""
 
+    package_cache_bytes: int = Field(default=4 * 1024**3, ge=0)
+    """How much is kept for each user of packages that sandboxes have fetched; 0: nothing."""
+
+    package_cache_hosts: list[str] = []
+    """Package hosts of your own, beside the public registries: what has a version in its name is kept."""
+
     sandbox_archive_days: float | None = Field(default=None, gt=0)
     """After so long asleep the files of a sandbox are kept in an archive alone. Default: never."""
 
@@ -190,7 +196,7 @@ class Config(BaseSettings):
             raise ValueError("there is no such directory")
         return whole
 
-    @field_validator("egress_hosts")
+    @field_validator("egress_hosts", "package_cache_hosts")
     @classmethod
     def _hosts(cls, hosts: list[str]) -> list[str]:
         return [str(parse_rule(host)) for host in hosts]

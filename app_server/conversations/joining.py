@@ -20,6 +20,7 @@ from app_server.conversations.schemas import StartRequest
 from app_server.egress.credentials import have_own
 from app_server.egress.settings import policy_of
 from app_server.errors import AppError, BadRequest, Conflict, NotFound
+from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.process import SPEC_ID as PROCESS
 from app_server.settings.grouping import GroupingStrategy, grouping_of
@@ -33,14 +34,14 @@ MAX_LOOKED_AT = 50
 class Newcomer:
     """A conversation that is to be. backend: what sandboxes are made by here.
 
-    base_image: what its image would be built on; None: as the server is configured. takes_any_image: but
-    another one is fine. repository: the identity of what it will work on.
+    origin: what its sandbox would be made from. takes_any_image: but another one is fine. repository: the
+    identity of what it will work on.
     """
 
     id: UUID
     user_id: UUID
     backend: str
-    base_image: str | None
+    origin: Origin
     takes_any_image: bool
     repository: str | None
 
@@ -161,9 +162,12 @@ def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
             code="sandbox_of_other_kind",
             fix="Start without sandbox_id.",
         )
-    if sandbox.base_image != newcomer.base_image and not newcomer.takes_any_image:
+    if (
+        Origin(sandbox.base_image, sandbox.runtime_plugins) != newcomer.origin
+        and not newcomer.takes_any_image
+    ):
         raise Conflict(
-            "That sandbox was built on another image than was chosen.",
+            "That sandbox was started from another image than was chosen.",
             code="sandbox_of_other_image",
             fix="Leave out sandbox_spec_id to take the image it has, or start without sandbox_id.",
         )

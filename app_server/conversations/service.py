@@ -138,14 +138,12 @@ async def start(
     # A start in a named sandbox uses the image of that sandbox.
     takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
     request = await with_spec(session, user, request, address, why_no_spec)
-    base_image = await sandbox_specs.base_image(
-        session, user.id, request.sandbox_spec_id, request.snapshot_id
-    )
+    origin = await sandbox_specs.origin_of(session, user.id, request.sandbox_spec_id, request.snapshot_id)
     newcomer = Newcomer(
         id=conversation_id,
         user_id=user.id,
         backend=sandboxes.describe().backend,
-        base_image=base_image,
+        origin=origin,
         takes_any_image=takes_any_image,
         repository=address.identity if address else None,
     )
@@ -188,7 +186,11 @@ async def start(
         await join_family(session, user.id, request.parent_conversation_id, conversation_id)
     if place.is_open:
         await sandboxes.create(
-            session, sandbox_id=place.sandbox_id, user_id=user.id, base_image=newcomer.base_image
+            session,
+            sandbox_id=place.sandbox_id,
+            user_id=user.id,
+            base_image=origin.base_image,
+            runtime_plugins=origin.runtime_plugins,
         )
     budget = request.max_budget_per_task or profile.max_budget_per_task
     await allow_conversation(session, Payer(user.id, conversation_id), budget)

@@ -43,9 +43,11 @@ from app_server.mcp_approvals.service import approvals_of
 from app_server.mcp_servers.service import enabled_definitions
 from app_server.memory import service as memory
 from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Sandbox
 from app_server.sandboxes.running import RunningSandbox
+from app_server.sandboxes.runtime_plugins import tools_offered
 from app_server.sandboxes.service import Sandboxes
 from app_server.secrets.service import list_secrets
 from app_server.settings.confirmation import chosen_mode, default_mode
@@ -162,12 +164,14 @@ async def create_sandbox(start: Start) -> Outcome:
             update(Conversation).where(Conversation.id == start.id).values(llm_model=profile.model)
         )
         if await session.get(Sandbox, start.sandbox_id) is None:
+            origin = await _origin(session, start)
             await start.sandboxes.create(
                 session,
                 sandbox_id=start.sandbox_id,
                 user_id=start.user_id,
                 snapshot_id=start.request.snapshot_id,
-                base_image=await _base_image(session, start),
+                base_image=origin.base_image,
+                runtime_plugins=origin.runtime_plugins,
             )
         others = len(await residents_of(session, start.sandbox_id)) - 1
     if not start.is_guest:
@@ -175,10 +179,10 @@ async def create_sandbox(start: Start) -> Outcome:
     return Outcome(detail=f"Joined a sandbox with {others} other conversation{'s' * (others != 1)}")
 
 
-async def _base_image(session: AsyncSession, start: Start) -> str | None:
-    """None: as the server is configured. Raises StartFailure `sandbox_spec_missing`."""
+async def _origin(session: AsyncSession, start: Start) -> Origin:
+    """Raises StartFailure `sandbox_spec_missing`."""
     try:
-        return await sandbox_specs.base_image(
+        return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
         )
     except NotFound as error:
@@ -273,6 +277,7 @@ async def start_conversation(start: Start) -> Outcome:
     async with start.database.read() as session:
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
+        sandbox = await session.get_one(Sandbox, start.sandbox_id)
         profile = await get_profile(session, start.user_id, start.llm_profile)
         secrets = await list_secrets(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
@@ -298,7 +303,7 @@ async def start_conversation(start: Start) -> Outcome:
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
             secrets={secret.name: secret.description for secret in secrets},
             consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
-            usable_tools=await client.usable_tools(),
+            usable_tools=tools_offered(sandbox, await client.usable_tools()),
             mcp_approved=approved,
             mcp_servers=mcp_servers,
             max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,

@@ -95,7 +95,7 @@ _WORDS = {
     Reason.NOT_TLS: ("what was sent to {place} is no TLS", "Use https there."),
     Reason.NOT_TRUSTED: (
         "TLS with {place} failed at this end",
-        "Trust the certificates that SSL_CERT_FILE names: Slipway adds a credential at this host.",
+        "Trust the certificates that SSL_CERT_FILE names: Slipway reads what goes to this host.",
     ),
     Reason.UPSTREAM_REFUSED: (
         "the proxy of this server's network does not let {place} through",

@@ -26,6 +26,8 @@ from app_server.upstream import Scheme, Upstream, UpstreamProxy
 RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
 """The identities of what the conversations of a sandbox work on; None for one without a repository."""
 
+IsPackageHost = Callable[[str, int], bool]
+
 _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 
 
@@ -33,7 +35,8 @@ _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 class Way:
     """A request that may pass, and the addresses it may pass to, or the proxy that has to find them.
 
-    `held`: credentials for that host. is_git_host: its pushes go through the git proxy.
+    `held`: credentials for that host. is_git_host: its pushes go through the git proxy. has_packages: some of
+    its files may be kept.
     """
 
     target: Target
@@ -41,10 +44,11 @@ class Way:
     proxy: UpstreamProxy | None
     held: Sequence[Held] = field(repr=False)
     is_git_host: bool = False
+    has_packages: bool = False
 
     @property
-    def is_read(self) -> bool:
-        """Whether its requests are read on the way, inside TLS too."""
+    def must_be_read(self) -> bool:
+        """Whether its requests pass only when they are read on the way, inside TLS too."""
         return self.is_git_host or bool(self.held)
 
     def held_for(self, asked: Asked) -> Held | None:
@@ -72,7 +76,9 @@ class Judge:
         repositories_of: RepositoriesOf,
         resolve: Resolver,
         upstream: Upstream,
+        is_package_host: IsPackageHost,
     ) -> None:
+        self._is_package_host = is_package_host
         self._config = config
         self._database = database
         self._cipher = cipher
@@ -120,7 +126,8 @@ class Judge:
                 raise
             addresses = []
         is_git_host = any(each.is_at(host, target.port) for each in known)
-        return Way(replace(target, host=host), addresses, proxy, held, is_git_host)
+        has_packages = self._is_package_host(host, target.port)
+        return Way(replace(target, host=host), addresses, proxy, held, is_git_host, has_packages)
 
     async def ended(self, sandbox_id: UUID, targets: Collection[Target]) -> set[Target]:
         """Those of a sandbox's open connections that would not be let through any more."""

@@ -8,6 +8,7 @@ import h11
 
 from app_server.echoes import Echoes
 from app_server.egress.client_side import MAX_HEAD_BYTES, PIECE_BYTES, Asked, ClientSide, Malformed
+from app_server.egress.package_cache import SENT, Keeper
 from app_server.egress.reach import Line
 from app_server.egress.tunnel import Traffic
 from app_server.upstream import UpstreamProxy
@@ -29,6 +30,7 @@ class Changes:
     """What becomes of a request and its answer on the way. `dropped`: names in lower case.
 
     added: not to be seen in the answer, as `echoes` sees to. proxy: that `world` is, instead of the host.
+    keeper: takes down the answer to a request that says nothing but which file is asked for.
     """
 
     default_port: int = 80
@@ -36,6 +38,7 @@ class Changes:
     dropped: frozenset[bytes] = frozenset()
     added: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
     echoes: Echoes = field(default_factory=lambda: Echoes(()))
+    keeper: Keeper | None = None
 
 
 async def pass_on(
@@ -47,9 +50,7 @@ async def pass_on(
     sending = asyncio.create_task(
         _send(client, _request(asked, changes), http, world, traffic), name="egress request"
     )
-    answering = asyncio.create_task(
-        _answer(client, changes.echoes, http, world, traffic), name="egress answer"
-    )
+    answering = asyncio.create_task(_answer(client, changes, http, world, traffic), name="egress answer")
     try:
         await asyncio.wait({sending, answering}, return_when=asyncio.FIRST_COMPLETED)
         if sending.done() and isinstance(failure := sending.exception(), Malformed):
@@ -60,6 +61,8 @@ async def pass_on(
         sending.cancel()
         answering.cancel()
         await asyncio.gather(sending, answering, return_exceptions=True)
+        if changes.keeper:
+            await changes.keeper.drop()
 
 
 async def _send(
@@ -93,7 +96,7 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
     named = {name.strip().lower().encode() for name in asked.header("connection").split(",")}
     kept = [
         (name, value)
-        for name, value in asked.request.headers
+        for name, value in (SENT if changes.keeper else asked.request.headers)
         if name not in _HOP_BY_HOP | named | framed | changes.dropped
     ]
     framing = [(b"transfer-encoding", b"chunked")] if is_chunked else []
@@ -105,27 +108,38 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
 
 
 async def _answer(
-    client: ClientSide, echoes: Echoes, http: h11.Connection, world: Line, traffic: Traffic
+    client: ClientSide, changes: Changes, http: h11.Connection, world: Line, traffic: Traffic
 ) -> None:
+    echoes, keeper = changes.echoes, changes.keeper
     while True:
         event = await _next_event(http, world, traffic)
         if isinstance(event, h11.Response):
             headers = [(name, echoes.hide(value)) for name, value in event.headers if name not in _HOP_BY_HOP]
+            if keeper:
+                await keeper.begin(event)
             await client.send(
                 h11.Response(
                     status_code=event.status_code, headers=headers, reason=echoes.hide(bytes(event.reason))
                 )
             )
         elif isinstance(event, h11.Data):
-            if ready := echoes.feed(bytes(event.data)):
-                await client.send(h11.Data(data=ready))
+            await _pass_piece(client, keeper, echoes.feed(bytes(event.data)))
         elif isinstance(event, h11.EndOfMessage):
-            if held := echoes.flush():
-                await client.send(h11.Data(data=held))
+            await _pass_piece(client, keeper, echoes.flush())
+            if keeper:
+                await keeper.finish()
             await client.send(h11.EndOfMessage())
             return
         elif not isinstance(event, h11.InformationalResponse):
             raise Broken
+
+
+async def _pass_piece(client: ClientSide, keeper: Keeper | None, piece: bytes) -> None:
+    if not piece:
+        return
+    if keeper:
+        await keeper.feed(piece)
+    await client.send(h11.Data(data=piece))
 
 
 async def _next_event(

@@ -20,6 +20,7 @@ from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malfor
 from app_server.egress.judge import Judge, RepositoriesOf, Way
 from app_server.egress.ledger import Ledger, Target
 from app_server.egress.open_connections import OpenConnections, Place
+from app_server.egress.package_cache import PackageCache
 from app_server.egress.plain import Broken, Changes, pass_on
 from app_server.egress.policy import Reason
 from app_server.egress.reach import Line, Refused, connect_to_proxy
@@ -56,8 +57,11 @@ class EgressProxy:
     ) -> None:
         self._ledger = ledger
         self._head_seconds = head_seconds
-        self._judge = Judge(config, database, cipher, repositories_of, resolve, upstream or Upstream())
-        self._speaking = Speaking(database, ledger, self._judge, authority, outside)
+        self.packages = PackageCache(config)
+        self._judge = Judge(
+            config, database, cipher, repositories_of, resolve, upstream or Upstream(), self.packages.knows
+        )
+        self._speaking = Speaking(database, ledger, self._judge, authority, self.packages, outside)
         self._open = OpenConnections()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -109,7 +113,7 @@ class EgressProxy:
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
             return None
-        if asked.port == PLAIN_PORT or way.is_read:
+        if asked.port == PLAIN_PORT or self._speaking.reads(way):
             early = await client.open_tunnel()
             return await self._speak(line, early, way, sandbox, place)
         world = await self._reach(client, way, way.connect())
@@ -156,6 +160,10 @@ class EgressProxy:
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
             return False
+        wanted = self.packages.wanted(asked, way, "http", None)
+        if wanted and await wanted.serve(client):
+            await self._ledger.note(way.target)
+            return True
         # A proxy takes plain requests as they are, and rarely lets tunnels lead to the port of http.
         connecting = connect_to_proxy(way.proxy) if way.proxy else way.connect()
         world = await self._reach(client, way, connecting)
@@ -164,7 +172,7 @@ class EgressProxy:
         traffic = Traffic()
         try:
             await self._ledger.note(way.target)
-            changes = Changes(proxy=way.proxy)
+            changes = Changes(proxy=way.proxy, keeper=wanted.keeper() if wanted else None)
             await pass_on(client, replace(asked, host=way.target.host), world, traffic, changes)
         finally:
             await self._ended(way.target, world, traffic)

@@ -1,6 +1,6 @@
 """Where a host has a credential, the proxy speaks for it: what is asked inside TLS goes on with that.
 
-It does so at the user's git hosts, too, to see what goes there.
+It does so at the user's git hosts, too, to see what goes there, and where packages come from, to keep them.
 
 The real host is called over TLS alone, with its certificate verified. Redirects are the client's business: it
 asks anew, and another host gets another credential or none.
@@ -9,7 +9,9 @@ asks anew, and another host gets another credential or none.
 import asyncio
 import logging
 import ssl
+import time
 from dataclasses import replace
+from uuid import UUID
 
 from app_server.database import Database
 from app_server.echoes import Echoes
@@ -19,6 +21,7 @@ from app_server.egress.client_side import Asked, ClientSide, Malformed, of_host
 from app_server.egress.credentials import Held, note_use
 from app_server.egress.judge import Judge, Way
 from app_server.egress.ledger import Ledger, Target
+from app_server.egress.package_cache import PackageCache, Wanted
 from app_server.egress.plain import Broken, Changes, pass_on
 from app_server.egress.policy import Reason
 from app_server.egress.reach import Line, Refused, Tls
@@ -30,6 +33,10 @@ logger = logging.getLogger(__name__)
 
 HANDSHAKE_SECONDS = 60.0
 TLS_PORT = 443
+DISTRUST_SECONDS = 600.0
+"""For how long package hosts are not read after a program of a sandbox did not believe our certificate."""
+
+_MAX_DISTRUSTED = 10_000
 
 _NO_TLS = frozenset(("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "BAD_RECORD_TYPE"))
 # Compressed answers would hide what they repeat, and so would an answer in slices. The last two make some
@@ -50,13 +57,21 @@ class Speaking:
         ledger: Ledger,
         judge: Judge,
         authority: Authority,
+        packages: PackageCache,
         outside: ssl.SSLContext | None = None,
     ) -> None:
         self._database = database
         self._ledger = ledger
         self._judge = judge
         self._authority = authority
+        self._packages = packages
+        self._distrusted: dict[tuple[UUID, str], float] = {}
         self._outside = outside
+
+    def reads(self, way: Way) -> bool:
+        """Whether a tunnel is ended here: for packages alone not where a program has just not believed us."""
+        until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
+        return way.must_be_read or (way.has_packages and until <= time.monotonic())
 
     async def serve(self, line: Line, early: bytes, way: Way, sandbox: Sandbox) -> None:
         """A tunnel to its end, from the first byte in it. Raises OSError, TimeoutError."""
@@ -66,6 +81,7 @@ class Speaking:
                 await tls.shake_hands()
         except ssl.SSLError as error:
             reason = Reason.NOT_TLS if error.reason in _NO_TLS else Reason.NOT_TRUSTED
+            self._note_distrust(way.target)
             await self._ledger.note(way.target, reason)
             return
         client = ClientSide(tls, tls, of_host(way.target.host, way.target.port))
@@ -92,6 +108,10 @@ class Speaking:
             way.check(asked, held)
             if held and asked.request.method.upper() == b"TRACE":
                 return await client.refuse(answers.NO_TRACE)
+            wanted = self._packages.wanted(asked, way, "https", held)
+            if wanted and await wanted.serve(client):
+                await self._ledger.note(target)
+                return None
             if self._outside is None:
                 self._outside = await asyncio.to_thread(outside_context)
             world = await way.connect(Tls(target.host, self._outside))
@@ -102,11 +122,16 @@ class Speaking:
             await self._ledger.note(target)
             if held:
                 await note_use(self._database, held, target, asked.request.method.decode(), asked.path or "")
-            await pass_on(client, asked, world, traffic, _changes(held))
+            await pass_on(client, asked, world, traffic, _changes(held, wanted))
         finally:
             await close(world)
             await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
         return None
+
+    def _note_distrust(self, target: Target) -> None:
+        if len(self._distrusted) >= _MAX_DISTRUSTED:
+            self._distrusted.clear()
+        self._distrusted[target.sandbox_id, target.host] = time.monotonic() + DISTRUST_SECONDS
 
 
 def outside_context() -> ssl.SSLContext:
@@ -118,13 +143,15 @@ def outside_context() -> ssl.SSLContext:
     return context
 
 
-def _changes(held: Held | None) -> Changes:
+def _changes(held: Held | None, wanted: Wanted | None) -> Changes:
+    keeper = wanted.keeper() if wanted else None
     if held is None:
-        return Changes(default_port=TLS_PORT)
+        return Changes(default_port=TLS_PORT, keeper=keeper)
     header = held.header.encode()
     return Changes(
         default_port=TLS_PORT,
         dropped=_NOT_WITH_CREDENTIALS | {header},
         added=[(header, held.content.encode()), (b"accept-encoding", b"identity")],
         echoes=Echoes(held.secrets),
+        keeper=keeper,
     )

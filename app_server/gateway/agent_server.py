@@ -15,6 +15,7 @@ from agent_runtime.wire import API_KEY_HEADER
 from app_server.errors import Forbidden
 
 _CONVERSATION = r"/api/conversations/[0-9a-fA-F-]{32,36}"
+_START_PLUGIN: Final = r"/api/runtime-plugins/(?P<plugin>vscode|desktop)/start"
 _READ: Final = "|".join(
     (
         r"/|/health|/alive|/ready|/server_info",
@@ -32,7 +33,7 @@ _WRITE: Final = "|".join(
         rf"{_CONVERSATION}/(events|events/respond_to_confirmation|run|pause|interrupt|condense|ask_agent)",
         r"/api/bash/(start_bash_command|execute_bash_command|bash_commands/[\w-]+/stop)",
         r"/api/file/(upload|create_directory)",
-        r"/api/runtime-plugins/(vscode|desktop)/start",
+        _START_PLUGIN,
     )
 )
 _SOCKETS: Final = r"/sockets/((events|session)/[0-9a-fA-F-]{32,36}|bash-events)"
@@ -55,6 +56,12 @@ def require_allowed(method: str, path: str) -> None:
             code="not_by_link",
             fix="Use the API of the app server (/api/v1): it keeps a record of this.",
         )
+
+
+def started_plugin(path: str) -> str | None:
+    """Which runtime plugin a request there starts."""
+    found = re.fullmatch(_START_PLUGIN, path)
+    return found["plugin"] if found else None
 
 
 def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:

@@ -10,9 +10,9 @@ from app_server.database import now
 from app_server.gateway import links
 from app_server.gateway.links import Grant
 from app_server.gateway.places import OPEN_PATH, origin_of_port, own_origin, prefix_of
-from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS, PortName
+from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS, PLUGINS_OF_PORTS, PortName
 from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.runtime_plugins import path_of
+from app_server.sandboxes.runtime_plugins import is_offered, path_of
 from app_server.sandboxes.schemas import ExposedUrl
 from app_server.users.in_use import Credential
 
@@ -35,6 +35,7 @@ def exposed_urls(
             to_agent_server=name == AGENT_SERVER,
         )
         for name in _EXPOSED
+        if (plugin := PLUGINS_OF_PORTS.get(NAMED_PORTS[name])) is None or is_offered(sandbox, plugin)
     }
     return [
         ExposedUrl(name=name, url=url_of(request, grant), port=grant.port) for name, grant in grants.items()

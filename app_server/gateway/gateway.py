@@ -36,6 +36,7 @@ from app_server.gateway.schemas import PLUGINS_OF_PORTS
 from app_server.middleware import RequestContext, is_safe
 from app_server.sandboxes.agent_client import AgentClient
 from app_server.sandboxes.models import Sandbox
+from app_server.sandboxes.runtime_plugins import require_offered
 from app_server.users.in_use import CredentialEnded
 
 logger = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ class Gateway:
         await _require_maker(connection, grant)
         client = await self._client(connection, grant, place)
         if grant.to_agent_server and isinstance(place, Below):
-            agent_server.require_allowed(_method(connection), place.path)
+            await _require_allowed(connection, grant, place)
         scope = connection.scope
         target = _target(connection, place, grant, client)
         if addition := _addition(connection, place, grant):
@@ -140,7 +141,7 @@ class Gateway:
                 try:
                     await relay()
                 except BadGateway as error:
-                    await _start_plugin(client, grant, scope, error)
+                    await _start_plugin(connection, client, grant, error)
                     await relay()
         except Unanswered as error:
             raise _unreachable(str(error)) from error
@@ -193,12 +194,30 @@ class Gateway:
         return sources
 
 
-async def _start_plugin(client: AgentClient, grant: Grant, scope: Scope, error: BadGateway) -> None:
+async def _start_plugin(
+    connection: HTTPConnection, client: AgentClient, grant: Grant, error: BadGateway
+) -> None:
     """The runtime plugin that should answer. Raises `error` where a start does not help."""
     plugin = PLUGINS_OF_PORTS.get(grant.port)
-    if plugin is None or scope["method"] != "GET" or error.code != _NOT_LISTENING:
+    if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
         raise error
+    await _require_offered(connection, grant, plugin)
     await client.start_runtime_plugin(plugin)
+
+
+async def _require_allowed(connection: HTTPConnection, grant: Grant, place: Below) -> None:
+    """Of the agent server. Raises Forbidden `not_by_link`, `runtime_plugin_not_offered`."""
+    agent_server.require_allowed(_method(connection), place.path)
+    if plugin := agent_server.started_plugin(place.path):
+        await _require_offered(connection, grant, plugin)
+
+
+async def _require_offered(connection: HTTPConnection, grant: Grant, plugin: str) -> None:
+    """Raises Forbidden `runtime_plugin_not_offered`."""
+    async with connection.state.database.read() as session:
+        sandbox = await session.get(Sandbox, grant.sandbox_id)
+    if sandbox is not None:
+        require_offered(sandbox, plugin)
 
 
 async def _require_maker(connection: HTTPConnection, grant: Grant) -> None:

@@ -15,6 +15,7 @@ from fastapi import Request, Response
 
 from app_server.errors import BadGateway, TooManyRequests
 from app_server.mcp_broker.masked import masked
+from app_server.mcp_servers.scopes import asked_for
 from app_server.passing import Passing
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class Target:
     """headers: all that opens it. timeout_seconds: how long it may stay silent.
 
     renewed: the headers in place of those that it has refused; None if there are no others.
+    want: notes that it has asked for this scope; None where no sign-in can bring one.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Target:
     headers: Mapping[str, str]
     timeout_seconds: float
     renewed: Callable[[], Awaitable[Mapping[str, str]]] | None = None
+    want: Callable[[str], Awaitable[None]] | None = None
 
 
 class Exchanges:
@@ -84,7 +87,7 @@ class Place:
 
 async def pass_through(http: httpx.AsyncClient, target: Target, request: Request, place: Place) -> Response:
     """Raises BadGateway `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused`,
-    and what `renewed` raises.
+    `mcp_scope_needed`, and what `renewed` raises.
     """
     headers = target.headers
     reply = await _send(http, target, headers, request)
@@ -94,6 +97,10 @@ async def pass_through(http: httpx.AsyncClient, target: Target, request: Request
         reply = await _send(http, target, headers, request)
     if reply.is_redirect or reply.status_code in _CREDENTIALS_REFUSED:
         await reply.aclose()
+        scope = asked_for(reply.headers.get("www-authenticate", ""))
+        if reply.status_code == HTTPStatus.FORBIDDEN and scope is not None and target.want is not None:
+            await target.want(scope)
+            raise _scope_needed(target, scope)
         raise _refusal(target, reply)
     place.is_taken = True
     return Passing(
@@ -148,6 +155,15 @@ def _refusal(target: Target, reply: httpx.Response) -> BadGateway:
         f"The MCP server {target.name!r} does not let us in (HTTP {reply.status_code}).",
         code="mcp_credentials_refused",
         fix="The user has to mend its headers, or to connect it again, in the settings.",
+    )
+
+
+def _scope_needed(target: Target, scope: str) -> BadGateway:
+    said = f": {scope}" if scope else ""
+    return BadGateway(
+        f"The MCP server {target.name!r} wants more permission for this call than its user has given{said}.",
+        code="mcp_scope_needed",
+        fix="The user can give it in the settings, under MCP servers (Connect). Then call again.",
     )
 
 

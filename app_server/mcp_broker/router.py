@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 import httpx
@@ -61,4 +62,9 @@ async def _signed_in(target: Target, server_id: UUID, grants: Grants, http: http
         anew = await grants.access_token(http, server_id, target.name, refused=token)
         return {**target.headers, **bearer(anew)}
 
-    return replace(target, headers={**target.headers, **bearer(token)}, renewed=renewed)
+    return replace(
+        target,
+        headers={**target.headers, **bearer(token)},
+        renewed=renewed,
+        want=partial(grants.want, server_id),
+    )

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
-from sqlalchemy import or_, update
+from sqlalchemy import ColumnElement, or_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.background import finish
@@ -23,6 +23,7 @@ from app_server.database import Database, now
 from app_server.encryption import Cipher
 from app_server.errors import BadGateway, Forbidden
 from app_server.mcp_servers.models import McpGrant
+from app_server.mcp_servers.scopes import union
 
 RENEW_SECONDS = 20.0
 CLAIM_SECONDS = 60.0
@@ -32,7 +33,11 @@ _EXPIRES_EARLY_SECONDS = 30.0
 
 
 class Grant(BaseModel):
-    """Tokens, and what is needed to renew them. expires_at: seconds since 1970; None: not told."""
+    """Tokens, and what is needed to renew them. expires_at: seconds since 1970; None: not told.
+
+    scope: what they are for, if that was told. wanted_scope: what the next sign-in has to ask for, since the
+    server has refused a call without it (empty: it did not say what it wants); None: it has not.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,6 +49,8 @@ class Grant(BaseModel):
     client_id: str
     client_secret: str | None
     client_auth_method: str | None
+    scope: str | None = None
+    wanted_scope: str | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -114,14 +121,28 @@ class Grants:
                 return await finish(self._renew(http, row, grant, name))
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
+    async def want(self, server_id: UUID, scope: str) -> None:
+        """Notes that the server has refused a call without this scope. The tokens stay good for others."""
+        while (row := await self._row(server_id)) is not None:
+            grant = Grant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
+            wanted = union(grant.scope, grant.wanted_scope, scope)
+            if grant.wanted_scope == wanted:
+                return
+            noted = grant.model_copy(update={"wanted_scope": wanted})
+            # A grant that is being renewed must stay as it is until then.
+            if await self._change(
+                row, _is_free(), grant_encrypted=self._cipher.encrypt(noted.model_dump_json())
+            ):
+                return
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
     async def _row(self, server_id: UUID) -> McpGrant | None:
         async with self._database.read() as session:
             return await session.get(McpGrant, server_id)
 
     async def _claim(self, row: McpGrant) -> bool:
-        is_free = or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
         until = now() + timedelta(seconds=CLAIM_SECONDS)
-        return await self._change(row, is_free, claimed_until=until)
+        return await self._change(row, _is_free(), claimed_until=until)
 
     async def _end(self, row: McpGrant) -> None:
         await self._change(row, is_refused=True, claimed_until=None)
@@ -173,6 +194,11 @@ class Grants:
         encrypted = self._cipher.encrypt(renewed.model_dump_json())
         await self._change(row, grant_encrypted=encrypted, claimed_until=None)
         return renewed.access_token
+
+
+def _is_free() -> ColumnElement[bool]:
+    """Whether nobody is renewing it."""
+    return or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
 
 
 def bearer(token: str) -> dict[str, str]:

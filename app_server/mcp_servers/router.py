@@ -85,17 +85,21 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
 
 @router.post("/{name}/sign-in")
 async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Request) -> SignInStarted:
-    """Begins to sign in: the server is asked who may let us in, and we register there."""
+    """Begins to sign in: the server is asked who may let us in, and we register there.
+
+    Where the server has refused a call for want of permission, the sign-in asks for that too.
+    """
     database: Database = request.state.database
     sign_ins: SignIns = request.state.mcp_sign_ins
     async with database.read() as session:
         server = await service.get_server(session, user.id, name)
+        scope = await service.wanted_scope(session, request.state.cipher, server)
     definition = service.definition_of(request.state.cipher, server)
     if definition.url is None or definition.auth is None:
         raise Conflict("This server is set up without a sign-in.", code="mcp_sign_in_not_wanted")
     await require_callable(request, user, definition.url)
     address = await sign_ins.start(
-        user.id, server.id, definition.url, _callback_url(request), guard_of(request, user)
+        user.id, server.id, definition.url, _callback_url(request), guard_of(request, user), scope
     )
     return SignInStarted(authorization_url=address)
 

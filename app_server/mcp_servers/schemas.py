@@ -149,17 +149,21 @@ class ChangeMcpServer(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-SignInState = Literal["none", "connected", "expired"]
+SignInState = Literal["none", "connected", "expired", "more_wanted"]
 
 
 class McpServerInfo(BaseModel):
-    """`headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one."""
+    """`headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+
+    `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
+    """
 
     transport: Transport
     url: str | None
     headers: dict[str, str]
     auth: OAuth | None
     sign_in: SignInState | None
+    wanted_scope: str | None = None
     command: str | None
     args: list[str]
     env: dict[str, str]

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.encryption import Cipher
 from app_server.errors import BadRequest, Conflict, NotFound, invalid_body
-from app_server.mcp_servers.grants import SignedInTo, save_grant
+from app_server.mcp_servers.grants import Grant, SignedInTo, save_grant
 from app_server.mcp_servers.models import McpGrant, McpServer
 from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
 
@@ -115,24 +115,42 @@ async def infos_of(
     """By name."""
     ids = [server.id for server in servers]
     grants = await session.scalars(select(McpGrant).where(McpGrant.server_id.in_(ids)))
-    states: dict[UUID, SignInState] = {
-        grant.server_id: "expired" if grant.is_refused else "connected" for grant in grants
-    }
-    return {server.name: _info(cipher, server, states.get(server.id, "none")) for server in servers}
+    known = {grant.server_id: grant for grant in grants}
+    return {server.name: _info(cipher, server, known.get(server.id)) for server in servers}
 
 
 async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> McpServerInfo:
     return (await infos_of(session, cipher, [server]))[server.name]
 
 
-def _info(cipher: Cipher, server: McpServer, state: SignInState) -> McpServerInfo:
+async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer) -> str | None:
+    """What the next sign-in has to ask for; None for what the server says."""
+    row = await session.get(McpGrant, server.id)
+    return _wanted(cipher, row) or None
+
+
+def _wanted(cipher: Cipher, row: McpGrant | None) -> str | None:
+    return Grant.model_validate_json(cipher.decrypt(row.grant_encrypted)).wanted_scope if row else None
+
+
+def _state(row: McpGrant | None, wanted: str | None) -> SignInState:
+    if row is None:
+        return "none"
+    if row.is_refused:
+        return "expired"
+    return "connected" if wanted is None else "more_wanted"
+
+
+def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerInfo:
+    wanted = _wanted(cipher, row)
     definition = definition_of(cipher, server)
     shown = definition.model_dump(exclude={"transport", "headers"})
     return McpServerInfo(
         **shown,
         transport=definition.kind,
         headers=dict.fromkeys(definition.headers, MASK),
-        sign_in=state if definition.auth else None,
+        sign_in=_state(row, wanted) if definition.auth else None,
+        wanted_scope=wanted if definition.auth else None,
         enabled=server.is_enabled,
     )
 

@@ -15,6 +15,7 @@ from app_server.errors import AppError, BadGateway, BadRequest, Forbidden, NotFo
 from app_server.guarded import Guard
 from app_server.mcp_servers.grants import Grant, SignedInTo
 from app_server.mcp_servers.probe import TIMEOUT_SECONDS, first_cause, innermost, list_tools
+from app_server.mcp_servers.scopes import asking
 
 if TYPE_CHECKING:
     from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
@@ -44,6 +45,7 @@ class _SignIn:
     url: str
     redirect_uri: str
     guard: Guard | None
+    scope: str | None
     address: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     task: asyncio.Task[Grant] | None = None
@@ -57,9 +59,17 @@ class SignIns:
         self._tasks: dict[asyncio.Task[Grant], UUID] = {}
 
     async def start(
-        self, user_id: UUID, server_id: UUID, url: str, redirect_uri: str, guard: Guard | None = None
+        self,
+        user_id: UUID,
+        server_id: UUID,
+        url: str,
+        redirect_uri: str,
+        guard: Guard | None = None,
+        scope: str | None = None,
     ) -> str:
         """The address that the user's browser has to go to. guard: see `mcp_client`.
+
+        scope: what to ask for; None for what the server says.
 
         Raises Forbidden `private_address`; BadGateway `mcp_sign_in_failed`; BadRequest
         `mcp_sign_in_not_wanted`.
@@ -67,7 +77,7 @@ class SignIns:
         self._give_up_oldest(user_id)
         # The library takes most of a second to load, which nobody else must wait for.
         await asyncio.to_thread(importlib.import_module, "mcp.client.auth")
-        sign_in = _SignIn(user_id, server_id, url, redirect_uri, guard)
+        sign_in = _SignIn(user_id, server_id, url, redirect_uri, guard, scope)
         task = sign_in.task = asyncio.create_task(_obtain(sign_in), name=f"mcp sign-in {server_id}")
         self._tasks[task] = user_id
         task.add_done_callback(self._forget)
@@ -162,7 +172,8 @@ async def _obtain(sign_in: _SignIn) -> Grant:
     """Asks the server for its tools, which it answers only to those who have signed in."""
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):
-        await list_tools(sign_in.url, auth=provider, guard=sign_in.guard)
+        auth = asking(provider, sign_in.scope) if sign_in.scope else provider
+        await list_tools(sign_in.url, auth=auth, guard=sign_in.guard)
     return _granted(provider)
 
 
@@ -205,6 +216,8 @@ def _granted(provider: "OAuthClientProvider") -> Grant:
         client_id=client.client_id,
         client_secret=client.client_secret,
         client_auth_method=client.token_endpoint_auth_method,
+        # A server that says nothing has granted what was asked for (RFC 6749, section 5.1).
+        scope=tokens.scope or context.client_metadata.scope,
     )
 
 

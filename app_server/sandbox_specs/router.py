@@ -76,7 +76,7 @@ async def create_sandbox_spec(
     _require_permission(request, user)
     new = await _new(request, user, body)
     async with request.state.database.session() as session:
-        return _info(request, await service.create(session, user.id, new))
+        return _info(request, await service.create(session, user.id, new, body.runtime_plugins))
 
 
 @router.post("/from-repository", responses=_REFUSALS)
@@ -216,6 +216,7 @@ def _info(request: Request, spec: SandboxSpec) -> SandboxSpecInfo:
         origin=spec.origin,
         dockerfile=spec.dockerfile,
         ignored=spec.ignored,
+        runtime_plugins=spec.runtime_plugins,
         working_dir=_working_dir(request),
         created_at=spec.created_at,
     )

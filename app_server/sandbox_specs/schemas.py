@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app_server.config import IMAGE_NAME
 from app_server.database import Timestamp
 from app_server.pagination import Page
+from app_server.sandboxes.runtime_plugins import RuntimePluginName
 
 MAX_DOCKERFILE_CHARACTERS = 65_536
 
@@ -20,7 +21,7 @@ class SandboxSpecInfo(BaseModel):
     """What sandboxes can start from. `base`: what the image is built on.
 
     `origin`: the repository and path whose files it is built from. `ignored`: what of its devcontainer.json
-    is not used, each with why.
+    is not used, each with why. `runtime_plugins`: what its sandboxes offer; null: all that the image has.
     """
 
     id: str
@@ -29,6 +30,7 @@ class SandboxSpecInfo(BaseModel):
     origin: str | None = None
     dockerfile: str | None = None
     ignored: list[str] = []
+    runtime_plugins: list[RuntimePluginName] | None = None
     command: list[str] | None = None
     initial_env: dict[str, str] = {}
     working_dir: str
@@ -65,7 +67,10 @@ class RepositoryBase(BaseModel):
 
 
 class CreateSandboxSpec(BaseModel):
-    """Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen."""
+    """Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen.
+
+    `runtime_plugins`: those that its sandboxes offer, of those that the image has; null for all.
+    """
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -74,6 +79,7 @@ class CreateSandboxSpec(BaseModel):
     dockerfile: Annotated[str, Field(min_length=1, max_length=MAX_DOCKERFILE_CHARACTERS)] | None = None
     repository: FromRepository | None = None
     base: ImageName | None = None
+    runtime_plugins: Annotated[list[RuntimePluginName], Field(max_length=20)] | None = None
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> "CreateSandboxSpec":

@@ -33,8 +33,21 @@ async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSp
     return (await session.scalars(query)).all()
 
 
-async def create(session: AsyncSession, user_id: UUID, new: NewSpec) -> SandboxSpec:
-    """Raises Conflict `too_many_sandbox_specs`, `sandbox_spec_name_taken`."""
+@dataclass(frozen=True)
+class Origin:
+    """What a new sandbox is made from. base_image: None for that of the server's configuration.
+
+    runtime_plugins: those that it offers; None for all that its image has.
+    """
+
+    base_image: str | None = None
+    runtime_plugins: Sequence[str] | None = None
+
+
+async def create(
+    session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
+) -> SandboxSpec:
+    """runtime_plugins: as in Origin. Raises Conflict `too_many_sandbox_specs`, `sandbox_spec_name_taken`."""
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
     if (count or 0) >= MAX_SPECS:
         raise Conflict(
@@ -52,6 +65,7 @@ async def create(session: AsyncSession, user_id: UUID, new: NewSpec) -> SandboxS
         build=packed.build if packed else None,
         files=packed.tar if packed else None,
         ignored=packed.ignored if packed else [],
+        runtime_plugins=None if runtime_plugins is None else sorted(set(runtime_plugins)),
     )
     session.add(spec)
     try:
@@ -104,18 +118,20 @@ async def chosen(
     return None if spec_id == DEFAULT else await _get(session, user_id, spec_id)
 
 
-async def base_image(
+async def origin_of(
     session: AsyncSession, user_id: UUID, spec_id: str | None, snapshot_id: UUID | None
-) -> str | None:
-    """What the image of a new sandbox is built on; None: as the server is configured.
+) -> Origin:
+    """What a new sandbox is made from.
 
-    `spec_id`: None for the image of the snapshot that it begins from. Raises NotFound.
+    `spec_id`: None for what the sandbox of the snapshot that it begins from had. Raises NotFound.
     """
     if spec_id is None and snapshot_id is not None:
-        query = select(Sandbox.base_image).join(Archive, Archive.sandbox_id == Sandbox.id)
-        return await session.scalar(query.where(Archive.id == snapshot_id, Archive.user_id == user_id))
+        query = select(Sandbox).join(Archive, Archive.sandbox_id == Sandbox.id)
+        query = query.where(Archive.id == snapshot_id, Archive.user_id == user_id)
+        before = await session.scalar(query)
+        return Origin(before.base_image, before.runtime_plugins) if before else Origin()
     spec = await chosen(session, user_id, spec_id, None)
-    return spec.base if spec else None
+    return Origin(spec.base, spec.runtime_plugins) if spec else Origin()
 
 
 async def _get(session: AsyncSession, user_id: UUID, spec_id: str) -> SandboxSpec:

@@ -57,6 +57,8 @@ class Sandbox(Base):
     """What it was started from: the image of a container, or `process`."""
     base_image: Mapped[str | None] = mapped_column(String(MAX_IMAGE_CHARACTERS))
     """What its image is built on, if its user has chosen that; None: as the server is configured."""
+    runtime_plugins: Mapped[list[Any] | None]
+    """Which of those that its image has it offers; None: all."""
     server_id: Mapped[str | None] = mapped_column(String(64))
     """Of a process, where several servers share the database: the one on whose machine it is."""
     archive_id: Mapped[UUID | None]
@@ -91,6 +93,8 @@ class SandboxSpec(Base):
     files: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     ignored: Mapped[list[Any]]
     """What of a devcontainer.json is not used, each with why."""
+    runtime_plugins: Mapped[list[Any] | None]
+    """What its sandboxes offer beside the agent; None: all that the image has."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

@@ -1,7 +1,7 @@
 """The sandboxes of this installation: brought up, kept up, put to sleep, removed."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -111,11 +111,12 @@ class Sandboxes:
         user_id: UUID,
         snapshot_id: UUID | None = None,
         base_image: str | None = None,
+        runtime_plugins: Sequence[str] | None = None,
     ) -> Sandbox:
         """A new sandbox that is to be brought up; belongs to the caller's transaction.
 
         `snapshot_id`: what its workspace begins from. `base_image`: what its image is built on, if its user
-        has chosen that.
+        has chosen that. `runtime_plugins`: which it offers; None: all that the image has.
         """
         key = new_token()
         sandbox = Sandbox(
@@ -128,6 +129,7 @@ class Sandboxes:
             server_id=self.server_id if backend == PROCESS else None,
             archive_id=snapshot_id,
             base_image=base_image,
+            runtime_plugins=None if runtime_plugins is None else [*runtime_plugins],
         )
         session.add(sandbox)
         await session.flush()

@@ -7,7 +7,9 @@ import secrets
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -61,7 +63,7 @@ class Provider:
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         del self.codes[authorization_code.code]
-        return self._issue(client, authorization_code.resource)
+        return self._issue(client, authorization_code.resource, authorization_code.scopes)
 
     async def load_refresh_token(self, client: object, refresh_token: str) -> RefreshToken | None:
         return self.refreshers.get(refresh_token)
@@ -70,7 +72,7 @@ class Provider:
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
         del self.refreshers[refresh_token.token]
-        return self._issue(client, RESOURCE)
+        return self._issue(client, RESOURCE, refresh_token.scopes)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.tokens.get(token)
@@ -78,29 +80,62 @@ class Provider:
     async def revoke_token(self, token: object) -> None:
         """Nobody does that here."""
 
-    def _issue(self, client: OAuthClientInformationFull, resource: str | None) -> OAuthToken:
+    def _issue(
+        self, client: OAuthClientInformationFull, resource: str | None, scopes: list[str]
+    ) -> OAuthToken:
         client_id = client.client_id or ""
         access, refresh = secrets.token_urlsafe(), secrets.token_urlsafe()
         self.tokens[access] = AccessToken(
             token=access,
             client_id=client_id,
-            scopes=[],
+            scopes=scopes,
             expires_at=int(time.time()) + TOKEN_SECONDS,
             resource=resource,
         )
         if told := os.environ.get("SLIPWAY_TEST_TOKENS"):
             with Path(told).open("a") as tokens:
                 tokens.write(f"{access}\n{refresh}\n")
-        self.refreshers[refresh] = RefreshToken(token=refresh, client_id=client_id, scopes=[])
+        self.refreshers[refresh] = RefreshToken(token=refresh, client_id=client_id, scopes=scopes)
         return OAuthToken(access_token=access, refresh_token=refresh, expires_in=TOKEN_SECONDS)
+
+
+class WantsScope:
+    """Before the server: a call of the tool `change` needs the scope `write`."""
+
+    def __init__(self, app: Any, provider: Provider) -> None:
+        self._app = app
+        self._provider = provider
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != "/mcp":
+            await self._app(scope, receive, send)
+            return
+        messages, body, has_more = [], b"", True
+        while has_more:
+            messages.append(message := await receive())
+            body += message.get("body", b"")
+            has_more = message.get("more_body", False)
+
+        async def again() -> Any:
+            return messages.pop(0) if messages else await receive()
+
+        token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+        known = self._provider.tokens.get(token)
+        if b'"change"' not in body or known is None or "write" in known.scopes:
+            await self._app(scope, again, send)
+            return
+        asks = b'Bearer error="insufficient_scope", scope="write", error_description="no"'
+        await send({"type": "http.response.start", "status": 403, "headers": [(b"www-authenticate", asks)]})
+        await send({"type": "http.response.body", "body": b""})
 
 
 if __name__ == "__main__":
     ADDRESS = f"http://127.0.0.1:{sys.argv[1]}"
     RESOURCE = f"{ADDRESS}/mcp"
+    PROVIDER = Provider()
     server = MCPServer(
         "behind a door",
-        auth_server_provider=Provider(),
+        auth_server_provider=PROVIDER,
         auth=AuthSettings.model_validate(
             {
                 "issuer_url": ADDRESS,
@@ -115,4 +150,10 @@ if __name__ == "__main__":
         """Says that you are in."""
         return "you are in"
 
-    server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    @server.tool()
+    def change() -> str:
+        """Changes something, which needs the scope `write`."""
+        return "changed"
+
+    app = WantsScope(server.streamable_http_app(), PROVIDER)
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")

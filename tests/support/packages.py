@@ -51,9 +51,10 @@ def made_npm_package(web: Path, host: str) -> None:
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     packed = buffer.getvalue()
-    (web / "greeting.tgz").write_bytes(packed)
+    (web / "files").mkdir()
+    (web / "files" / "greeting-1.0.0.tgz").write_bytes(packed)
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(packed).digest()).decode()
-    dist = {"tarball": f"https://{host}/greeting.tgz", "integrity": integrity}
+    dist = {"tarball": f"https://{host}/files/greeting-1.0.0.tgz", "integrity": integrity}
     versions = {"1.0.0": {"name": "greeting", "version": "1.0.0", "bin": "greet.js", "dist": dist}}
     description = {"name": "greeting", "dist-tags": {"latest": "1.0.0"}, "versions": versions}
     (web / "greeting").write_text(json.dumps(description))
@@ -81,12 +82,13 @@ def made_deb(web: Path, scratch: Path) -> None:
     for file in (program, script):
         file.chmod(0o755)
     web.mkdir()
-    package = web / "greeting.deb"
+    package = web / "greeting_1.0_all.deb"
     subprocess.run(
         ["dpkg-deb", "--root-owner-group", "--build", scratch, package], check=True, capture_output=True
     )
     packed = package.read_bytes()
-    entry = f"Filename: ./greeting.deb\nSize: {len(packed)}\nSHA256: {hashlib.sha256(packed).hexdigest()}\n"
+    digest = hashlib.sha256(packed).hexdigest()
+    entry = f"Filename: ./{package.name}\nSize: {len(packed)}\nSHA256: {digest}\n"
     index = (described + entry + "\n").encode()
     (web / "Packages").write_bytes(index)
     line = f" {hashlib.sha256(index).hexdigest()} {len(index)} Packages\n"

@@ -14,6 +14,7 @@ import orjson
 from agent_runtime.secrets.sources import HEADER, CredentialFor, no_credential
 from agent_runtime.tools.mcp.config import McpServer
 from agent_runtime.tools.mcp.oauth import OAUTH2, OAuthState, SignIn, oauth
+from agent_runtime.tools.mcp.scopes import missing_scope
 from agent_runtime.workspace.approved_files import objection
 from agent_runtime.workspace.environment import command_environment
 from agent_runtime.workspace.users import as_agent
@@ -271,7 +272,8 @@ class McpConnection:
         # refused at any time.
         if response.status_code >= _FIRST_REFUSAL and response.request.method == "POST":
             await response.aread()
-            self._refusal = f" (HTTP {response.status_code} {response.reason_phrase}{_detail(response)})"
+            why = _detail(response) or missing_scope(response)
+            self._refusal = f" (HTTP {response.status_code} {response.reason_phrase}{why})"
 
     def _on_message(self) -> "MessageHandlerFnT":
         from mcp.types import ToolListChangedNotification

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from agent_runtime.tools.mcp.scopes import SignInNeededError, with_scope
+
 if TYPE_CHECKING:
     import httpx2
     from mcp.client.auth import AuthorizationCodeResult
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
 OAUTH2 = "oauth2"
 REDIRECT_URI = "http://localhost:33418/callback"
 CLIENT_NAME = "Slipway"
-
-
-class SignInNeededError(Exception):
-    """The server wants a person to sign in, and nobody is there to do it."""
 
 
 class CallbackError(Exception):
@@ -91,6 +89,8 @@ class SignIn:
             self._answer.set_result(callback_url)
 
     async def redirect(self, url: str) -> None:
+        if self.authorization_url.done():
+            raise SignInNeededError("It wants more than this sign-in has asked for.")
         self.authorization_url.set_result(url)
 
     async def callback(self) -> "AuthorizationCodeResult":
@@ -106,17 +106,19 @@ def oauth(
 ) -> "httpx2.Auth":
     """Adds the access token to requests and renews it. auth: as in the protocol, with `authentication`.
 
-    Without a `sign_in` a server that wants one is answered with SignInNeededError.
+    Without a `sign_in` a server that wants one is answered with SignInNeededError. A call that needs more
+    than the sign-in brought is refused, and others go on.
     """
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import OAuthClientMetadata
 
     wanted = auth.get("authentication") or {}
     scopes = wanted.get("scopes")
+    scope = " ".join(scopes) if isinstance(scopes, list) else scopes
     metadata = {
         "client_name": wanted.get("client_name") or CLIENT_NAME,
         "redirect_uris": [REDIRECT_URI],
-        "scope": " ".join(scopes) if isinstance(scopes, list) else scopes,
+        "scope": scope,
         "token_endpoint_auth_method": wanted.get("client_auth_method"),
         **(wanted.get("additional_client_metadata") or {}),
     }
@@ -132,7 +134,7 @@ def oauth(
     )
     # Or else a token that has expired is taken for a good one, and refused, instead of being renewed.
     provider.context.token_expiry_time = state.expires_at
-    return provider
+    return with_scope(provider, scope)
 
 
 async def _refuse(_: str) -> None:

@@ -15,7 +15,9 @@ export interface McpServer {
   headers: Record<string, string>
   auth: { strategy: 'oauth2' } | null
   /** How the sign-in stands, where `auth` wants one. */
-  sign_in: 'none' | 'connected' | 'expired' | null
+  sign_in: 'none' | 'connected' | 'expired' | 'more_wanted' | null
+  /** What the next sign-in asks for, where the server has refused a call without it; empty if it did not say. */
+  wanted_scope: string | null
   command: string | null
   args: string[]
   env: Record<string, string>

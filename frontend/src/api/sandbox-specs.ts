@@ -5,6 +5,9 @@ import type { Page } from './types'
 /** The id of what the server starts sandboxes from itself. */
 export const SERVERS_OWN = 'default'
 
+export const RUNTIME_PLUGINS = ['vscode', 'desktop', 'browser', 'jupyter'] as const
+export type RuntimePluginName = (typeof RUNTIME_PLUGINS)[number]
+
 /** What sandboxes can start from. */
 export interface SandboxSpec {
   id: string
@@ -16,6 +19,8 @@ export interface SandboxSpec {
   dockerfile: string | null
   /** What of its devcontainer.json is not used, each with why. */
   ignored: string[]
+  /** What its sandboxes offer beside the agent; null: all that the image has. */
+  runtime_plugins: RuntimePluginName[] | null
   created_at: string
 }
 
@@ -45,7 +50,7 @@ export interface RepositoryBase {
   ignored: string[]
 }
 
-export type NewSandboxSpec = { name: string } & (
+export type NewSandboxSpec = { name: string; runtime_plugins?: RuntimePluginName[] } & (
   { image: string } | { dockerfile: string } | { repository: RepositoryAsked; base: string }
 )
 

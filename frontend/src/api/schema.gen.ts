@@ -1858,6 +1858,8 @@ export interface paths {
         /**
          * Start Sign In
          * @description Begins to sign in: the server is asked who may let us in, and we register there.
+         *
+         *     Where the server has refused a call for want of permission, the sign-in asks for that too.
          */
         post: operations["start_sign_in_api_v1_settings_mcp__name__sign_in_post"];
         /**
@@ -2855,6 +2857,8 @@ export interface components {
         /**
          * CreateSandboxSpec
          * @description Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen.
+         *
+         *     `runtime_plugins`: those that its sandboxes offer, of those that the image has; null for all.
          */
         CreateSandboxSpec: {
             /** Base */
@@ -2866,6 +2870,8 @@ export interface components {
             /** Name */
             name: string;
             repository?: components["schemas"]["FromRepository"] | null;
+            /** Runtime Plugins */
+            runtime_plugins?: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
         };
         /**
          * CreatedApiKey
@@ -3474,6 +3480,8 @@ export interface components {
         /**
          * McpServerInfo
          * @description `headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+         *
+         *     `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
          */
         McpServerInfo: {
             /** Args */
@@ -3496,7 +3504,7 @@ export interface components {
                 [key: string]: string;
             };
             /** Sign In */
-            sign_in: ("none" | "connected" | "expired") | null;
+            sign_in: ("none" | "connected" | "expired" | "more_wanted") | null;
             /** Timeout */
             timeout: number;
             /**
@@ -3506,6 +3514,8 @@ export interface components {
             transport: "stdio" | "http";
             /** Url */
             url: string | null;
+            /** Wanted Scope */
+            wanted_scope?: string | null;
         };
         /**
          * McpSettings
@@ -4359,7 +4369,7 @@ export interface components {
          * @description What sandboxes can start from. `base`: what the image is built on.
          *
          *     `origin`: the repository and path whose files it is built from. `ignored`: what of its devcontainer.json
-         *     is not used, each with why.
+         *     is not used, each with why. `runtime_plugins`: what its sandboxes offer; null: all that the image has.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -4388,6 +4398,8 @@ export interface components {
             name: string;
             /** Origin */
             origin?: string | null;
+            /** Runtime Plugins */
+            runtime_plugins?: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
             /** Working Dir */
             working_dir: string;
         };

@@ -188,6 +188,7 @@ test('how a sign-in stands is shown, and it can be ended', async () => {
   const { user } = openServers({
     notes: fakeMcpServer({ ...OAUTH, sign_in: 'expired' }),
     tracker: fakeMcpServer({ ...OAUTH, sign_in: 'connected' }),
+    files: fakeMcpServer({ ...OAUTH, sign_in: 'more_wanted', wanted_scope: 'files:write' }),
   })
   server.use(
     http.delete('*/api/v1/settings/mcp/:name/sign-in', ({ params }) => {
@@ -198,6 +199,9 @@ test('how a sign-in stands is shown, and it can be ended', async () => {
   expect(await screen.findByText('Connect again')).toBeVisible()
   expect(screen.getByRole('button', { name: 'Connect notes' })).toBeVisible()
   expect(screen.getByText('Connected')).toBeVisible()
+  expect(screen.getByText('Wants more permission')).toBeVisible()
+  expect(screen.getByText(/Connecting again asks for: files:write/)).toBeVisible()
+  expect(screen.getByRole('button', { name: 'Connect files' })).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Actions for tracker' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Disconnect' }))
   await waitFor(() => expect(forgotten).toEqual(['tracker']))

@@ -57,6 +57,21 @@ function openImages({ specs = [] as SandboxSpec[], mayChoose = true } = {}) {
 }
 
 describe('the sandbox images', () => {
+  it('offer no more than was left ticked', async () => {
+    const row = fakeSandboxSpec({ id: 'lean', name: 'Lean', runtime_plugins: ['vscode'] })
+    const { user, sent } = openImages({ specs: [row] })
+    await user.type(await screen.findByLabelText('Name'), 'Python')
+    const add = screen.getByRole('region', { name: 'Add an image' })
+    await user.type(within(add).getByLabelText('Image'), 'python:3.12')
+    for (const name of ['Desktop', 'Jupyter']) await user.click(within(add).getByLabelText(name))
+    await user.click(within(add).getByRole('button', { name: 'Add an image' }))
+
+    const runtime_plugins = ['vscode', 'browser']
+    await waitFor(() => expect(sent).toEqual([{ name: 'Python', image: 'python:3.12', runtime_plugins }]))
+    expect(within(add).getByLabelText('Desktop')).toBeChecked()
+    expect(screen.getByText('Offered in its sandboxes: VS Code')).toBeInTheDocument()
+  })
+
   it('are added by name and chosen for all and for a repository', async () => {
     const { user, sent } = openImages()
     await user.type(await screen.findByLabelText('Name'), 'Python')

@@ -80,6 +80,7 @@ export function fakeMcpServer(overrides: Partial<McpServer> = {}): McpServer {
     headers: {},
     auth: null,
     sign_in: null,
+    wanted_scope: null,
     command: null,
     args: [],
     env: {},
@@ -103,6 +104,7 @@ export function fakeSandboxSpec(overrides: Partial<SandboxSpec> = {}): SandboxSp
     origin: null,
     dockerfile: null,
     ignored: [],
+    runtime_plugins: null,
     created_at: NOW,
     ...overrides,
   }

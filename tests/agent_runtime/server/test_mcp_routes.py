@@ -77,7 +77,7 @@ def test_a_person_signs_in_and_the_agent_uses_it(
     wait_until(lambda: server.call("GET", f"/api/mcp/oauth/status/{job}")["status"] == "succeeded")
 
     done = server.call("GET", f"/api/mcp/oauth/status/{job}")
-    assert done["tools"] == ["whoami"]
+    assert done["tools"] == ["whoami", "change"]
     auth = {"strategy": "oauth2", "state": done["oauth_state"]}
     scripted_llm.script(call("whoami"), say("I am in."))
     body = start_request(scripted_llm, tmp_path, "Who am I?")
@@ -86,6 +86,38 @@ def test_a_person_signs_in_and_the_agent_uses_it(
     wait_until(lambda: status_of(server, info["id"]) == "finished")
     assert "you are in" in scripted_llm.requests[1].last_text
     assert done["oauth_state"]["tokens"]["access_token"] not in str(info)
+
+
+def signed_in(server: AgentServer, url: str, **auth: Any) -> dict[str, Any]:
+    """What a conversation gets of it."""
+    given = {"strategy": "oauth2", **auth}
+    candidate = {"type": "http", "url": url, "auth": given}
+    started = server.call("POST", "/api/mcp/oauth/start", json={"server": candidate})
+    job = started["job_id"]
+    there = httpx.get(started["authorization_url"], timeout=PATIENCE_SECONDS)
+    server.call("POST", f"/api/mcp/oauth/callback/{job}", json={"callback_url": there.headers["location"]})
+    wait_until(lambda: server.call("GET", f"/api/mcp/oauth/status/{job}")["status"] == "succeeded")
+    done = server.call("GET", f"/api/mcp/oauth/status/{job}")
+    return {**candidate, "auth": {**given, "state": done["oauth_state"]}}
+
+
+def test_a_call_that_needs_a_wider_scope_is_refused_and_goes_on_with_a_sign_in_that_has_it(
+    server: AgentServer, guarded_url: str
+):
+    def calling(tool: str, of: dict[str, Any]) -> dict[str, Any]:
+        asked = {"server": of, "tool_call": {"name": tool, "arguments": {}}}
+        result: dict[str, Any] = server.call("POST", "/api/mcp/test", json=asked)["tool_result"]
+        return result
+
+    narrow = signed_in(server, guarded_url)
+    refused = calling("change", narrow)
+    assert refused["is_error"]
+    assert "HTTP 403" in refused["text"]
+    assert "needs the scope `write`" in refused["text"]
+    assert "you are in" in calling("whoami", narrow)["text"]
+
+    wide = signed_in(server, guarded_url, authentication={"scopes": ["write"]})
+    assert calling("change", wide) == {"is_error": False, "text": "changed"}
 
 
 def test_a_token_that_has_expired_is_renewed(server: AgentServer, guarded_url: str):

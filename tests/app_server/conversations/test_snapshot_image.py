@@ -13,6 +13,7 @@ from app_server.conversations.start import create_sandbox
 from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox
 from app_server.users.models import User
 from tests.app_server.conftest import App
+from tests.app_server.problems import assert_problem
 from tests.support.ports import free_port
 
 ROOT = "/api/v1/app-conversations"
@@ -40,14 +41,18 @@ class Server:
     def __init__(self, app: App, owner: User) -> None:
         self._app, self._owner = app, owner
 
-    async def snapshot(self, base_image: str | None) -> str:
+    async def snapshot(self, base_image: str | None, runtime_plugins: list[str] | None = None) -> str:
         """Of a conversation whose sandbox was built on this."""
         ids = {"id": uuid4(), "user_id": self._owner.id}
         async with self._app.database.session() as session:
             session.add(Conversation(**ids, sandbox_id=ids["id"], llm_profile="demo", last_seq=0))
             sandboxes = self._app.state["sandboxes"]
             await sandboxes.create(
-                session, sandbox_id=ids["id"], user_id=self._owner.id, base_image=base_image
+                session,
+                sandbox_id=ids["id"],
+                user_id=self._owner.id,
+                base_image=base_image,
+                runtime_plugins=runtime_plugins,
             )
             archive = Archive(
                 id=uuid4(),
@@ -63,9 +68,12 @@ class Server:
 
     async def image_of(self, task_id: str) -> str | None:
         """What the first step of the start makes the sandbox from."""
+        return (await self.sandbox_of(task_id)).base_image
+
+    async def sandbox_of(self, task_id: str) -> Sandbox:
         await create_sandbox(await self._app.state["start_worker"]._load(UUID(task_id)))
         async with self._app.database.read() as session:
-            return (await session.get_one(Sandbox, UUID(task_id))).base_image
+            return await session.get_one(Sandbox, UUID(task_id))
 
 
 async def begin(client: httpx.AsyncClient, **request: Any) -> str:
@@ -74,8 +82,8 @@ async def begin(client: httpx.AsyncClient, **request: Any) -> str:
     return str(reply.json()["id"])
 
 
-async def spec(client: httpx.AsyncClient, name: str, image: str) -> str:
-    reply = await client.post(SPECS, json={"name": name, "image": image})
+async def spec(client: httpx.AsyncClient, name: str, image: str, **more: Any) -> str:
+    reply = await client.post(SPECS, json={"name": name, "image": image, **more})
     assert reply.is_success, reply.text
     return str(reply.json()["id"])
 
@@ -102,3 +110,27 @@ async def test_another_image_is_taken_where_the_request_names_one(
 
     assert await server.image_of(named) == PYTHON
     assert await server.image_of(default) is None
+
+
+async def test_a_sandbox_offers_the_runtime_plugins_of_its_spec_or_of_its_snapshot(
+    client: httpx.AsyncClient, server: Server
+) -> None:
+    named = await spec(client, "Named", PYTHON, runtime_plugins=["vscode", "jupyter", "vscode"])
+    nothing = await spec(client, "Nothing", PYTHON, runtime_plugins=[])
+    everything = await spec(client, "Everything", PYTHON)
+    snapshot = await server.snapshot(NODE, ["desktop"])
+
+    listed = (await client.get(f"{SPECS}/search")).json()["items"]
+    assert {one["name"]: one["runtime_plugins"] for one in listed} == {
+        "default": None,
+        "Named": ["jupyter", "vscode"],
+        "Nothing": [],
+        "Everything": None,
+    }
+    for spec_id, offered in ((named, ["jupyter", "vscode"]), (nothing, []), (everything, None)):
+        sandbox = await server.sandbox_of(await begin(client, sandbox_spec_id=spec_id))
+        assert sandbox.runtime_plugins == offered
+    sandbox = await server.sandbox_of(await begin(client, snapshot_id=snapshot))
+    assert sandbox.runtime_plugins == ["desktop"]
+    unknown = await client.post(SPECS, json={"name": "x", "image": PYTHON, "runtime_plugins": ["emacs"]})
+    assert_problem(unknown, 422, "validation_failed")

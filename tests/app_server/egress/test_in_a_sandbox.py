@@ -35,6 +35,7 @@ from tests.support.tiny_image import derived_image
 pytestmark = [pytest.mark.docker, pytest.mark.low_ports, pytest.mark.timeout(900)]
 
 HOST = "packages.allowed.test"
+CACHED = "cached.allowed.test"
 CLOSED = "elsewhere.test"
 REASON = f"{CLOSED}:443 is not on this conversation's list of allowed hosts"
 
@@ -80,6 +81,7 @@ def config(tmp_path: Path, database_url: str, image: str) -> Config:
         inner_port=free_port(),
         egress="allowlist",
         egress_hosts=["*.allowed.test"],
+        package_cache_hosts=["*.cached.allowed.test"],
         egress_private=["127.0.0.0/8"],
     )
 
@@ -203,6 +205,56 @@ async def test_git(inside: Inside, authority: Authority, tmp_path: Path) -> None
     said = await inside.refused(f"GIT_CURL_VERBOSE=1 git clone https://{CLOSED}/team/harbour.git /tmp/other")
     assert "CONNECT tunnel failed, response 403" in said
     assert REASON in said
+
+
+@asynccontextmanager
+async def another(inside: Inside, owner: User) -> AsyncIterator[Inside]:
+    """A second sandbox of the same user."""
+    sandboxes = inside.way.app.state["sandboxes"]
+    sandbox_id = await a_sandbox(inside.way.app, owner, key=None)
+    running = await sandboxes.bring_up(sandbox_id, lambda _line: None)
+    yield Inside(inside.way, running)
+    await sandboxes.delete(sandbox_id)
+
+
+def fetched(site: Site, ending: str) -> int:
+    """How often a file of packages was asked for at a registry."""
+    return sum(method == "GET" and path.endswith(ending) for method, _, path in site.seen)
+
+
+async def test_what_one_sandbox_has_fetched_the_next_one_gets_without_the_registry(
+    inside: Inside, owner: User, tmp_path: Path
+) -> None:
+    pip, uv, npm, apt = (f"{name}.{CACHED}" for name in ("pip", "uv", "npm", "apt"))
+    made_wheel(tmp_path / "python")
+    made_npm_package(tmp_path / "npm", npm)
+    made_deb(tmp_path / "apt", tmp_path / "greeting")
+    source = "-o Dir::Etc::sourcelist=$HOME/sources.list -o Dir::Etc::sourceparts=/dev/null"
+    commands = (
+        f"pip install --index-url https://{pip}/simple greeting && greeting && pip uninstall -y greeting",
+        f"uv pip install --index-url https://{uv}/simple greeting && greeting && uv pip uninstall greeting",
+        f"npm i -g --registry https://{npm}/ greeting && greeting && npm rm -g greeting",
+        f"echo 'deb [trusted=yes] http://{apt}/ ./' > ~/sources.list && apt-get {source} update",
+        f"apt-get {source} install -y greeting && greeting",
+    )
+    async with (
+        inside.way.site(pip, files_in(tmp_path / "python")) as python_index,
+        inside.way.site(uv, files_in(tmp_path / "python")) as uv_index,
+        inside.way.site(npm, files_in(tmp_path / "npm")) as npm_registry,
+        inside.way.site(apt, files_in(tmp_path / "apt"), tls=False) as repository,
+        another(inside, owner) as second,
+    ):
+        for sandbox in (inside, second):
+            for command in commands:
+                await sandbox.done(command)
+
+    assert [
+        fetched(python_index, ".whl"),
+        fetched(uv_index, ".whl"),
+        fetched(npm_registry, ".tgz"),
+        fetched(repository, ".deb"),
+    ] == [1, 1, 1, 1]
+    assert await inside.way.reasons() == []
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Signing in to MCP servers: a real server behind OAuth, tokens that expire, and who may finish what."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +12,7 @@ from sqlalchemy import select
 from app_server.errors import Forbidden
 from app_server.mcp_servers.grants import Grant, Grants, save_grant
 from app_server.mcp_servers.models import McpGrant
+from app_server.mcp_servers.scopes import asked_for, union
 from app_server.mcp_servers.sign_in import MAX_SIGN_INS
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
@@ -84,8 +85,20 @@ class Door:
 
     async def call(self) -> httpx.Response:
         """A sandbox's call."""
-        headers = {**self._keys.own, "Accept": "application/json, text/event-stream"}
-        return await self._inner.post("/mcp/guarded", json=INITIALIZE, headers=headers)
+        return await self._post(INITIALIZE)
+
+    async def use(self, tool: str) -> httpx.Response:
+        """A sandbox's call of a tool."""
+        session = {"Mcp-Session-Id": (await self.call()).headers["mcp-session-id"]}
+        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
+        params = {"name": tool, "arguments": {}}
+        return await self._post(
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, session
+        )
+
+    async def _post(self, message: dict[str, Any], headers: Mapping[str, str] = {}) -> httpx.Response:
+        opened = {**self._keys.own, "Accept": "application/json, text/event-stream", **headers}
+        return await self._inner.post("/mcp/guarded", json=message, headers=opened)
 
 
 @pytest.fixture
@@ -109,7 +122,7 @@ async def test_a_user_signs_in_and_the_tokens_stay_here(door: Door) -> None:
     assert grant.refresh_token
     assert grant.access_token not in row.grant_encrypted
     report = (await door.client.post(f"{ROUTE}/guarded/test")).json()
-    assert [tool["name"] for tool in report["tools"]] == ["whoami"]
+    assert [tool["name"] for tool in report["tools"]] == ["whoami", "change"]
     answer = await door.call()
     assert answer.status_code == 200
     assert "behind a door" in answer.text
@@ -234,3 +247,40 @@ async def test_what_has_no_sign_in_says_so(client: httpx.AsyncClient) -> None:
     with http_server("tests.support.mcp_server", "http") as url:
         await client.post(f"{ROUTE}/open", json={"url": url, "auth": OAUTH})
         assert_problem(await client.post(f"{ROUTE}/open/sign-in"), 400, "mcp_sign_in_not_wanted")
+
+
+async def test_a_call_that_needs_more_permission_goes_on_once_it_is_given(door: Door) -> None:
+    await door.connect()
+    before = await door.grant()
+
+    refused = await door.use("change")
+
+    assert_problem(refused, 502, "mcp_scope_needed")
+    assert "write" in refused.json()["detail"]
+    shown = (await door.client.get(ROUTE)).json()["mcp_config"]["guarded"]
+    assert (shown["sign_in"], shown["wanted_scope"]) == ("more_wanted", "write")
+    assert "you are in" in (await door.use("whoami")).text
+    assert (await door.grant()).access_token == before.access_token
+
+    await door.connect()
+
+    assert "changed" in (await door.use("change")).text
+    assert (await door.state(), (await door.grant()).scope) == ("connected", "write")
+
+
+@pytest.mark.parametrize(
+    ("challenge", "scope"),
+    [
+        ('Bearer error="insufficient_scope", scope="files:read files:write"', "files:read files:write"),
+        ("Bearer scope=write, error=insufficient_scope", "write"),
+        ('Bearer error="insufficient_scope"', ""),
+        ('Bearer error="invalid_token", scope="write"', None),
+        ("", None),
+    ],
+)
+def test_what_a_refusal_asks_for(challenge: str, scope: str | None) -> None:
+    assert asked_for(challenge) == scope
+
+
+def test_more_for_one_call_is_not_less_for_another() -> None:
+    assert union("a b", None, "b c") == "a b c"

@@ -84,7 +84,7 @@ export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps
           <MenuItem icon={<Pencil />} onSelect={onEdit}>
             {t('action.edit')}
           </MenuItem>
-          {server.sign_in === 'connected' && (
+          {(server.sign_in === 'connected' || server.sign_in === 'more_wanted') && (
             <MenuItem icon={<Unplug />} onSelect={() => disconnect.mutate(name)}>
               {t('mcp_servers.disconnect')}
             </MenuItem>
@@ -95,6 +95,13 @@ export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps
           </MenuItem>
         </DropdownMenu>
       </div>
+      {server.sign_in === 'more_wanted' && (
+        <p className="text-sm text-muted">
+          {server.wanted_scope
+            ? t('mcp_servers.wants_scope', { scope: server.wanted_scope })
+            : t('mcp_servers.wants_more')}
+        </p>
+      )}
       {connect.isError && (
         <ErrorState error={connect.error} title={t('mcp_servers.connect_failed', { name })} />
       )}
@@ -115,6 +122,7 @@ function ServerBadges({ server }: { server: NamedMcpServer }) {
       )}
       {server.sign_in === 'none' && <Badge tone="warning">{t('mcp_servers.not_connected')}</Badge>}
       {server.sign_in === 'expired' && <Badge tone="danger">{t('mcp_servers.expired')}</Badge>}
+      {server.sign_in === 'more_wanted' && <Badge tone="warning">{t('mcp_servers.more_wanted')}</Badge>}
       {server.sign_in === 'connected' && <Badge tone="accent">{t('mcp_servers.connected')}</Badge>}
       {server.transport === 'stdio' && <Badge>{t('mcp_servers.in_sandbox')}</Badge>}
     </>

@@ -1,7 +1,12 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { type NewSandboxSpec, useCreateSandboxSpec } from '@/api/sandbox-specs'
+import {
+  type NewSandboxSpec,
+  RUNTIME_PLUGINS,
+  type RuntimePluginName,
+  useCreateSandboxSpec,
+} from '@/api/sandbox-specs'
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { ErrorState } from '@/ui/error-state'
@@ -11,6 +16,7 @@ import { Notice } from '@/ui/notice'
 import { Segmented } from '@/ui/segmented'
 import { Textarea } from '@/ui/textarea'
 import { FromRepository } from './from-repository'
+import { OfferedPlugins } from './offered-plugins'
 
 type Kind = 'image' | 'dockerfile' | 'repository'
 
@@ -20,15 +26,19 @@ export function AddImage() {
   const [kind, setKind] = useState<Kind>('image')
   const [name, setName] = useState('')
   const [text, setText] = useState('')
+  const [offered, setOffered] = useState<readonly RuntimePluginName[]>(RUNTIME_PLUGINS)
   const create = useCreateSandboxSpec()
-  const add = (spec: NewSandboxSpec) =>
-    create.mutate(spec, {
+  const add = (spec: NewSandboxSpec) => {
+    const offersAll = offered.length === RUNTIME_PLUGINS.length
+    create.mutate(offersAll ? spec : { ...spec, runtime_plugins: [...offered] }, {
       onSuccess: () => {
         setName('')
         setText('')
+        setOffered(RUNTIME_PLUGINS)
         toast.success(t('images.added'))
       },
     })
+  }
   const change = (next: Kind) => {
     setKind(next)
     setText('')
@@ -62,6 +72,7 @@ export function AddImage() {
             />
           )}
         </Field>
+        <OfferedPlugins offered={offered} onChange={setOffered} />
         {kind === 'repository' ? (
           <FromRepository name={name.trim()} isBusy={create.isPending} onAdd={add} />
         ) : (

@@ -17,6 +17,13 @@ export function ImageRow({ spec }: { spec: SandboxSpec }) {
         </summary>
         <div className="mt-3 flex flex-col gap-3">
           <BuildDetails base={spec.base} dockerfile={spec.dockerfile} ignored={spec.ignored} />
+          {spec.runtime_plugins && (
+            <p className="text-sm">
+              {t('images.plugins')}:{' '}
+              {spec.runtime_plugins.map((name) => t(`images.plugin.${name}`)).join(', ') ||
+                t('images.plugins_none')}
+            </p>
+          )}
           <Button
             size="sm"
             className="self-start"

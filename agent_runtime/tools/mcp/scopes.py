@@ -1,0 +1,70 @@
+"""The permissions of a sign-in: asking for those that were named, and living with a refusal of others.
+
+The library asks for what the server names when nobody is signed in, and begins another sign-in in the middle
+of a call that wants more. In a conversation nobody is there for that.
+"""
+
+import re
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx2
+
+_SCOPE_PARAMETER = re.compile(r'\bscope="[^"]*",?\s*')
+
+
+class SignInNeededError(Exception):
+    """The server wants a person to sign in, and nobody is there to do it."""
+
+
+def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
+    """A sign-in that asks for `scope`, if there is one. A call that needs more than that is refused."""
+    import httpx2
+
+    class WithScope(httpx2.Auth):
+        requires_response_body = True
+
+        async def async_auth_flow(
+            self, request: httpx2.Request
+        ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+            flow, status = auth.async_auth_flow(request), 0
+            try:
+                outgoing = await anext(flow)
+                while True:
+                    response = yield outgoing
+                    if outgoing is request:
+                        status = response.status_code
+                        if scope and status == httpx2.codes.UNAUTHORIZED:
+                            _widen(response, scope)
+                    outgoing = await flow.asend(response)
+            except StopAsyncIteration:
+                return
+            except SignInNeededError:
+                if status != httpx2.codes.FORBIDDEN:
+                    raise
+                # What answers a call is the last answer. The library has asked others since.
+                yield request
+            finally:
+                await flow.aclose()
+
+    return WithScope()
+
+
+def missing_scope(response: "httpx2.Response") -> str:
+    """What a refusal says of it, as a sentence; empty if it is another refusal."""
+    from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
+
+    if extract_field_from_www_auth(response, "error") != "insufficient_scope":
+        return ""
+    scope = extract_scope_from_www_auth(response)
+    which = f"the scope `{scope}`" if scope else "more permission"
+    return (
+        f": this call needs {which}. Sign in to it again with that (`authentication.scopes`), then call again"
+    )
+
+
+def _widen(response: "httpx2.Response", scope: str) -> None:
+    said = _SCOPE_PARAMETER.sub("", response.headers.get("www-authenticate", "Bearer")).strip(", ")
+    kind, _, rest = said.partition(" ")
+    response.headers["www-authenticate"] = f'{kind} scope="{scope}"' + (f", {rest}" if rest else "")

@@ -1,0 +1,62 @@
+"""More permission than a sign-in has brought: what a server asks for, and how the next sign-in asks too."""
+
+import re
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_SCOPE_CHARACTERS = 1_000
+
+_INSUFFICIENT = re.compile(r"""\berror="?insufficient_scope\b"?""")
+_SCOPE = re.compile(
+    r"""\bscope=(?:"([\x20-\x21\x23-\x5b\x5d-\x7e]*)"|([\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+))"""
+)
+_SCOPE_PARAMETER = re.compile(r"""\bscope="[^"]*",?\s*""")
+
+
+def asked_for(challenge: str) -> str | None:
+    """The scope that a 403 asks for (RFC 6750, section 3.1), empty if it does not say; None for others."""
+    if not _INSUFFICIENT.search(challenge):
+        return None
+    found = _SCOPE.search(challenge)
+    scope = union(found[1] or found[2]) if found else ""
+    return scope if len(scope) <= MAX_SCOPE_CHARACTERS else ""
+
+
+def union(*scopes: str | None) -> str:
+    """All words of them, each once, in their order: more for one call must not be less for another."""
+    return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
+
+
+def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
+    """A sign-in that asks for this scope, whatever the server asks for when nobody is signed in."""
+    import httpx2
+
+    class Asking(httpx2.Auth):
+        requires_response_body = True
+
+        async def async_auth_flow(
+            self, request: httpx2.Request
+        ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+            flow = auth.async_auth_flow(request)
+            try:
+                outgoing = await anext(flow)
+                while True:
+                    response = yield outgoing
+                    if outgoing is request and response.status_code == httpx2.codes.UNAUTHORIZED:
+                        _widen(response, scope)
+                    outgoing = await flow.asend(response)
+            except StopAsyncIteration:
+                return
+            finally:
+                await flow.aclose()
+
+    return Asking()
+
+
+def _widen(response: "httpx2.Response", scope: str) -> None:
+    said = _SCOPE_PARAMETER.sub("", response.headers.get("www-authenticate", "Bearer")).strip(", ")
+    kind, _, rest = said.partition(" ")
+    response.headers["www-authenticate"] = f'{kind} scope="{scope}"' + (f", {rest}" if rest else "")
