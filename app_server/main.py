@@ -117,6 +117,7 @@ _PUBLIC_ROUTERS = (
     users.router,
     sign_in.router,
     settings.router,
+    settings.facts_router,
     secrets.router,
     git_credentials.router,
     mcp_servers.router,

@@ -14,7 +14,6 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.metering import prices
 from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
 from app_server.config import Config
 from app_server.consents import service as consents
@@ -294,7 +293,6 @@ async def start_conversation(start: Start) -> Outcome:
             usable_tools=await client.usable_tools(),
             mcp_approved=approved,
             mcp_servers=mcp_servers,
-            facts=await prices.looked_up(profile.model),
         )
     )
     if has_begun:

@@ -5,10 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from app_server.config import Config
 from app_server.database import Database
-from app_server.encryption import Cipher
 from app_server.llm_gateway import fields, paid_call
+from app_server.llm_gateway.additions import additions_of
 from app_server.llm_gateway.caller import Caller, require_caller
 from app_server.llm_gateway.pass_through import pass_through
 from app_server.llm_gateway.proof import is_proof
@@ -76,7 +75,8 @@ async def _paid(
     if profile.is_recording:
         return await _ask(profile, user, body, request, working_dir=working_dir)
     body = _with_usage(body)
-    paid = await paid_call.begin(request.state.spending, payer, profile, body, size)
+    sent = {**body, **profile.chosen.extra_body}
+    paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
     try:
         response = await _ask(profile, user, body, request, working_dir=working_dir)
     except BaseException:
@@ -89,9 +89,7 @@ async def _ask(
     profile: LLMProfile, user: User, body: dict[str, Any], request: Request, *, working_dir: str
 ) -> Response:
     """Raises Forbidden `private_address` where a member has named a server beside this one."""
-    config: Config = request.state.config
-    cipher: Cipher = request.state.cipher
-    api_key = cipher.decrypt(profile.api_key_encrypted) if profile.api_key_encrypted else None
+    added = additions_of(profile, request.state.cipher, request.state.config)
     match vendor_of(profile.model, profile.base_url):
         case Recorded(name):
             return replay(name, body, working_dir=working_dir)
@@ -100,9 +98,8 @@ async def _ask(
                 http_of(request, user) if profile.base_url else request.state.http,
                 vendor,
                 body,
-                api_key=api_key,
+                added=added,
                 headers=request.headers,
-                timeout_seconds=config.llm_timeout_seconds,
             )
         case Translated() as vendor:
             if vendor.base_url:
@@ -110,9 +107,11 @@ async def _ask(
             return await translate(
                 vendor,
                 body,
-                api_key=api_key,
-                timeout_seconds=config.llm_timeout_seconds,
+                api_key=added.api_key,
+                timeout_seconds=added.timeout_seconds,
                 guard=guard_of(request, user) if vendor.base_url else None,
+                headers=added.headers,
+                extra_body=added.body,
             )
 
 

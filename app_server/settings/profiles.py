@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server import demo
 from app_server.encryption import Cipher
 from app_server.errors import BadRequest, Conflict, NotFound
+from app_server.settings.checks import check
 from app_server.settings.models import RECORDED_PREFIX, LLMProfile
 from app_server.settings.schemas import LLMSettings
 
@@ -84,11 +85,13 @@ async def save_profile(
     """The profile of that name, made or changed. The first real model becomes the active one.
 
     An `api_key` that is left out keeps the stored one; an empty one clears it. Raises Conflict
-    `api_key_needed` when the stored key would go to another address than the one it was given for.
+    `api_key_needed` when the stored key would go to another address than the one it was given for, and
+    `extra_headers_needed` in the same case; BadRequest `llm_option_refused`.
     """
     _refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
         raise BadRequest("There is no such recording.", code="recording_not_found")
+    check(llm)
     profiles = await list_profiles(session, user_id)
     known = next((each for each in profiles if each.name == name), None)
     if known:
@@ -98,6 +101,11 @@ async def save_profile(
     profile.max_budget_per_task = llm.max_budget_per_task
     profile.input_cost_per_token = llm.input_cost_per_token
     profile.output_cost_per_token = llm.output_cost_per_token
+    profile.options = llm.options()
+    if llm.extra_headers is not None:
+        profile.extra_headers_encrypted = {
+            header: cipher.encrypt(value.get_secret_value()) for header, value in llm.extra_headers.items()
+        }
     if llm.api_key is not None:
         key = llm.api_key.get_secret_value()
         profile.api_key_encrypted = cipher.encrypt(key) if key else None
@@ -150,7 +158,15 @@ def _add(session: AsyncSession, user_id: UUID, name: str, profiles: Sequence[LLM
 def _refuse_redirecting_key(known: LLMProfile, llm: LLMSettings) -> None:
     # Else whoever may edit a profile, but not read its key, could have the key sent to a server of theirs.
     stays = (known.base_url, _vendor(known.model)) == (llm.base_url, _vendor(llm.model))
-    if llm.api_key is None and known.api_key_encrypted is not None and not stays:
+    keeps_key = llm.api_key is None and known.api_key_encrypted is not None
+    keeps_headers = llm.extra_headers is None and bool(known.extra_headers_encrypted)
+    if keeps_headers and not stays:
+        raise Conflict(
+            "The stored extra headers were given for another address and are not sent to a new one.",
+            code="extra_headers_needed",
+            fix="Enter the extra headers again, or clear them.",
+        )
+    if keeps_key and not stays:
         raise Conflict(
             "The stored key was given for another address and is not sent to a new one.",
             code="api_key_needed",
