@@ -111,7 +111,6 @@ async def _ask(
                 timeout_seconds=added.timeout_seconds,
                 guard=guard_of(request, user) if vendor.base_url else None,
                 headers=added.headers,
-                extra_body=added.body,
             )
 
 

@@ -27,7 +27,6 @@ T = TypeVar("T")
 _DONE = b"data: [DONE]\n\n"
 
 NO_HEADERS: Mapping[str, str] = {}
-NO_FIELDS: Mapping[str, Any] = {}
 
 _FIELDS = ChatFields.model_fields.keys() - {"model"}
 
@@ -40,12 +39,11 @@ async def translate(
     timeout_seconds: float,
     guard: Guard | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
-    extra_body: Mapping[str, Any] = NO_FIELDS,
 ) -> Response:
     """An OpenAI reply, streaming if `body` asks for it. A vendor's refusal keeps its status.
 
     body: checked ChatFields. guard: keeps the call to what is public; None where only this server has
-    said where it goes. headers, extra_body: what the profile adds to the call.
+    said where it goes. headers: what the profile adds to the call.
 
     Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
@@ -59,9 +57,8 @@ async def translate(
         "max_retries": 0,
         "drop_params": True,
     }
-    added = Additions(api_key, timeout_seconds, headers, extra_body)
+    added = Additions(api_key, timeout_seconds, headers)
     arguments |= {"extra_headers": dict(headers)} if headers else {}
-    arguments |= {"extra_body": dict(extra_body)} if extra_body else {}
     # A thread of its own: a slow model must not use up those that everybody shares.
     limiter = CapacityLimiter(1)
     within = partial(_within, vendor, guard)

@@ -27,9 +27,6 @@ RESERVED = frozenset(
 )
 """Fields of a call that are said elsewhere, or that would lead it elsewhere."""
 
-ADAPTING_VENDORS = frozenset({"anthropic", "azure", "azure_ai"})
-"""Those with a protocol of their own that take further fields in a call as they are."""
-
 
 def check(llm: LLMSettings) -> None:
     wrong = next(_mistakes(llm, facts_of(llm.model)), None)
@@ -103,5 +100,5 @@ def _of_extras(llm: LLMSettings) -> Iterator[tuple[str, str]]:
     if taken := sorted(RESERVED & llm.extra_body.keys()):
         yield f"The extra body cannot set {', '.join(taken)}.", "Leave these fields out."
     vendor = llm.model.partition("/")[0]
-    if llm.extra_body and vendor in OTHER_PROTOCOLS - ADAPTING_VENDORS:
+    if llm.extra_body and vendor in OTHER_PROTOCOLS:
         yield f"Calls to {vendor} take no extra body.", "Leave it empty."

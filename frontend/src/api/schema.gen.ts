@@ -1726,6 +1726,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/model-facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model Facts
+         * @description What is known of any model, also of one that no profile has.
+         */
+        get: operations["get_model_facts_api_v1_settings_model_facts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/network": {
         parameters: {
             query?: never;
@@ -2827,27 +2847,59 @@ export interface components {
             /** Write Bytes */
             write_bytes: number;
         };
+        JsonValue: unknown;
         /**
          * LLMProfileInfo
-         * @description `is_recording`: a recorded reply is played; no key, no cost.
+         * @description `is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
+         *     not shown.
          */
         LLMProfileInfo: {
             /** Api Key Set */
             api_key_set: boolean;
             /** Base Url */
             base_url: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Header Names */
+            extra_header_names: string[];
+            facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Recording */
             is_recording: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
             /** Model */
             model: string;
             /** Name */
             name: string;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top P */
+            top_p?: number | null;
         };
         /** LLMProfiles */
         LLMProfiles: {
@@ -2858,7 +2910,8 @@ export interface components {
         };
         /**
          * LLMSettings
-         * @description `api_key` left out keeps the stored key, an empty one clears it.
+         * @description `api_key` left out keeps the stored key, an empty one clears it. `extra_headers`, which the app server
+         *     adds to each call, are kept if they are left out, and replaced by what is given.
          *
          *     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
          *     `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
@@ -2868,14 +2921,45 @@ export interface components {
             api_key?: string | null;
             /** Base Url */
             base_url?: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Headers */
+            extra_headers?: {
+                [key: string]: string;
+            } | null;
             /** Input Cost Per Token */
             input_cost_per_token?: number | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
             /** Model */
             model: string;
             /** Output Cost Per Token */
             output_cost_per_token?: number | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top P */
+            top_p?: number | null;
         };
         /**
          * Link
@@ -3049,6 +3133,38 @@ export interface components {
             text: string | null;
             /** Title */
             title: string;
+        };
+        /**
+         * ModelFacts
+         * @description What the catalogue says of a model. `is_listed`: false where these are defaults, or what its family is
+         *     known for. Tokens, and dollars per token; null where it is not known. `efforts`: those that may be
+         *     chosen; empty where it takes none.
+         */
+        ModelFacts: {
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token: number | null;
+            /** Context Window */
+            context_window: number;
+            /** Efforts */
+            efforts: string[] | null;
+            /** Input Cost Per Token */
+            input_cost_per_token: number | null;
+            /** Is Listed */
+            is_listed: boolean;
+            /** Max Output Tokens */
+            max_output_tokens: number | null;
+            /** Output Cost Per Token */
+            output_cost_per_token: number | null;
+            /** Protocols */
+            protocols: string[];
+            /** Refused */
+            refused: string[];
+            /** Sees Images */
+            sees_images: boolean;
+            /** Takes Thinking Budget */
+            takes_thinking_budget: boolean;
         };
         /**
          * NetworkCredential
@@ -7908,6 +8024,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["McpTestReport"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_model_facts_api_v1_settings_model_facts_get: {
+        parameters: {
+            query: {
+                model: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelFacts"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -12,6 +12,7 @@ import type { ResumeSandbox } from './archives'
 import type { BrowserTab, BrowserView } from './browser'
 import type { GitPush } from './git-changes'
 import type { GitCredential } from './git-credentials'
+import type { ModelFacts } from './model-facts'
 import type * as network from './network'
 import type * as networkCredentials from './network-credentials'
 import type * as ports from './ports'
@@ -36,6 +37,7 @@ check<SameFields<own.User, Schemas['UserInfo']>>()
 check<SameFields<own.SignedInUser, Schemas['SignedInUser']>>()
 check<SameFields<own.WebClientConfig, Schemas['WebClientConfig']>>()
 check<SameFields<own.LLMProfile, Schemas['LLMProfileInfo']>>()
+check<SameFields<ModelFacts, Schemas['ModelFacts']>>()
 check<SameFields<spending.LimitPerPeriod, Schemas['SetSpendingLimit']>>()
 check<SameFields<spending.SpendingLimit, Schemas['SpendingLimit']>>()
 check<SameFields<spending.AdministeredLimit, Schemas['AdministeredLimit']>>()

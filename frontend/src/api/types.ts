@@ -1,3 +1,6 @@
+import type { ModelFacts } from './model-facts'
+import type { ProfileOptions } from './profile-options'
+
 /**
  * What the app server sends, as docs/protocol.md §5 defines it.
  * Ids are UUIDs without dashes; times are ISO 8601 in UTC.
@@ -52,7 +55,7 @@ export interface SecretInput {
   description?: string
 }
 
-export interface LLMProfile {
+export interface LLMProfile extends ProfileOptions {
   name: string
   model: string
   base_url: string | null
@@ -64,6 +67,9 @@ export interface LLMProfile {
   output_cost_per_token: number | null
   /** A recorded model: it replays a recording instead of calling a vendor. */
   is_recording: boolean
+  /** Values are write-only. */
+  extra_header_names: string[]
+  facts: ModelFacts
 }
 
 export interface LLMProfileList {
@@ -71,11 +77,13 @@ export interface LLMProfileList {
   active_profile: string | null
 }
 
-export interface LLMProfileInput {
+export interface LLMProfileInput extends Partial<ProfileOptions> {
   model: string
   base_url?: string | null
   /** Write-only. Left out = the stored key stays. */
   api_key?: string
+  /** Write-only. Left out = the stored ones stay. */
+  extra_headers?: Record<string, string>
   max_budget_per_task?: number | null
   input_cost_per_token?: number | null
   output_cost_per_token?: number | null

@@ -1,3 +1,4 @@
+import { fakeModelFacts, NO_OPTIONS } from './model-facts'
 import type { MemoryNote, MemoryProposal } from '@/api/memory-types'
 import type { RuntimePlugin } from '@/api/runtime-plugins'
 import type { SandboxSpec } from '@/api/sandbox-specs'
@@ -42,7 +43,10 @@ export function fakeProfile(overrides: Partial<LLMProfile> = {}): LLMProfile {
     max_budget_per_task: null,
     input_cost_per_token: null,
     output_cost_per_token: null,
+    ...NO_OPTIONS,
+    extra_header_names: [],
     is_recording: false,
+    facts: fakeModelFacts(),
     ...overrides,
   }
 }

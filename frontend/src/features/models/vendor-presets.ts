@@ -13,8 +13,8 @@ export const VENDOR_PRESETS: VendorPreset[] = [
     label: 'OpenRouter',
     values: {
       name: 'openrouter',
-      model: 'openai/anthropic/claude-sonnet-4.5',
-      baseUrl: 'https://openrouter.ai/api/v1',
+      model: 'openrouter/anthropic/claude-sonnet-4.5',
+      baseUrl: '',
     },
   },
   {
