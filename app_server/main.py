@@ -70,7 +70,7 @@ from app_server.git_proxy import router as git_proxy
 from app_server.git_proxy.access import Moves
 from app_server.guarded import Guard, GuardedTransport
 from app_server.large_bodies import LargeBodies
-from app_server.llm_gateway import administration_routes, limit_routes
+from app_server.llm_gateway import administration_routes, limit_routes, model_list, trial_routes
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.room import Room
@@ -118,6 +118,8 @@ _PUBLIC_ROUTERS = (
     sign_in.router,
     settings.router,
     settings.facts_router,
+    trial_routes.router,
+    model_list.router,
     secrets.router,
     git_credentials.router,
     mcp_servers.router,

@@ -1948,6 +1948,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/profiles/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Profile
+         * @description One real call with a tool, and an image if the model is known to take images. Where the image is
+         *     refused, a second call without it. 502 if the model cannot be reached, or says nothing for two minutes.
+         */
+        post: operations["try_profile_api_v1_settings_profiles__name__test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/sandbox-grouping": {
         parameters: {
             query?: never;
@@ -3454,6 +3475,34 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ProfileTrial
+         * @description What works. `answers`: a reply came. `images`: null if none was sent, as the model takes none.
+         *     `cost`: dollars; null if its price is not known. `refusal`: the vendor's words, where it refused the call,
+         *     or the image in it.
+         */
+        ProfileTrial: {
+            /** Answers */
+            answers: boolean;
+            /** Calls Tools */
+            calls_tools: boolean;
+            /** Completion Tokens */
+            completion_tokens: number;
+            /** Cost */
+            cost: number | null;
+            /** Images */
+            images: boolean | null;
+            /** Prompt Tokens */
+            prompt_tokens: number;
+            /** Reasons */
+            reasons: boolean;
+            /** Refusal */
+            refusal: string | null;
+            /** Seconds */
+            seconds: number;
+            /** Streams */
+            streams: boolean;
         };
         /**
          * ProjectHookEvent
@@ -8527,6 +8576,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LLMProfileInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_profile_api_v1_settings_profiles__name__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfileTrial"];
                 };
             };
             /** @description A problem (RFC 9457) */

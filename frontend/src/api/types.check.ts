@@ -16,6 +16,7 @@ import type { ModelFacts } from './model-facts'
 import type * as network from './network'
 import type * as networkCredentials from './network-credentials'
 import type * as ports from './ports'
+import type { ProfileTrial } from './profile-trial'
 import type { RuntimePlugin } from './runtime-plugins'
 import type { SandboxGrouping } from './sandbox-grouping'
 import type * as spending from './spending'
@@ -37,6 +38,7 @@ check<SameFields<own.User, Schemas['UserInfo']>>()
 check<SameFields<own.SignedInUser, Schemas['SignedInUser']>>()
 check<SameFields<own.WebClientConfig, Schemas['WebClientConfig']>>()
 check<SameFields<own.LLMProfile, Schemas['LLMProfileInfo']>>()
+check<SameFields<ProfileTrial, Schemas['ProfileTrial']>>()
 check<SameFields<ModelFacts, Schemas['ModelFacts']>>()
 check<SameFields<spending.LimitPerPeriod, Schemas['SetSpendingLimit']>>()
 check<SameFields<spending.SpendingLimit, Schemas['SpendingLimit']>>()

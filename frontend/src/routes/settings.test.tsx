@@ -4,15 +4,8 @@ import { expect, test } from 'vitest'
 import type { ApiKey } from '@/api/types'
 import { fakeDemoProfile, fakeProfile } from '@/test/factories'
 import { problem } from '@/test/handlers'
-import { fakeModelFacts, NO_OPTIONS } from '@/test/model-facts'
+import { fakeModelFacts, NO_VALUES } from '@/test/model-facts'
 import { renderApp } from '@/test/render-app'
-
-const NO_VALUES = {
-  max_budget_per_task: null,
-  input_cost_per_token: null,
-  output_cost_per_token: null,
-  ...NO_OPTIONS,
-}
 
 test('a new model is sent to the server with its key', async () => {
   const sent: unknown[] = []
@@ -129,6 +122,32 @@ test('how a model is asked is sent, and shows what holds while it is empty', asy
       },
     ]),
   )
+})
+
+test('a model is tested, and what works is shown with its cost', async () => {
+  const trial = {
+    answers: true,
+    calls_tools: false,
+    streams: true,
+    reasons: false,
+    images: null,
+    prompt_tokens: 1200,
+    completion_tokens: 10,
+    cost: 0.0123,
+    seconds: 1.5,
+    refusal: null,
+  }
+  const { user } = renderApp({
+    url: '/settings/models',
+    extra: [http.post('*/api/v1/settings/profiles/sonnet/test', () => HttpResponse.json(trial))],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Actions for sonnet' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Test' }))
+  await user.click(await screen.findByRole('button', { name: 'Start the test' }))
+  expect(await screen.findByText('Answers: works')).toBeVisible()
+  expect(screen.getByText('Tool calls: does not work')).toBeVisible()
+  expect(screen.getByText('Images: not used')).toBeVisible()
+  expect(screen.getByText('1,200 tokens in, 10 out, 1.5 s. Cost: $0.0123.')).toBeVisible()
 })
 
 test('a refused model keeps the form open and shows cause and fix', async () => {

@@ -1,5 +1,5 @@
 import type { ModelFacts } from '@/api/model-facts'
-import type { ProfileOptions } from '@/api/profile-options'
+import type { LLMProfile, ProfileOptions } from '@/api/profile-options'
 
 export function fakeModelFacts(overrides: Partial<ModelFacts> = {}): ModelFacts {
   return {
@@ -20,7 +20,10 @@ export function fakeModelFacts(overrides: Partial<ModelFacts> = {}): ModelFacts 
 }
 
 /** A profile that leaves everything to the catalogue. */
-export const NO_OPTIONS: ProfileOptions = {
+export const NO_VALUES = {
+  max_budget_per_task: null,
+  input_cost_per_token: null,
+  output_cost_per_token: null,
   reasoning_effort: null,
   thinking_budget: null,
   max_output_tokens: null,
@@ -32,4 +35,4 @@ export const NO_OPTIONS: ProfileOptions = {
   cache_read_cost_per_token: null,
   cache_write_cost_per_token: null,
   extra_body: {},
-}
+} satisfies ProfileOptions & Partial<LLMProfile>
