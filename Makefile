@@ -12,7 +12,7 @@ NPM := cd frontend && npm
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo frontend test test-python test-quick test-images durations test-frontend test-compat check lint format images base-image api bench bench-app locks clean
+.PHONY: help run demo frontend test test-python test-quick test-images durations catalogue test-frontend test-compat check lint format images base-image api bench bench-app locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,10 @@ test-python: $(VENV)/.dev frontend/node_modules/.dev frontend/dist/index.html ##
 test-quick: $(VENV)/.dev ## Run the tests that need neither databases nor Docker nor a browser (ARGS="-k name")
 	$(BIN)/pytest -n $(WORKERS) --lane quick $(ARGS)
 
-test-images: $(VENV)/.dev ## Build the sandbox images of the tests
+test-catalogue: $(VENV)/.dev ## Write the catalogue of models anew from the list that comes with litellm
+	$(BIN)/python scripts/catalogue.py
+
+images: $(VENV)/.dev ## Build the sandbox images of the tests
 	$(BIN)/python -m tests.support.sandbox_image
 
 durations: ## Keep what the tests took in the last run, for the order of the next ones

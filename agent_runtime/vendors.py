@@ -1,6 +1,5 @@
 """Vendors of models, by the prefix of their models' names: what they speak, and where."""
 
-import re
 from collections.abc import Mapping
 
 UNREACHABLE = "llm_vendor_unreachable"
@@ -43,25 +42,3 @@ OTHER_PROTOCOLS = frozenset(
     }
 )
 """Their servers have a protocol of their own, also behind a base URL."""
-
-_MODEL_OF_OPENAI = re.compile(r"gpt-(?!oss)|chatgpt|codex|o[1-9](-|$)|computer-use")
-_NAMES_MAX_COMPLETION_TOKENS = frozenset({"cerebras", "groq", "xai"})
-_HAS_CACHE_KEY = frozenset({"openai", "azure"})
-
-
-def is_model_of_openai(model: str) -> bool:
-    """By the name of the model, at any vendor that serves it."""
-    return bool(_MODEL_OF_OPENAI.match(model.lower().rsplit("/", 1)[-1]))
-
-
-def names_max_completion_tokens(model: str) -> bool:
-    """Whether a limit of the reply is called so. Most servers know only `max_tokens`, the older name, which
-    OpenAI's reasoning models refuse.
-    """
-    return model.partition("/")[0] in _NAMES_MAX_COMPLETION_TOKENS or is_model_of_openai(model)
-
-
-def has_cache_key(model: str) -> bool:
-    """Whether calls with one `prompt_cache_key` are sent to one cache."""
-    vendor = model.partition("/")[0]
-    return vendor == "moonshot" or (vendor in _HAS_CACHE_KEY and is_model_of_openai(model))

@@ -76,7 +76,13 @@ from app_server.git_proxy import router as git_proxy
 from app_server.git_proxy.access import Moves
 from app_server.guarded import Guard, GuardedTransport
 from app_server.large_bodies import LargeBodies
-from app_server.llm_gateway import administration_routes, limit_routes, model_routes
+from app_server.llm_gateway import (
+    administration_routes,
+    limit_routes,
+    model_list,
+    model_routes,
+    trial_routes,
+)
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.room import Room
@@ -125,6 +131,9 @@ _PUBLIC_ROUTERS = (
     all_settings.router,
     sign_in.router,
     settings.router,
+    settings.facts_router,
+    trial_routes.router,
+    model_list.router,
     provider_routes.router,  # before secrets: `git-providers` is no name of one
     secrets.router,
     git_credentials.router,

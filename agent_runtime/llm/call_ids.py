@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agent_runtime.vendors import is_model_of_openai
+from agent_runtime.catalogue.parameters import is_model_of_openai
 
 _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 

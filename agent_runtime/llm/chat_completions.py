@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import orjson
 
+from agent_runtime.catalogue.parameters import has_cache_key, names_max_completion_tokens, thinking_budget
 from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
@@ -16,7 +17,6 @@ from agent_runtime.llm.outgoing import outgoing
 from agent_runtime.llm.vendor_state import Gathered, state_in
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.metering.usage import Usage, usage_of
-from agent_runtime.vendors import has_cache_key, names_max_completion_tokens
 
 PATH = "/chat/completions"
 MAX_CALLS = 128
@@ -45,7 +45,12 @@ def _parameters(llm: LLM, prompt: Prompt, model: str) -> dict[str, Any]:
         "stream_options": {"include_usage": True} if llm.stream else None,
     }
     given = {name: value for name, value in optional.items() if value is not None}
-    return {**llm.litellm_extra_body, "model": model, **given}
+    return {
+        **llm.litellm_extra_body,
+        "model": model,
+        **thinking_budget(llm.model, llm.thinking_budget),
+        **given,
+    }
 
 
 @dataclass

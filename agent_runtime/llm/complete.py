@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_runtime.llm import litellm_transport, openai_http, prompted_tools
 from agent_runtime.llm.cancellable import cancellable
+from agent_runtime.llm.capabilities import listed
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMError
@@ -53,7 +54,7 @@ class LLMClient:
                 passed_over.append(PassedOver(candidate.model, error.code, str(error)))
                 attempts.failed(error, successor, wait=0, left=successor.num_retries + 1)
             else:
-                return await _settled(replace(reply, answered_by=candidate, passed_over=tuple(passed_over)))
+                return _settled(replace(reply, answered_by=candidate, passed_over=tuple(passed_over)))
         raise AssertionError("the last candidate either replies or raises")
 
     async def close(self) -> None:
@@ -106,12 +107,11 @@ class LLMClient:
         return self._http
 
 
-async def _settled(reply: Reply) -> Reply:
+def _settled(reply: Reply) -> Reply:
     """The reply with its cost, where the vendor has not stated it, and the size of the model's window."""
     model = reply.answered_by
     assert model is not None
-    names = (model.model_canonical_name, model.model)
-    known = await prices.looked_up(*names)
+    known = listed(model)
     own = prices.set_price(
         model.input_cost_per_token,
         model.output_cost_per_token,
@@ -122,7 +122,7 @@ async def _settled(reply: Reply) -> Reply:
     cost = reply.usage.cost
     if cost is None and price is not None:
         cost = price.of(reply.usage)
-    window = model.max_input_tokens or known.context_window
+    window = model.max_input_tokens or known.window
     return replace(reply, usage=replace(reply.usage, cost=cost), context_window=window)
 
 

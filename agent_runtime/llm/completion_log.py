@@ -15,7 +15,15 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt, Reply, Silence, StreamListener
 
-_SETTINGS = ("temperature", "top_p", "max_output_tokens", "reasoning_effort", "stop", "stream")
+_SETTINGS = (
+    "temperature",
+    "top_p",
+    "max_output_tokens",
+    "reasoning_effort",
+    "thinking_budget",
+    "stop",
+    "stream",
+)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,11 @@ class LLM(BaseModel):
     max_output_tokens: int | None = Field(default=None, ge=1)
     stop: list[str] | None = None
     reasoning_effort: str | None = None
+    thinking_budget: int | None = Field(
+        default=None,
+        ge=1,
+        description="Tokens to think with, where a model is not told an effort",
+    )
     reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
     enable_encrypted_reasoning: bool = True
     caching_prompt: bool = Field(default=True, description="Mark what the vendor may cache, where it asks so")

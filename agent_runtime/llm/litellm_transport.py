@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from pydantic import SecretStr
 
+from agent_runtime.catalogue.parameters import thinking_budget
 from agent_runtime.llm.chat_completions import Stream, parse
 from agent_runtime.llm.config import LLM, MASK
 from agent_runtime.llm.dialect import OnPiece
@@ -115,6 +116,7 @@ def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
         "stream_options": {"include_usage": True} if llm.stream else None,
         "extra_headers": llm.extra_headers,
         "extra_body": llm.litellm_extra_body or None,
+        **thinking_budget(llm.model, llm.thinking_budget),
     }
     return {
         "model": llm.model,

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import orjson
 
+from agent_runtime.catalogue.parameters import has_cache_key
 from agent_runtime.llm.capabilities import Capabilities, capabilities
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
@@ -20,7 +21,6 @@ from agent_runtime.llm.outgoing import without_images
 from agent_runtime.llm.vendor_state import restored
 from agent_runtime.metering.counts import a_count, a_dict
 from agent_runtime.metering.usage import Usage
-from agent_runtime.vendors import has_cache_key
 
 PATH = "/responses"
 

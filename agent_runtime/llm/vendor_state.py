@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.catalogue.parameters import is_model_of_openai
 from agent_runtime.llm.foreign import dicts
 from agent_runtime.metering.counts import a_dict
-from agent_runtime.vendors import is_model_of_openai
 
 JsonObject = dict[str, Any]
 

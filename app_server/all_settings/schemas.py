@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 
 from agent_runtime.wire import Dollars
 from app_server.settings.grouping import GroupingStrategy
-from app_server.settings.schemas import BaseUrl, ModelName, TokenPrice
+from app_server.settings.options import TokenPrice
+from app_server.settings.schemas import BaseUrl, ModelName
 from app_server.users.schemas import UserInfo
 
 MASK = "**********"

@@ -1,11 +1,10 @@
 """What the agent server is asked to start: pure, from what the user asked for."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from agent_runtime.metering import prices
+from agent_runtime.catalogue.lookup import facts_of
 from agent_runtime.wire import LocalWorkspace, PluginSource, StartConversationRequest
 from app_server.conversations import own_secrets
 from app_server.conversations.safeguards import analyzer_of, policy_of
@@ -14,6 +13,7 @@ from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
+from app_server.settings.effective import effective
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, is_recorded
 from app_server.skills.files import SkillFile
 
@@ -31,14 +31,17 @@ TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
 OPTIONAL_TOOLS = ("execute_ipython_cell", "browser_tool_set")
 """Only where the sandbox has what they need: an agent server refuses tools that it cannot make."""
 
-# Models that were trained on its format; others write broken patches.
-_KNOWS_APPLY_PATCH = re.compile(r"(^|/)(gpt-(4\.1|[5-9])|o[34]|codex)")
 PARALLEL_CALLS = 4
+
+SENT = {"reasoning_effort", "thinking_budget", "temperature", "top_p", "max_output_tokens"}
+"""Options of a profile that an agent server sends with its calls."""
+
+TIMEOUTS = ("timeout", "stream_idle_timeout")
+GRACE_SECONDS = 15.0
 
 NO_APPROVALS: Mapping[str, Any] = {}
 NO_SECRETS: Mapping[str, str | None] = {}
 NO_SERVERS: Mapping[str, Definition] = {}
-NO_FACTS = prices.Facts()
 
 
 def build(
@@ -57,7 +60,6 @@ def build(
     usable_tools: Collection[str] = (),
     mcp_approved: Mapping[str, Any] = NO_APPROVALS,
     mcp_servers: Mapping[str, Definition] = NO_SERVERS,
-    facts: prices.Facts = NO_FACTS,
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
     """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
@@ -68,11 +70,8 @@ def build(
     mcp_approved: tools of MCP servers as the user has approved them, by server and name.
     mcp_servers: the user's, by name. The sandbox runs commands itself, and reaches the others through the
     inner listener, which adds what opens them.
-    facts: what is listed of the model.
     """
-    llm = brokered_llm(
-        profile, facts=facts, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof
-    )
+    llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof)
     # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
     budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
@@ -127,20 +126,25 @@ def build(
 
 
 def brokered_llm(
-    profile: LLMProfile, *, facts: prices.Facts, inner_url: str, conversation_id: UUID, model_proof: str
+    profile: LLMProfile, *, inner_url: str, conversation_id: UUID, model_proof: str
 ) -> dict[str, Any]:
     """The model of a profile as a conversation in a sandbox reaches it, and pays for it.
 
-    Its window and its prices go along: a sandbox has no list of them.
+    What holds for its calls goes along, so that both sides agree; extra headers and body stay here.
     model_proof: of the conversation (see llm_gateway.proof).
     """
-    own = prices.set_price(profile.input_cost_per_token, profile.output_cost_per_token)
-    price = own or facts.price
+    model = effective(profile)
+    price, options = model.price, model.options
+    # The gateway waits as long as the profile says, and tells why when it gives up.
+    patience = dict.fromkeys(TIMEOUTS, options.timeout + GRACE_SECONDS) if options.timeout else {}
     place = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
     return {
         "model": profile.model,
         "base_url": f"{place}/{model_proof}/v1",
-        "max_input_tokens": facts.context_window,
+        "max_input_tokens": model.window,
+        "capability_overrides": dict(model.capabilities),
+        **options.model_dump(include=SENT, exclude_none=True),
+        **patience,
         "input_cost_per_token": price and price.prompt,
         "output_cost_per_token": price and price.completion,
         "cache_read_cost_per_token": price and price.cache_read,
@@ -168,6 +172,7 @@ def _mcp_server(name: str, server: Definition, inner_url: str) -> dict[str, Any]
 
 def _tools(model: str, usable: Collection[str]) -> list[dict[str, Any]]:
     further = [name for name in OPTIONAL_TOOLS if name in usable]
-    if _KNOWS_APPLY_PATCH.search(model.lower()):
+    # Others write broken patches.
+    if facts_of(model).writes_patches:
         further.append("apply_patch")
     return [{"name": name, "params": params} for name, params in (*TOOLS, *((one, {}) for one in further))]

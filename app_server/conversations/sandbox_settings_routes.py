@@ -5,7 +5,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from agent_runtime.metering import prices
 from app_server.conversations.agent_request import brokered_llm
 from app_server.conversations.dependencies import Viewer
 from app_server.conversations.residents import residents_of
@@ -40,7 +39,6 @@ async def get_llm(
     conversation_id = residents[0].id if residents else sandbox_id
     return brokered_llm(
         found,
-        facts=await prices.looked_up(found.model),
         inner_url=viewer.sandboxes.running(sandbox_id).inner_url,
         conversation_id=conversation_id,
         model_proof=proof_of(request.state.cipher, conversation_id),

@@ -14,7 +14,6 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.metering import prices
 from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
 from app_server.config import Config
 from app_server.consents import service as consents
@@ -307,7 +306,6 @@ async def start_conversation(start: Start) -> Outcome:
             mcp_approved=approved,
             mcp_servers=mcp_servers,
             max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
-            facts=await prices.looked_up(profile.model),
         )
     )
     if has_begun:

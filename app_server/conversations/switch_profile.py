@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from agent_runtime.metering import prices
 from app_server.conversations import agent_request, service
 from app_server.conversations.schemas import AppConversation
 from app_server.conversations.view import Viewer
@@ -30,7 +29,6 @@ async def switch_profile(
     sandbox = viewer.sandboxes.running(conversation.sandbox_id)
     llm = agent_request.brokered_llm(
         profile,
-        facts=await prices.looked_up(profile.model),
         inner_url=sandbox.inner_url,
         conversation_id=conversation_id,
         model_proof=proof_of(cipher, conversation_id),

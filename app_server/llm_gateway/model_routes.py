@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel
 
-from agent_runtime.metering.catalogue import ListedModel, listed_models
+from agent_runtime.metering.listed_models import ListedModel, listed_models
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OTHER_PROTOCOLS
 from app_server.pagination import Limit, Page, PageId, page_of
 from app_server.users.auth import require_user

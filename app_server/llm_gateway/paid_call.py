@@ -6,12 +6,13 @@ from uuid import UUID
 
 from fastapi import Response
 
-from agent_runtime.metering import prices
 from agent_runtime.metering.counts import a_count
+from agent_runtime.metering.prices import Price
 from agent_runtime.metering.usage import Usage
 from app_server.llm_gateway.calls import Spending
 from app_server.llm_gateway.meter import Meter, Metered, estimated, meter_for
 from app_server.llm_gateway.spending import Payer, to_micros
+from app_server.settings.effective import Effective, effective
 from app_server.settings.models import LLMProfile
 
 USUAL_REPLY_TOKENS = 8192
@@ -25,7 +26,7 @@ class PaidCall:
     spending: Spending
     payer: Payer
     id: UUID
-    price: prices.Price | None
+    price: Price | None
     request_bytes: int
 
     def metered(self, response: Response) -> Response:
@@ -49,25 +50,24 @@ async def begin(
     spending: Spending, payer: Payer, profile: LLMProfile, body: dict[str, Any], request_bytes: int
 ) -> PaidCall:
     """Raises PaymentRequired when a limit of the payer's is reached, or cannot be kept."""
-    listed = await prices.looked_up(profile.model)
-    price = prices.set_price(profile.input_cost_per_token, profile.output_cost_per_token) or listed.price
-    most = _most(body, request_bytes, listed)
-    call_id = await spending.reserve(payer, _cost(most, price))
-    return PaidCall(spending, payer, call_id, price, request_bytes)
+    model = effective(profile)
+    most = _most(body, request_bytes, model)
+    call_id = await spending.reserve(payer, _cost(most, model.price))
+    return PaidCall(spending, payer, call_id, model.price, request_bytes)
 
 
-def _most(body: dict[str, Any], request_bytes: int, listed: prices.Facts) -> Usage:
+def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
     """As much as the call is likely to use at most."""
     asked = a_count(body.get("max_completion_tokens")) or a_count(body.get("max_tokens"))
     prompt = estimated(request_bytes, 0).prompt_tokens
     return Usage(
         # Pictures are many bytes and few tokens.
-        prompt_tokens=min(prompt, listed.context_window or prompt),
-        completion_tokens=min(asked or USUAL_REPLY_TOKENS, listed.max_output_tokens or USUAL_REPLY_TOKENS),
+        prompt_tokens=min(prompt, model.window),
+        completion_tokens=min(asked or USUAL_REPLY_TOKENS, model.facts.max_output or USUAL_REPLY_TOKENS),
     )
 
 
-def _cost(usage: Usage, price: prices.Price | None) -> int | None:
+def _cost(usage: Usage, price: Price | None) -> int | None:
     """In millionths of a dollar; None if it is not known. What the vendor itself states counts first."""
     if usage.cost is not None:
         return to_micros(usage.cost)

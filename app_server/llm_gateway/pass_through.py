@@ -9,6 +9,7 @@ import orjson
 from fastapi import Response
 
 from app_server.errors import BadGateway
+from app_server.llm_gateway.additions import Additions
 from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
 from app_server.llm_gateway.vendors import PassThrough
 from app_server.passing import Passing
@@ -27,22 +28,21 @@ async def pass_through(
     vendor: PassThrough,
     body: dict[str, Any],
     *,
-    api_key: str | None,
+    added: Additions,
     headers: Mapping[str, str],
-    timeout_seconds: float,
 ) -> Response:
-    """The vendor's reply as it comes; `timeout_seconds` is how long it may stay silent.
+    """The vendor's reply as it comes.
 
     Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`.
     """
-    content = orjson.dumps({**body, "model": vendor.model})
+    content = orjson.dumps({**body, **added.body, "model": vendor.model})
     length = str(len(content))
     request = http.build_request(
         "POST",
         f"{vendor.base_url}/chat/completions",
         content=_let_go(content),
-        headers={**_request_headers(headers, api_key), "content-length": length},
-        timeout=httpx.Timeout(timeout_seconds, connect=_CONNECT_TIMEOUT_SECONDS),
+        headers={**_request_headers(headers, added), "content-length": length},
+        timeout=httpx.Timeout(added.timeout_seconds, connect=_CONNECT_TIMEOUT_SECONDS),
     )
     try:
         reply = await http.send(request, stream=True, follow_redirects=False)
@@ -51,7 +51,7 @@ async def pass_through(
             raise wrong_base_url(vendor.base_url, reply.status_code)
         if reply.is_success:
             return Passing(reply, reply.aiter_raw(), status=reply.status_code, headers=_reply_headers(reply))
-        return await _vendor_error(reply, api_key)
+        return await _vendor_error(reply, added)
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise unreachable(error, vendor.base_url) from error
     except httpx.HTTPError as error:
@@ -62,7 +62,7 @@ async def pass_through(
         ) from error
 
 
-async def _vendor_error(reply: httpx.Response, api_key: str | None) -> Response:
+async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
     """The vendor's own words, less our key should it repeat it."""
     if reply.is_redirect:
         await reply.aclose()
@@ -77,16 +77,12 @@ async def _vendor_error(reply: httpx.Response, api_key: str | None) -> Response:
         await reply.aclose()
     logger.warning("the model's vendor refused", extra={"status": reply.status_code})
     headers = {name: value for name, value in _reply_headers(reply).items() if name != "content-encoding"}
-    return Response(without_key(content, api_key), reply.status_code, headers=headers)
+    return Response(added.hidden_in(content), reply.status_code, headers=headers)
 
 
 async def _let_go(content: bytes) -> AsyncIterator[bytes]:
     """The content, kept no longer than it takes to send it: a reply may take minutes."""
     yield content
-
-
-def without_key(content: bytes, api_key: str | None) -> bytes:
-    return content.replace(api_key.encode(), b"[key]") if api_key else content
 
 
 def _is_page(reply: httpx.Response) -> bool:
@@ -95,14 +91,14 @@ def _is_page(reply: httpx.Response) -> bool:
     return is_html and (reply.is_success or reply.status_code in {404, 405})
 
 
-def _request_headers(headers: Mapping[str, str], api_key: str | None) -> dict[str, str]:
+def _request_headers(headers: Mapping[str, str], added: Additions) -> dict[str, str]:
     # The bytes pass as they are, and what they say of their cost is read on the way.
     forwarded = {"accept-encoding": "identity", "content-type": "application/json"} | {
         name: headers[name] for name in _FORWARDED if name in headers
     }
-    if api_key:
-        forwarded["authorization"] = f"Bearer {api_key}"
-    return forwarded
+    if added.api_key:
+        forwarded["authorization"] = f"Bearer {added.api_key}"
+    return forwarded | {name.lower(): value for name, value in added.headers.items()}
 
 
 def _reply_headers(reply: httpx.Response) -> dict[str, str]:

@@ -1,28 +1,21 @@
 """The way from a sandbox to a model: the sandbox's user pays, with a key that the sandbox never sees."""
 
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from app_server.config import Config
 from app_server.database import Database
-from app_server.encryption import Cipher
 from app_server.llm_gateway import fields, paid_call
+from app_server.llm_gateway.ask import ask, with_usage
 from app_server.llm_gateway.caller import Caller, require_caller
-from app_server.llm_gateway.pass_through import pass_through
 from app_server.llm_gateway.proof import is_proof
-from app_server.llm_gateway.recorded import replay
 from app_server.llm_gateway.room import Place, Room
 from app_server.llm_gateway.spending import Payer
-from app_server.llm_gateway.translate import translate
-from app_server.llm_gateway.vendors import PassThrough, Recorded, Translated, vendor_of
+from app_server.llm_gateway.vendors import PassThrough, vendor_of
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.sandboxes.models import Sandbox
 from app_server.settings.models import LLMProfile
 from app_server.settings.profiles import get_profile
-from app_server.users.models import User
-from app_server.users.outgoing import guard_of, http_of, require_callable
 
 router = APIRouter(prefix="/llm", tags=["LLM gateway"])
 
@@ -74,52 +67,13 @@ async def _paid(
     vendor = vendor_of(profile.model, profile.base_url)
     fields.check(body, fields.CompatibleFields if isinstance(vendor, PassThrough) else fields.ChatFields)
     if profile.is_recording:
-        return await _ask(profile, user, body, request, working_dir=working_dir)
-    body = _with_usage(body)
-    paid = await paid_call.begin(request.state.spending, payer, profile, body, size)
+        return await ask(profile, user, body, request, working_dir=working_dir)
+    body = with_usage(body)
+    sent = {**body, **profile.chosen.extra_body}
+    paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
     try:
-        response = await _ask(profile, user, body, request, working_dir=working_dir)
+        response = await ask(profile, user, body, request, working_dir=working_dir)
     except BaseException:
         paid.failed()
         raise
     return paid.metered(response)
-
-
-async def _ask(
-    profile: LLMProfile, user: User, body: dict[str, Any], request: Request, *, working_dir: str
-) -> Response:
-    """Raises Forbidden `private_address` where a member has named a server beside this one."""
-    config: Config = request.state.config
-    cipher: Cipher = request.state.cipher
-    api_key = cipher.decrypt(profile.api_key_encrypted) if profile.api_key_encrypted else None
-    match vendor_of(profile.model, profile.base_url):
-        case Recorded(name):
-            return replay(name, body, working_dir=working_dir)
-        case PassThrough() as vendor:
-            return await pass_through(
-                http_of(request, user) if profile.base_url else request.state.http,
-                vendor,
-                body,
-                api_key=api_key,
-                headers=request.headers,
-                timeout_seconds=config.llm_timeout_seconds,
-            )
-        case Translated() as vendor:
-            if vendor.base_url:
-                await require_callable(request, user, vendor.base_url)
-            return await translate(
-                vendor,
-                body,
-                api_key=api_key,
-                timeout_seconds=config.llm_timeout_seconds,
-                guard=guard_of(request, user) if vendor.base_url else None,
-            )
-
-
-def _with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """The request, asking that a stream states what was used: without it nobody could say what it cost."""
-    if not body.get("stream"):
-        return body
-    options = body.get("stream_options")
-    asked = options if isinstance(options, dict) else {}
-    return {**body, "stream_options": {**asked, "include_usage": True}}

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,9 +14,9 @@ from fastapi.responses import StreamingResponse
 from app_server.errors import BadGateway
 from app_server.guarded import Guard
 from app_server.llm_gateway import bounds
+from app_server.llm_gateway.additions import Additions
 from app_server.llm_gateway.contents import without_addresses
 from app_server.llm_gateway.fields import ChatFields
-from app_server.llm_gateway.pass_through import without_key
 from app_server.llm_gateway.vendor_failures import RETRY_HEADERS, connection_failure, unreachable
 from app_server.llm_gateway.vendors import Translated
 
@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _DONE = b"data: [DONE]\n\n"
+
+NO_HEADERS: Mapping[str, str] = {}
 
 _FIELDS = ChatFields.model_fields.keys() - {"model"}
 
@@ -36,11 +38,12 @@ async def translate(
     api_key: str | None,
     timeout_seconds: float,
     guard: Guard | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
 ) -> Response:
     """An OpenAI reply, streaming if `body` asks for it. A vendor's refusal keeps its status.
 
     body: checked ChatFields. guard: keeps the call to what is public; None where only this server has
-    said where it goes.
+    said where it goes. headers: what the profile adds to the call.
 
     Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
@@ -54,6 +57,8 @@ async def translate(
         "max_retries": 0,
         "drop_params": True,
     }
+    added = Additions(api_key, timeout_seconds, headers)
+    arguments |= {"extra_headers": dict(headers)} if headers else {}
     # A thread of its own: a slow model must not use up those that everybody shares.
     limiter = CapacityLimiter(1)
     within = partial(_within, vendor, guard)
@@ -62,7 +67,7 @@ async def translate(
             within, lambda litellm: litellm.completion(**arguments), limiter=limiter, abandon_on_cancel=True
         )
     except Exception as error:  # noqa: BLE001 (litellm lets out its own errors and every client's alike)
-        return _refusal(vendor, error, api_key)
+        return _refusal(vendor, error, added)
     if not body.get("stream"):
         return Response(orjson.dumps(reply.model_dump(exclude_none=True)), media_type="application/json")
     return StreamingResponse(_chunks(within, iter(reply), limiter), media_type="text/event-stream")
@@ -95,7 +100,7 @@ async def _chunks(
     yield _DONE
 
 
-def _refusal(vendor: Translated, error: Exception, api_key: str | None) -> Response:
+def _refusal(vendor: Translated, error: Exception, added: Additions) -> Response:
     if (failure := connection_failure(error)) is not None:
         raise unreachable(failure, vendor.base_url) from error
     status = getattr(error, "status_code", None)
@@ -109,4 +114,4 @@ def _refusal(vendor: Translated, error: Exception, api_key: str | None) -> Respo
     content = orjson.dumps({"error": {"message": str(error), "type": type(error).__name__, "code": status}})
     told = getattr(error, "litellm_response_headers", None) or {}
     headers = {name: value for name, value in told.items() if name.lower() in RETRY_HEADERS}
-    return Response(without_key(content, api_key), status, headers=headers, media_type="application/json")
+    return Response(added.hidden_in(content), status, headers=headers, media_type="application/json")

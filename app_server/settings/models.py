@@ -1,12 +1,14 @@
 """What a user has set: LLM profiles, and what holds for all tasks."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.database import Base, now
+from app_server.settings.options import ProfileOptions
 
 RECORDED_PREFIX = "recorded/"
 DEFAULT_MAX_ITERATIONS = 500
@@ -43,6 +45,10 @@ class LLMProfile(Base):
     input_cost_per_token: Mapped[float | None]
     """Dollars, for models whose price is not listed; so is the next."""
     output_cost_per_token: Mapped[float | None]
+    options: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
+    """ProfileOptions, as far as they are set."""
+    extra_headers_encrypted: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
+    """Each value by its header's name; only calls from this server have them."""
     is_active: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
@@ -50,6 +56,14 @@ class LLMProfile(Base):
     @property
     def api_key_set(self) -> bool:
         return self.api_key_encrypted is not None
+
+    @property
+    def chosen(self) -> ProfileOptions:
+        return ProfileOptions.model_validate(self.options or {})
+
+    @property
+    def extra_header_names(self) -> list[str]:
+        return sorted(self.extra_headers_encrypted or {})
 
     @property
     def is_recording(self) -> bool:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server import demo
 from app_server.encryption import Cipher
 from app_server.errors import BadRequest, Conflict, NotFound
+from app_server.settings.checks import check
 from app_server.settings.models import RECORDED_PREFIX, LLMProfile
 from app_server.settings.schemas import LLMSettings
 
@@ -19,6 +20,7 @@ MAX_PROFILES = 50
 _OF_USER = select(LLMProfile).where(LLMProfile.user_id == bindparam("user", type_=Uuid()))
 _NAMED = _OF_USER.where(LLMProfile.name == bindparam("name", type_=String()))
 _ACTIVE = _OF_USER.where(LLMProfile.is_active)
+_COLUMNS = ("model", "base_url", "max_budget_per_task", "input_cost_per_token", "output_cost_per_token")
 DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 
 
@@ -41,11 +43,17 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
 
 
 async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
-    """Those of the active profile, with its key."""
+    """Those of the active profile, with its key and headers."""
     profile = await get_profile(session, user_id, None)
-    values = {name: getattr(profile, name) for name in LLMSettings.model_fields if name != "api_key"}
-    encrypted = profile.api_key_encrypted
-    return LLMSettings(**values, api_key=cipher.decrypt(encrypted) if encrypted else "")
+    key, headers = profile.api_key_encrypted, profile.extra_headers_encrypted or {}
+    return LLMSettings.model_validate(
+        {
+            **profile.chosen.model_dump(),
+            **{name: getattr(profile, name) for name in _COLUMNS},
+            "api_key": cipher.decrypt(key) if key else "",
+            "extra_headers": {header: cipher.decrypt(value) for header, value in headers.items()},
+        }
+    )
 
 
 async def choose_profile(
@@ -92,11 +100,13 @@ async def save_profile(
     """The profile of that name, made or changed. The first real model becomes the active one.
 
     An `api_key` that is left out keeps the stored one; an empty one clears it. Raises Conflict
-    `api_key_needed` when the stored key would go to another address than the one it was given for.
+    `api_key_needed` when the stored key would go to another address than the one it was given for, and
+    `extra_headers_needed` in the same case; BadRequest `llm_option_refused`.
     """
     _refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
         raise BadRequest("There is no such recording.", code="recording_not_found")
+    check(llm)
     profiles = await list_profiles(session, user_id)
     known = next((each for each in profiles if each.name == name), None)
     if known:
@@ -106,6 +116,11 @@ async def save_profile(
     profile.max_budget_per_task = llm.max_budget_per_task
     profile.input_cost_per_token = llm.input_cost_per_token
     profile.output_cost_per_token = llm.output_cost_per_token
+    profile.options = llm.options()
+    if llm.extra_headers is not None:
+        profile.extra_headers_encrypted = {
+            header: cipher.encrypt(value.get_secret_value()) for header, value in llm.extra_headers.items()
+        }
     if llm.api_key is not None:
         key = llm.api_key.get_secret_value()
         profile.api_key_encrypted = cipher.encrypt(key) if key else None
@@ -158,7 +173,15 @@ def _add(session: AsyncSession, user_id: UUID, name: str, profiles: Sequence[LLM
 def _refuse_redirecting_key(known: LLMProfile, llm: LLMSettings) -> None:
     # Else whoever may edit a profile, but not read its key, could have the key sent to a server of theirs.
     stays = (known.base_url, _vendor(known.model)) == (llm.base_url, _vendor(llm.model))
-    if llm.api_key is None and known.api_key_encrypted is not None and not stays:
+    keeps_key = llm.api_key is None and known.api_key_encrypted is not None
+    keeps_headers = llm.extra_headers is None and bool(known.extra_headers_encrypted)
+    if keeps_headers and not stays:
+        raise Conflict(
+            "The stored extra headers were given for another address and are not sent to a new one.",
+            code="extra_headers_needed",
+            fix="Enter the extra headers again, or clear them.",
+        )
+    if keeps_key and not stays:
         raise Conflict(
             "The stored key was given for another address and is not sent to a new one.",
             code="api_key_needed",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from pydantic import SecretStr
 
+from agent_runtime.catalogue.lookup import facts_of
 from app_server.database import ReadSession, Session
 from app_server.settings import profiles
 from app_server.settings.models import LLMProfile
@@ -12,16 +13,19 @@ from app_server.settings.schemas import (
     ChangedProfile,
     DeletedProfile,
     LLMProfileDetails,
-    LLMProfileInfo,
     LLMProfiles,
     LLMSettings,
+    ModelFacts,
+    ModelName,
     ProfileNameInPath,
     RenameProfile,
     SaveProfile,
 )
+from app_server.settings.shown import shown, shown_facts
 from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/settings/profiles", tags=["Settings"])
+facts_router = APIRouter(prefix="/api/v1/settings/model-facts", tags=["Settings"])
 
 
 @router.get("")
@@ -31,7 +35,7 @@ async def list_profiles(user: CurrentUser, session: ReadSession) -> LLMProfiles:
 
 @router.get("/{name}")
 async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileNameInPath) -> LLMProfileDetails:
-    info = _info(await profiles.get_profile(session, user.id, name))
+    info = shown(await profiles.get_profile(session, user.id, name))
     config = info.model_dump(include=set(LLMSettings.model_fields)) | {"api_key": None}
     return LLMProfileDetails(**info.model_dump(), config=config)
 
@@ -44,8 +48,9 @@ async def save_profile(
     cipher = request.state.cipher
     llm = body.llm or await profiles.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
-        kept = None if body.preserve_existing_api_key else SecretStr("")
-        llm = llm.model_copy(update={"api_key": kept})
+        keeps = body.preserve_existing_api_key
+        key, headers = (None, None) if keeps else (SecretStr(""), {})
+        llm = llm.model_copy(update={"api_key": key, "extra_headers": headers})
     row = await profiles.save_profile(session, cipher, user.id, name, llm)
     return _changed(row, "saved")
 
@@ -68,14 +73,16 @@ async def rename_profile(
     return _changed(await profiles.rename_profile(session, user.id, name, body.new_name), "renamed")
 
 
-def _info(row: LLMProfile) -> LLMProfileInfo:
-    return LLMProfileInfo.model_validate(row)
+@facts_router.get("")
+async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
+    """What is known of any model, also of one that no profile has."""
+    return shown_facts(facts_of(model))
 
 
 def _changed(row: LLMProfile, became: str) -> ChangedProfile:
-    return ChangedProfile(**_info(row).model_dump(), message=f"The profile {row.name} is {became}.")
+    return ChangedProfile(**shown(row).model_dump(), message=f"The profile {row.name} is {became}.")
 
 
 def _listed(rows: Sequence[LLMProfile]) -> LLMProfiles:
     active = next((row.name for row in rows if row.is_active), None)
-    return LLMProfiles(profiles=[_info(row) for row in rows], active_profile=active)
+    return LLMProfiles(profiles=[shown(row) for row in rows], active_profile=active)

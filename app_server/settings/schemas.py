@@ -15,8 +15,25 @@ from pydantic import (
 )
 
 from agent_runtime.wire import Dollars
+from app_server.settings.options import ProfileOptions, TokenPrice
 
 _NAME_PATTERN = r"^[A-Za-z0-9._-]{1,64}$"
+# Of the connection and the body, which are ours.
+_OWN_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
 _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
 
@@ -32,6 +49,13 @@ def _checked_base_url(text: str) -> str | None:
     return text.rstrip("/")
 
 
+def _checked_value(value: SecretStr) -> SecretStr:
+    text = value.get_secret_value()
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("printable ASCII characters only")
+    return value
+
+
 ProfileName = Annotated[str, StringConstraints(pattern=_NAME_PATTERN)]
 ProfileNameInPath = Annotated[str, Path(pattern=_NAME_PATTERN)]
 ModelName = Annotated[str, StringConstraints(pattern=r"^[^\s\x00-\x1f]+$", max_length=200)]
@@ -40,11 +64,23 @@ BaseUrl = Annotated[
 ]
 
 
-TokenPrice = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+def _checked_header(name: str) -> str:
+    if name.lower() in _OWN_HEADERS:
+        raise ValueError(f"the header {name} cannot be set")
+    return name
 
 
-class LLMSettings(BaseModel):
-    """`api_key` left out keeps the stored key, an empty one clears it.
+HeaderName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"),
+    AfterValidator(_checked_header),
+]
+HeaderValue = Annotated[SecretStr, Field(max_length=4000), AfterValidator(_checked_value)]
+
+
+class LLMSettings(ProfileOptions):
+    """`api_key` left out keeps the stored key, an empty one clears it. `extra_headers`, which the app server
+    adds to each call, are kept if they are left out, and replaced by what is given.
 
     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
     `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
@@ -58,13 +94,18 @@ class LLMSettings(BaseModel):
     max_budget_per_task: Dollars | None = None
     input_cost_per_token: TokenPrice | None = None
     output_cost_per_token: TokenPrice | None = None
+    extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
+
+    def options(self) -> dict[str, Any]:
+        """Those that are set."""
+        return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 
 class SaveProfile(BaseModel):
     """`llm` left out copies the profile that is in use.
 
-    `include_secrets`: false keeps no key with it, unless `preserve_existing_api_key` says that the stored one
-    stays.
+    `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key` says
+    that the stored ones stay.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -78,10 +119,30 @@ class RenameProfile(BaseModel):
     new_name: ProfileName
 
 
-class LLMProfileInfo(BaseModel):
-    """`is_recording`: a recorded reply is played; no key, no cost."""
+class ModelFacts(BaseModel):
+    """What the catalogue says of a model. `is_listed`: false where these are defaults, or what its family is
+    known for. Tokens, and dollars per token; null where it is not known. `efforts`: those that may be
+    chosen; empty where it takes none.
+    """
 
-    model_config = ConfigDict(from_attributes=True)
+    is_listed: bool
+    context_window: int
+    max_output_tokens: int | None
+    input_cost_per_token: float | None
+    output_cost_per_token: float | None
+    cache_read_cost_per_token: float | None
+    cache_write_cost_per_token: float | None
+    sees_images: bool
+    efforts: list[str] | None
+    takes_thinking_budget: bool
+    refused: list[str]
+    protocols: list[str]
+
+
+class LLMProfileInfo(ProfileOptions):
+    """`is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
+    not shown.
+    """
 
     name: str
     model: str
@@ -90,7 +151,9 @@ class LLMProfileInfo(BaseModel):
     max_budget_per_task: float | None
     input_cost_per_token: float | None
     output_cost_per_token: float | None
+    extra_header_names: list[str]
     is_recording: bool
+    facts: ModelFacts
 
 
 class LLMProfileDetails(LLMProfileInfo):

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_protocol_settings"
-down_revision = "add_size_of_logs"
+down_revision = "add_profile_options"
 branch_labels = None
 depends_on = None
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_runtime_plugins_of_specs"
-down_revision = "add_size_of_logs"
+down_revision = "add_protocol_settings"
 branch_labels = None
 depends_on = None
 

@@ -1892,6 +1892,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/model-facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model Facts
+         * @description What is known of any model, also of one that no profile has.
+         */
+        get: operations["get_model_facts_api_v1_settings_model_facts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/model-list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Models
+         * @description Of a server that speaks OpenAI's protocol. 502 where it cannot be reached, or does not list them.
+         */
+        post: operations["list_models_api_v1_settings_model_list_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/network": {
         parameters: {
             query?: never;
@@ -2091,6 +2131,27 @@ export interface paths {
         put?: never;
         /** Rename Profile */
         post: operations["rename_profile_api_v1_settings_profiles__name__rename_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/profiles/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Profile
+         * @description One real call with a tool, and an image if the model is known to take images. Where the image is
+         *     refused, a second call without it. 502 if the model cannot be reached, or says nothing for two minutes.
+         */
+        post: operations["try_profile_api_v1_settings_profiles__name__test_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2607,12 +2668,30 @@ export interface components {
             api_key_set: boolean;
             /** Base Url */
             base_url: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Header Names */
+            extra_header_names: string[];
+            facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Recording */
             is_recording: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
             /** Message */
             message: string;
             /** Model */
@@ -2621,6 +2700,18 @@ export interface components {
             name: string;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top P */
+            top_p?: number | null;
         };
         /** CheckpointChange */
         CheckpointChange: {
@@ -3300,6 +3391,7 @@ export interface components {
             /** Write Bytes */
             write_bytes: number;
         };
+        JsonValue: unknown;
         /**
          * LLMDiff
          * @description `api_key` left out or masked keeps the stored one, an empty one clears it.
@@ -3347,44 +3439,105 @@ export interface components {
             api_key_set: boolean;
             /** Base Url */
             base_url: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
             /** Config */
             config: {
                 [key: string]: unknown;
             };
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Header Names */
+            extra_header_names: string[];
+            facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Recording */
             is_recording: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
             /** Model */
             model: string;
             /** Name */
             name: string;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top P */
+            top_p?: number | null;
         };
         /**
          * LLMProfileInfo
-         * @description `is_recording`: a recorded reply is played; no key, no cost.
+         * @description `is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
+         *     not shown.
          */
         LLMProfileInfo: {
             /** Api Key Set */
             api_key_set: boolean;
             /** Base Url */
             base_url: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Header Names */
+            extra_header_names: string[];
+            facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Recording */
             is_recording: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
             /** Model */
             model: string;
             /** Name */
             name: string;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top P */
+            top_p?: number | null;
         };
         /** LLMProfiles */
         LLMProfiles: {
@@ -3407,7 +3560,8 @@ export interface components {
         };
         /**
          * LLMSettings
-         * @description `api_key` left out keeps the stored key, an empty one clears it.
+         * @description `api_key` left out keeps the stored key, an empty one clears it. `extra_headers`, which the app server
+         *     adds to each call, are kept if they are left out, and replaced by what is given.
          *
          *     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
          *     `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
@@ -3417,14 +3571,45 @@ export interface components {
             api_key?: string | null;
             /** Base Url */
             base_url?: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Headers */
+            extra_headers?: {
+                [key: string]: string;
+            } | null;
             /** Input Cost Per Token */
             input_cost_per_token?: number | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
             /** Model */
             model: string;
             /** Output Cost Per Token */
             output_cost_per_token?: number | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top P */
+            top_p?: number | null;
         };
         /** LaunchedAgentProfile */
         LaunchedAgentProfile: {
@@ -3446,6 +3631,18 @@ export interface components {
             expires_at: string;
             /** Url */
             url: string;
+        };
+        /**
+         * ListModels
+         * @description `profile`: whose stored key is used where no `api_key` is given; only at that profile's own address.
+         */
+        ListModels: {
+            /** Api Key */
+            api_key?: string | null;
+            /** Base Url */
+            base_url: string;
+            /** Profile */
+            profile?: string | null;
         };
         /**
          * ListedSkill
@@ -3647,6 +3844,38 @@ export interface components {
              * @default default
              */
             model_name: string;
+        };
+        /**
+         * ModelFacts
+         * @description What the catalogue says of a model. `is_listed`: false where these are defaults, or what its family is
+         *     known for. Tokens, and dollars per token; null where it is not known. `efforts`: those that may be
+         *     chosen; empty where it takes none.
+         */
+        ModelFacts: {
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token: number | null;
+            /** Context Window */
+            context_window: number;
+            /** Efforts */
+            efforts: string[] | null;
+            /** Input Cost Per Token */
+            input_cost_per_token: number | null;
+            /** Is Listed */
+            is_listed: boolean;
+            /** Max Output Tokens */
+            max_output_tokens: number | null;
+            /** Output Cost Per Token */
+            output_cost_per_token: number | null;
+            /** Protocols */
+            protocols: string[];
+            /** Refused */
+            refused: string[];
+            /** Sees Images */
+            sees_images: boolean;
+            /** Takes Thinking Budget */
+            takes_thinking_budget: boolean;
         };
         /**
          * NetworkCredential
@@ -3984,6 +4213,34 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ProfileTrial
+         * @description What works. `answers`: a reply came. `images`: null if none was sent, as the model takes none.
+         *     `cost`: dollars; null if its price is not known. `refusal`: the vendor's words, where it refused the call,
+         *     or the image in it.
+         */
+        ProfileTrial: {
+            /** Answers */
+            answers: boolean;
+            /** Calls Tools */
+            calls_tools: boolean;
+            /** Completion Tokens */
+            completion_tokens: number;
+            /** Cost */
+            cost: number | null;
+            /** Images */
+            images: boolean | null;
+            /** Prompt Tokens */
+            prompt_tokens: number;
+            /** Reasons */
+            reasons: boolean;
+            /** Refusal */
+            refusal: string | null;
+            /** Seconds */
+            seconds: number;
+            /** Streams */
+            streams: boolean;
         };
         /**
          * ProjectHookEvent
@@ -4538,8 +4795,8 @@ export interface components {
          * SaveProfile
          * @description `llm` left out copies the profile that is in use.
          *
-         *     `include_secrets`: false keeps no key with it, unless `preserve_existing_api_key` says that the stored one
-         *     stays.
+         *     `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key` says
+         *     that the stored ones stay.
          */
         SaveProfile: {
             /**
@@ -4669,6 +4926,21 @@ export interface components {
             resources: components["schemas"]["Resources"];
             /** Uptime */
             uptime: number;
+        };
+        /**
+         * ServerModel
+         * @description `context_window`: the longest one, in tokens, where the server says.
+         */
+        ServerModel: {
+            /** Context Window */
+            context_window: number | null;
+            /** Id */
+            id: string;
+        };
+        /** ServerModels */
+        ServerModels: {
+            /** Models */
+            models: components["schemas"]["ServerModel"][];
         };
         /**
          * SetBudget
@@ -9430,6 +9702,70 @@ export interface operations {
             };
         };
     };
+    get_model_facts_api_v1_settings_model_facts_get: {
+        parameters: {
+            query: {
+                model: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelFacts"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_models_api_v1_settings_model_list_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ListModels"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerModels"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_network_api_v1_settings_network_get: {
         parameters: {
             query?: never;
@@ -9891,6 +10227,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangedProfile"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_profile_api_v1_settings_profiles__name__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfileTrial"];
                 };
             };
             /** @description A problem (RFC 9457) */

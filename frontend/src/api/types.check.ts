@@ -12,9 +12,11 @@ import type { ResumeSandbox } from './archives'
 import type { BrowserTab, BrowserView } from './browser'
 import type { GitPush } from './git-changes'
 import type { GitCredential } from './git-credentials'
+import type { ModelFacts } from './model-facts'
 import type * as network from './network'
 import type * as networkCredentials from './network-credentials'
 import type * as ports from './ports'
+import type { ProfileTrial } from './profile-trial'
 import type { RuntimePlugin } from './runtime-plugins'
 import type { SandboxGrouping } from './sandbox-grouping'
 import type * as spending from './spending'
@@ -40,6 +42,8 @@ check<HasFields<own.User, Schemas['CurrentUserInfo']>>()
 check<SameFields<own.SignedInUser, Schemas['SignedInUser']>>()
 check<HasFields<own.WebClientConfig, Schemas['WebClientConfig']>>()
 check<SameFields<own.LLMProfile, Schemas['LLMProfileInfo']>>()
+check<SameFields<ProfileTrial, Schemas['ProfileTrial']>>()
+check<SameFields<ModelFacts, Schemas['ModelFacts']>>()
 check<SameFields<spending.LimitPerPeriod, Schemas['SetSpendingLimit']>>()
 check<SameFields<spending.SpendingLimit, Schemas['SpendingLimit']>>()
 check<SameFields<spending.AdministeredLimit, Schemas['AdministeredLimit']>>()

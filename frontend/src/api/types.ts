@@ -1,3 +1,5 @@
+export type { LLMProfile, LLMProfileInput, LLMProfileList } from './profile-options'
+
 /**
  * What the app server sends, as docs/protocol.md §5 defines it.
  * Ids are UUIDs without dashes; times are ISO 8601 in UTC.
@@ -52,35 +54,6 @@ export interface SecretInput {
   /** Write-only. */
   value: string
   description?: string
-}
-
-export interface LLMProfile {
-  name: string
-  model: string
-  base_url: string | null
-  api_key_set: boolean
-  /** US dollars a conversation with this model may cost unless it says otherwise. */
-  max_budget_per_task: number | null
-  /** US dollars, for a model whose price is not listed. */
-  input_cost_per_token: number | null
-  output_cost_per_token: number | null
-  /** A recorded model: it replays a recording instead of calling a vendor. */
-  is_recording: boolean
-}
-
-export interface LLMProfileList {
-  profiles: LLMProfile[]
-  active_profile: string | null
-}
-
-export interface LLMProfileInput {
-  model: string
-  base_url?: string | null
-  /** Write-only. Left out = the stored key stays. */
-  api_key?: string
-  max_budget_per_task?: number | null
-  input_cost_per_token?: number | null
-  output_cost_per_token?: number | null
 }
 
 export interface ApiKey {

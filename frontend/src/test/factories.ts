@@ -1,3 +1,4 @@
+import { fakeModelFacts, NO_VALUES } from './model-facts'
 import type { MemoryNote, MemoryProposal } from '@/api/memory-types'
 import type { RuntimePlugin } from '@/api/runtime-plugins'
 import type { SandboxSpec } from '@/api/sandbox-specs'
@@ -11,9 +12,9 @@ import {
   type SkillFinding,
   type StartTask,
   type User,
+  type WebClientConfig,
 } from '@/api/types'
 import type { McpServer } from '@/api/mcp-servers'
-import type { WebClientConfig } from '@/api/types'
 
 let next = 0
 const fakeId = () => (next++).toString(16).padStart(32, '0')
@@ -40,10 +41,10 @@ export function fakeProfile(overrides: Partial<LLMProfile> = {}): LLMProfile {
     model: 'anthropic/claude-sonnet-4-5',
     base_url: null,
     api_key_set: true,
-    max_budget_per_task: null,
-    input_cost_per_token: null,
-    output_cost_per_token: null,
+    ...NO_VALUES,
+    extra_header_names: [],
     is_recording: false,
+    facts: fakeModelFacts(),
     ...overrides,
   }
 }

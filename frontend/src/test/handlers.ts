@@ -10,6 +10,7 @@ import {
   fakeUser,
   fakeUserLimit,
 } from './factories'
+import { fakeModelFacts } from './model-facts'
 
 export interface World {
   /** null = nobody is signed in. */
@@ -41,6 +42,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/profiles', () =>
       HttpResponse.json({ profiles, active_profile: world.activeProfile ?? profiles[0]?.name ?? null }),
     ),
+    http.get('*/api/v1/settings/model-facts', () => HttpResponse.json(fakeModelFacts())),
     http.get('*/api/v1/settings/spending-limit', () => HttpResponse.json(fakeSpendingLimit())),
     http.get('*/api/v1/administration/spending-limits', () =>
       HttpResponse.json({ default: { limit: null, period: 'month' }, users: [fakeUserLimit()] }),

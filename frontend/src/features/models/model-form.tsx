@@ -1,17 +1,23 @@
 import { zodResolver } from '@hookform/resolvers/zod'
-import { useForm } from 'react-hook-form'
+import { useQuery } from '@tanstack/react-query'
+import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
+import { modelFactsQuery } from '@/api/model-facts'
 import { useSaveProfile } from '@/api/profiles'
 import type { LLMProfile } from '@/api/types'
-import { dollarsOf } from '@/lib/dollars-of'
+import { useDebounced } from '@/lib/use-debounced'
 import { Button } from '@/ui/button'
 import { DialogActions } from '@/ui/dialog'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
+import { Notice } from '@/ui/notice'
 import { Select } from '@/ui/select'
+import { AdvancedFields } from './advanced-fields'
 import { modelSchema, type ModelFormValues } from './model-schema'
+import { inputOf, valuesOf } from './model-values'
+import { pricePerMillion } from './token-prices'
 import { VENDOR_PRESETS } from './vendor-presets'
 
 const PRICES = [
@@ -31,31 +37,14 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
   const save = useSaveProfile()
   const form = useForm<ModelFormValues>({
     resolver: zodResolver(modelSchema),
-    defaultValues: {
-      name: profile?.name ?? '',
-      model: profile?.model ?? '',
-      baseUrl: profile?.base_url ?? '',
-      apiKey: '',
-      budget: profile?.max_budget_per_task?.toString() ?? '',
-      inputPrice: pricePerMillion(profile?.input_cost_per_token),
-      outputPrice: pricePerMillion(profile?.output_cost_per_token),
-    },
+    defaultValues: valuesOf(profile),
   })
-  const submit = form.handleSubmit(({ name, model, baseUrl, apiKey, budget, inputPrice, outputPrice }) =>
+  const model = useDebounced(useWatch({ control: form.control, name: 'model' }).trim(), 300)
+  const { data: facts } = useQuery(modelFactsQuery(model))
+  const submit = form.handleSubmit((values) =>
     save.mutate(
-      {
-        name,
-        previousName: profile?.name,
-        llm: {
-          model,
-          base_url: baseUrl || null,
-          max_budget_per_task: dollarsOf(budget),
-          input_cost_per_token: costPerToken(inputPrice),
-          output_cost_per_token: costPerToken(outputPrice),
-          ...(apiKey && { api_key: apiKey }),
-        },
-      },
-      { onSuccess: () => onSaved(name) },
+      { name: values.name, previousName: profile?.name, llm: inputOf(values) },
+      { onSuccess: () => onSaved(values.name) },
     ),
   )
 
@@ -94,6 +83,14 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
       <Field label={t('models.model')} hint={t('models.model_hint')} error={errorOf('model', 'model')}>
         {(control) => <Input {...control} className="font-mono" {...form.register('model')} />}
       </Field>
+      {facts && !facts.is_listed && (
+        <Notice tone="neutral" title={t('models.not_listed')}>
+          {t('models.not_listed_text', {
+            window: facts.context_window,
+            images: t(facts.sees_images ? 'models.images_yes' : 'models.images_no'),
+          })}
+        </Notice>
+      )}
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
           label={t('models.base_url')}
@@ -139,10 +136,23 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
             hint={t('models.price_hint')}
             error={errorOf(name, wireName)}
           >
-            {(control) => <Input {...control} inputMode="decimal" {...form.register(name)} />}
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="decimal"
+                placeholder={pricePerMillion(facts?.[wireName])}
+                {...form.register(name)}
+              />
+            )}
           </Field>
         ))}
       </div>
+      <AdvancedFields
+        register={form.register}
+        errorOf={errorOf}
+        facts={facts}
+        storedHeaders={profile?.extra_header_names ?? []}
+      />
       {save.isError && <ErrorState error={save.error} title={t('models.save_failed')} />}
       <DialogActions>
         <Button onClick={onCancel}>{t('action.cancel')}</Button>
@@ -152,17 +162,4 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
       </DialogActions>
     </form>
   )
-}
-
-const MILLION = 1_000_000
-
-/** As people read it in price lists: dollars per million tokens. */
-function pricePerMillion(perToken: number | null | undefined) {
-  // Ten digits: more than any price has, fewer than show how computers divide.
-  return perToken == null ? '' : Number((perToken * MILLION).toPrecision(10)).toString()
-}
-
-/** Null where nothing was entered; 0 is a price, too. */
-function costPerToken(text: string) {
-  return text.trim() ? Number(text.trim().replace(',', '.')) / MILLION : null
 }

@@ -1,4 +1,4 @@
-import { CircleCheck, Clapperboard, Ellipsis, Pencil, Trash2 } from 'lucide-react'
+import { CircleCheck, Clapperboard, Ellipsis, FlaskConical, Pencil, Trash2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { LLMProfile } from '@/api/types'
 import { Badge } from '@/ui/badge'
@@ -9,10 +9,11 @@ export interface ModelRowProps {
   isActive: boolean
   onActivate: () => void
   onEdit: () => void
+  onTest: () => void
   onDelete: () => void
 }
 
-export function ModelRow({ profile, isActive, onActivate, onEdit, onDelete }: ModelRowProps) {
+export function ModelRow({ profile, isActive, onActivate, onEdit, onTest, onDelete }: ModelRowProps) {
   const { t } = useTranslation()
   return (
     <li className="flex items-center gap-4 px-4 py-3">
@@ -54,6 +55,9 @@ export function ModelRow({ profile, isActive, onActivate, onEdit, onDelete }: Mo
         </MenuItem>
         <MenuItem icon={<Pencil />} isDisabled={profile.is_recording} onSelect={onEdit}>
           {t('action.edit')}
+        </MenuItem>
+        <MenuItem icon={<FlaskConical />} isDisabled={profile.is_recording} onSelect={onTest}>
+          {t('models.test')}
         </MenuItem>
         <MenuSeparator />
         <MenuItem icon={<Trash2 />} isDanger isDisabled={profile.is_recording} onSelect={onDelete}>

@@ -1,8 +1,11 @@
 import * as z from 'zod/mini'
+import { parseBody, parseHeaders } from './extra-headers'
 
-const amount = () => z.string().check(z.trim(), z.regex(/^(\d+([.,]\d+)?)?$/, 'models.budget_invalid'))
+const amount = (error = 'models.budget_invalid') =>
+  z.string().check(z.trim(), z.regex(/^(\d+([.,]\d+)?)?$/, error))
+const whole = () => z.string().check(z.trim(), z.regex(/^\d*$/, 'models.whole_invalid'))
 
-/** Messages are i18n keys. An empty key means "keep what is stored". */
+/** Messages are i18n keys. An empty key means "keep what is stored"; an empty option "as is usual". */
 export const modelSchema = z.object({
   name: z
     .string()
@@ -15,6 +18,25 @@ export const modelSchema = z.object({
   /** US dollars per million tokens; empty: what is listed for the model. */
   inputPrice: amount(),
   outputPrice: amount(),
+  cacheReadPrice: amount(),
+  cacheWritePrice: amount(),
+  effort: z.string(),
+  /** Tokens; so are the next two. */
+  thinkingBudget: whole(),
+  outputLimit: whole(),
+  contextWindow: whole(),
+  temperature: amount('models.number_invalid'),
+  topP: amount('models.number_invalid'),
+  /** Seconds. */
+  timeout: amount('models.number_invalid'),
+  images: z.enum(['', 'yes', 'no']),
+  /** `Name: value` on each line; empty keeps what is stored. */
+  extraHeaders: z
+    .string()
+    .check(z.refine((text) => parseHeaders(text) !== undefined, 'models.extra_headers_invalid')),
+  clearHeaders: z.boolean(),
+  /** A JSON object. */
+  extraBody: z.string().check(z.refine((text) => parseBody(text) !== undefined, 'models.extra_body_invalid')),
 })
 
 export type ModelFormValues = z.infer<typeof modelSchema>

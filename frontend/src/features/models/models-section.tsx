@@ -17,6 +17,7 @@ import { EverybodysLimits } from './everybodys-limits'
 import { ModelDialog } from './model-dialog'
 import { ModelRow } from './model-row'
 import { SpendingCard } from './spending-card'
+import { TrialDialog } from './trial-dialog'
 
 export function ModelsSection() {
   const { t } = useTranslation()
@@ -24,6 +25,7 @@ export function ModelsSection() {
   const { data: user } = useQuery(currentUserQuery())
   const activate = useActivateProfile()
   const [edited, setEdited] = useState<LLMProfile | 'new' | null>(null)
+  const [tried, setTried] = useState<string | null>(null)
   const [doomed, setDoomed] = useState<LLMProfile | null>(null)
 
   const addButton = (
@@ -62,6 +64,7 @@ export function ModelsSection() {
                   isActive={profile.name === query.data.active_profile}
                   onActivate={() => handleActivate(profile)}
                   onEdit={() => setEdited(profile)}
+                  onTest={() => setTried(profile.name)}
                   onDelete={() => setDoomed(profile)}
                 />
               ))}
@@ -74,6 +77,7 @@ export function ModelsSection() {
       {edited && (
         <ModelDialog profile={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}
+      {tried && <TrialDialog name={tried} onClose={() => setTried(null)} />}
       {doomed && <DeleteModelDialog name={doomed.name} onClose={() => setDoomed(null)} />}
     </section>
   )

@@ -1,11 +1,15 @@
 """Models by vendor, of the list that comes with litellm: what people can choose from."""
 
-from collections.abc import Collection
+import importlib.util
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
 
 from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.prices import read_list
 
+_LIST = "model_prices_and_context_window_backup.json"
 _CHATS = ("chat", "responses")
 
 
@@ -20,7 +24,7 @@ class ListedModel:
 def listed_models(vendors: Collection[str]) -> list[ListedModel]:
     """Those that one can talk with, of these vendors, by vendor and name. Blocking: it reads 3 MB."""
     found: dict[tuple[str, str], ListedModel] = {}
-    for key, value in read_list().items():
+    for key, value in _read_list().items():
         entry = a_dict(value)
         vendor = _vendor(str(entry.get("litellm_provider")), vendors)
         if vendor is None or entry.get("mode") not in _CHATS:
@@ -33,6 +37,16 @@ def listed_models(vendors: Collection[str]) -> list[ListedModel]:
             has_price=entry.get("input_cost_per_token") is not None,
         )
     return sorted(found.values())
+
+
+def _read_list() -> Mapping[str, object]:
+    """All that it says, by model; empty where there is no list."""
+    # The package is found but not imported: that would take seconds.
+    package = importlib.util.find_spec("litellm")
+    if package is None or package.origin is None:
+        return {}
+    file = Path(package.origin).with_name(_LIST)
+    return a_dict(orjson.loads(file.read_bytes())) if file.is_file() else {}
 
 
 def _vendor(listed: str, vendors: Collection[str]) -> str | None:

@@ -1,0 +1,99 @@
+"""The catalogue of models, read when first needed. `models.json` is generated, `families.json` is not."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agent_runtime.catalogue.facts import DEFAULT_WINDOW, Facts
+from agent_runtime.metering.prices import Price
+
+_HERE = Path(__file__).parent
+_MILLION = 1_000_000
+# A family's name may begin after one of these.
+_SEPARATORS = "/.:@"
+
+
+def facts_of(*names: str | None) -> Facts:
+    """Of the first of these models that is listed, else of the first of a known family, else the defaults.
+
+    `litellm_proxy/anthropic/claude-x` is `anthropic/claude-x`, or else `claude-x`.
+    """
+    given = [name for name in names if name]
+    found = [_facts(name) for name in given]
+    is_listed = (facts for facts in found if facts.is_listed)
+    is_of_family = (facts for facts in found if facts.maker)
+    return next(is_listed, None) or next(is_of_family, None) or Facts()
+
+
+@lru_cache(maxsize=1024)
+def _facts(name: str) -> Facts:
+    listed = next((_models()[form] for form in _forms(name) if form in _models()), None)
+    family = _family(name)
+    merged = {**family, **(listed or {})}
+    if listed is not None:
+        # The list says it where a model takes one of these.
+        merged |= {key: listed.get(key, []) for key in ("inputs", "efforts", "refused")}
+        merged["budget"] = listed.get("budget", False)
+    efforts = merged.get("efforts")
+    return Facts(
+        is_listed=listed is not None,
+        maker=merged.get("maker"),
+        window=merged.get("window") or DEFAULT_WINDOW,
+        max_output=merged.get("output"),
+        price=_price(merged.get("price")),
+        inputs=frozenset(merged.get("inputs") or ()),
+        protocols=tuple(merged.get("protocols") or ("chat",)),
+        efforts=None if efforts is None else tuple(efforts),
+        takes_budget=bool(merged.get("budget")),
+        refused=frozenset(merged.get("refused") or ()),
+        echo=merged.get("echo"),
+        marks_cache=bool(merged.get("marks_cache")),
+        writes_patches=bool(merged.get("writes_patches")),
+    )
+
+
+def _price(per_million: list[float | None] | None) -> Price | None:
+    if per_million is None:
+        return None
+    prompt, completion, read, write = (each if each is None else each / _MILLION for each in per_million)
+    assert prompt is not None
+    assert completion is not None
+    return Price(
+        prompt,
+        completion,
+        cache_read=prompt if read is None else read,
+        cache_write=prompt if write is None else write,
+    )
+
+
+def _plain(name: str) -> str:
+    """Vendors write the same version with a dot and with a dash."""
+    return name.lower().replace(".", "-")
+
+
+def _forms(name: str) -> Iterator[str]:
+    parts = _plain(name).split("/")
+    return ("/".join(parts[start:]) for start in range(len(parts)))
+
+
+def _family(name: str) -> Mapping[str, Any]:
+    """The one with the longest name that begins the model's, or a part of it."""
+    starts = [0, *(index + 1 for index, each in enumerate(name) if each in _SEPARATORS)]
+    parts = [_plain(name[start:]) for start in starts]
+    known = [family for family in _families() if any(part.startswith(family) for part in parts)]
+    return _families()[max(known, key=len)] if known else {}
+
+
+@cache
+def _models() -> Mapping[str, dict[str, Any]]:
+    read: dict[str, dict[str, Any]] = orjson.loads((_HERE / "models.json").read_bytes())
+    return {_plain(name): entry for name, entry in read.items()}
+
+
+@cache
+def _families() -> Mapping[str, dict[str, Any]]:
+    read: dict[str, dict[str, Any]] = orjson.loads((_HERE / "families.json").read_bytes())
+    return read

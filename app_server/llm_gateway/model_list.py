@@ -1,0 +1,114 @@
+"""Which models a server has, by its `GET /models`."""
+
+from typing import Annotated, Any
+
+import httpx
+import orjson
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from agent_runtime.metering.counts import a_count, a_dict
+from app_server.database import Database
+from app_server.errors import BadGateway
+from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
+from app_server.settings.profiles import get_profile
+from app_server.settings.schemas import BaseUrl, ProfileName
+from app_server.users.auth import CurrentUser
+from app_server.users.models import User
+from app_server.users.outgoing import http_of
+
+router = APIRouter(prefix="/api/v1/settings/model-list", tags=["Settings"])
+
+TIMEOUT_SECONDS = 15.0
+MAX_BYTES = 8 * 1024**2
+MAX_MODELS = 1000
+# vLLM, OpenRouter, LM Studio, Mistral; llama.cpp says it one level down, in `meta`.
+_WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx_train")
+
+
+class ListModels(BaseModel):
+    """`profile`: whose stored key is used where no `api_key` is given; only at that profile's own address."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base_url: Annotated[BaseUrl, Field(min_length=1)]
+    api_key: SecretStr | None = Field(default=None, max_length=10_000)
+    profile: ProfileName | None = None
+
+
+class ServerModel(BaseModel):
+    """`context_window`: the longest one, in tokens, where the server says."""
+
+    id: str
+    context_window: int | None
+
+
+class ServerModels(BaseModel):
+    models: list[ServerModel]
+
+
+@router.post("")
+async def list_models(user: CurrentUser, body: ListModels, request: Request) -> ServerModels:
+    """Of a server that speaks OpenAI's protocol. 502 where it cannot be reached, or does not list them."""
+    key = await _key(user, body, request)
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    url = f"{body.base_url}/models"
+    try:
+        content = await _fetched(http_of(request, user), url, headers)
+    except httpx.HTTPError as error:
+        raise unreachable(error, body.base_url) from error
+    return ServerModels(models=_models(content)[:MAX_MODELS])
+
+
+async def _key(user: User, body: ListModels, request: Request) -> str | None:
+    if body.api_key is not None and body.api_key.get_secret_value():
+        return body.api_key.get_secret_value()
+    if body.profile is None:
+        return None
+    database: Database = request.state.database
+    async with database.read() as session:
+        profile = await get_profile(session, user.id, body.profile)
+    if profile.base_url != body.base_url or profile.api_key_encrypted is None:
+        return None
+    key: str = request.state.cipher.decrypt(profile.api_key_encrypted)
+    return key
+
+
+async def _fetched(http: httpx.AsyncClient, url: str, headers: dict[str, str]) -> bytes:
+    async with http.stream(
+        "GET", url, headers=headers, timeout=TIMEOUT_SECONDS, follow_redirects=False
+    ) as reply:
+        if reply.headers.get("content-type", "").startswith("text/html"):
+            raise wrong_base_url(url, reply.status_code)
+        received = b""
+        async for piece in reply.aiter_bytes():
+            received += piece
+            if len(received) > MAX_BYTES:
+                raise BadGateway("The server's list of models is too long.", code="model_list_too_long")
+    if reply.status_code != httpx.codes.OK:
+        raise BadGateway(
+            f"The server does not list its models (HTTP {reply.status_code}).",
+            code="model_list_refused",
+            fix="Check the base URL and the API key, or type the model's name.",
+        )
+    return received
+
+
+def _models(content: bytes) -> list[ServerModel]:
+    try:
+        listed = a_dict(orjson.loads(content)).get("data")
+    except orjson.JSONDecodeError:
+        listed = None
+    if not isinstance(listed, list):
+        raise BadGateway(
+            "What the server sent is no list of models.",
+            code="model_list_refused",
+            fix="Check the base URL, or type the model's name.",
+        )
+    named = [each for each in listed if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    return [ServerModel(id=each["id"][:200], context_window=_window(each)) for each in named]
+
+
+def _window(model: dict[str, Any]) -> int | None:
+    stated = {**a_dict(model.get("meta")), **model}
+    return next(filter(None, (a_count(stated.get(name)) for name in _WINDOWS)), None)

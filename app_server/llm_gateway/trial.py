@@ -1,0 +1,108 @@
+"""Trying a profile out: one real call with a tool, and what can be told from its reply. Pure."""
+
+import struct
+import zlib
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from agent_runtime.catalogue.parameters import names_max_completion_tokens, thinking_budget
+from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.usage import Usage, usage_of
+from app_server.settings.models import LLMProfile
+
+TOOL = "report_colour"
+SHOWN, SAID = "red", "blue"
+_SIDE = 64
+_RED = b"\xff\x00\x00"
+
+
+def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
+    """The body: the model is to name a colour, seen in an image or told in words, by calling the tool."""
+    options = profile.chosen
+    seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
+    text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
+    image = {"type": "image_url", "image_url": {"url": _image()}}
+    limit = "max_completion_tokens" if names_max_completion_tokens(profile.model) else "max_tokens"
+    optional = {
+        "reasoning_effort": options.reasoning_effort,
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        limit: options.max_output_tokens,
+    }
+    return {
+        "messages": [{"role": "user", "content": [text, image] if with_image else text["text"]}],
+        "tools": [_tool()],
+        "stream": True,
+        **thinking_budget(profile.model, options.thinking_budget),
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+@dataclass
+class Heard:
+    """What came back. pieces: of a stream. colour: what the tool was called with; None: it was not called."""
+
+    text: str = ""
+    reasoning: bool = False
+    colour: str | None = None
+    pieces: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+def heard(content: bytes) -> Heard:
+    """From a whole reply, streamed or not."""
+    found, arguments = Heard(), ""
+    is_called = False
+    for chunk in _chunks(content):
+        found.pieces += 1
+        if stated := a_dict(chunk.get("usage")):
+            found.usage = usage_of(stated)
+        for choice in _dicts(chunk.get("choices"))[:1]:
+            said = a_dict(choice.get("delta")) or a_dict(choice.get("message"))
+            found.text += said["content"] if isinstance(said.get("content"), str) else ""
+            found.reasoning |= bool(said.get("reasoning_content") or said.get("reasoning"))
+            for function in (a_dict(call.get("function")) for call in _dicts(said.get("tool_calls"))[:1]):
+                is_called |= function.get("name") == TOOL
+                arguments += str(function.get("arguments") or "")
+    found.reasoning |= found.usage.reasoning_tokens > 0
+    if is_called:
+        found.colour = str(a_dict(_decoded(arguments)).get("colour", "")).lower()
+    return found
+
+
+def _chunks(content: bytes) -> list[dict[str, Any]]:
+    lines = [line[5:].strip() for line in content.split(b"\n") if line.startswith(b"data:")]
+    return [a_dict(_decoded(each)) for each in lines or [content] if each != b"[DONE]"]
+
+
+def _decoded(content: bytes | str) -> Any:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _tool() -> dict[str, Any]:
+    colours = {"type": "string", "enum": [SHOWN, "green", SAID, "yellow"]}
+    parameters = {"type": "object", "properties": {"colour": colours}, "required": ["colour"]}
+    function = {"name": TOOL, "description": "Reports a colour.", "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _image() -> str:
+    """A small square, as a PNG in a URL."""
+    header = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 2, 0, 0, 0)
+    rows = (b"\0" + _RED * _SIDE) * _SIDE
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    written = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    )
+    return "data:image/png;base64," + b64encode(b"\x89PNG\r\n\x1a\n" + written).decode()

@@ -1,0 +1,32 @@
+"""What a profile says of calls of its model, beyond where they go. Unset: what the catalogue says."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+TokenPrice = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+MAX_TOKENS = 100_000_000
+
+
+class ProfileOptions(BaseModel):
+    """`reasoning_effort`, `thinking_budget` (tokens), `temperature`, `top_p`, `max_output_tokens`: sent with
+    each call. `max_input_tokens`: the model's context window. `timeout`: seconds that its server may be
+    silent. `supports_images`: whether it takes images. The prices are dollars per token. `extra_body`: fields
+    that the app server adds to each call; no sandbox sees them.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    reasoning_effort: Effort | None = None
+    thinking_budget: int | None = Field(default=None, ge=1024, le=MAX_TOKENS)
+    temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
+    top_p: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
+    max_output_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS)
+    max_input_tokens: int | None = Field(default=None, ge=1024, le=MAX_TOKENS)
+    timeout: float | None = Field(default=None, ge=1, le=3600, allow_inf_nan=False)
+    supports_images: bool | None = None
+    cache_read_cost_per_token: TokenPrice | None = None
+    cache_write_cost_per_token: TokenPrice | None = None
+    extra_body: dict[str, JsonValue] = Field(default={}, max_length=100)

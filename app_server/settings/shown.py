@@ -1,0 +1,40 @@
+"""Profiles and models as their users see them. Pure."""
+
+from agent_runtime.catalogue.facts import Facts
+from agent_runtime.catalogue.lookup import facts_of
+from app_server.settings.models import LLMProfile
+from app_server.settings.schemas import LLMProfileInfo, ModelFacts
+
+
+def shown(profile: LLMProfile) -> LLMProfileInfo:
+    return LLMProfileInfo(
+        name=profile.name,
+        model=profile.model,
+        base_url=profile.base_url,
+        api_key_set=profile.api_key_set,
+        max_budget_per_task=profile.max_budget_per_task,
+        input_cost_per_token=profile.input_cost_per_token,
+        output_cost_per_token=profile.output_cost_per_token,
+        extra_header_names=profile.extra_header_names,
+        is_recording=profile.is_recording,
+        facts=shown_facts(facts_of(profile.model)),
+        **profile.chosen.model_dump(),
+    )
+
+
+def shown_facts(facts: Facts) -> ModelFacts:
+    price = facts.price
+    return ModelFacts(
+        is_listed=facts.is_listed,
+        context_window=facts.window,
+        max_output_tokens=facts.max_output,
+        input_cost_per_token=price and price.prompt,
+        output_cost_per_token=price and price.completion,
+        cache_read_cost_per_token=price and price.cache_read,
+        cache_write_cost_per_token=price and price.cache_write,
+        sees_images=facts.sees_images,
+        efforts=None if facts.efforts is None else list(facts.efforts),
+        takes_thinking_budget=facts.takes_budget,
+        refused=sorted(facts.refused),
+        protocols=list(facts.protocols),
+    )

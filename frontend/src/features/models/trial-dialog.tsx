@@ -1,0 +1,69 @@
+import { CircleCheck, CircleMinus, CircleX } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { useTryProfile, type ProfileTrial } from '@/api/profile-trial'
+import { useDollars } from '@/lib/use-dollars'
+import { Button } from '@/ui/button'
+import { Dialog, DialogActions } from '@/ui/dialog'
+import { ErrorState } from '@/ui/error-state'
+import { Notice } from '@/ui/notice'
+
+export interface TrialDialogProps {
+  name: string
+  onClose: () => void
+}
+
+/** Asks the model of a profile once, when its user says so, and shows what works. Mount it to open it. */
+export function TrialDialog({ name, onClose }: TrialDialogProps) {
+  const { t } = useTranslation()
+  const attempt = useTryProfile(name)
+  return (
+    <Dialog isOpen onOpenChange={onClose} title={t('trial.title', { name })} description={t('trial.lead')}>
+      <div className="flex flex-col gap-4" aria-busy={attempt.isPending}>
+        {attempt.data && <Result trial={attempt.data} />}
+        {attempt.error && <ErrorState error={attempt.error} title={t('trial.failed')} />}
+        <DialogActions>
+          <Button onClick={onClose}>{t('action.close')}</Button>
+          <Button variant="primary" isBusy={attempt.isPending} onClick={() => attempt.mutate()}>
+            {t(attempt.isIdle ? 'trial.start' : 'trial.again')}
+          </Button>
+        </DialogActions>
+      </div>
+    </Dialog>
+  )
+}
+
+function Result({ trial }: { trial: ProfileTrial }) {
+  const { t } = useTranslation()
+  const dollars = useDollars()
+  const findings = [
+    ['trial.answers', trial.answers],
+    ['trial.tools', trial.calls_tools],
+    ['trial.streams', trial.streams],
+    ['trial.images', trial.images],
+    ['trial.reasons', trial.reasons || null],
+  ] as const
+  const { prompt_tokens: input, completion_tokens: output, seconds } = trial
+  return (
+    <>
+      <ul className="flex flex-col gap-2 text-sm">
+        {findings.map(([label, works]) => (
+          <li key={label} className="flex items-center gap-2">
+            {works === null && <CircleMinus aria-hidden className="size-4 text-faint" />}
+            {works === true && <CircleCheck aria-hidden className="size-4 text-success" />}
+            {works === false && <CircleX aria-hidden className="size-4 text-danger" />}
+            {t(label)}: {t(works === null ? 'trial.not_used' : works ? 'trial.works' : 'trial.does_not')}
+          </li>
+        ))}
+      </ul>
+      {trial.refusal && (
+        <Notice tone="danger" title={t('trial.refusal')}>
+          {trial.refusal}
+        </Notice>
+      )}
+      <p className="text-sm text-muted">
+        {t('trial.used', { input, output, seconds })}{' '}
+        {trial.cost === null ? t('trial.cost_unknown') : t('trial.cost', { cost: dollars(trial.cost) })}
+      </p>
+    </>
+  )
+}

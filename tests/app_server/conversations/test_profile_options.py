@@ -1,0 +1,42 @@
+"""What a profile says reaches its vendor, and what is the server's alone does not reach the sandbox."""
+
+from sqlalchemy import select
+
+from app_server.settings.models import LLMProfile
+from tests.app_server.conversations.conftest import Home
+from tests.support.scripted_llm import ScriptedLLM, say
+
+CANARY = "hdr-canary-5d0e"
+SENT = {"reasoning_effort": "low", "temperature": 0.25, "top_p": 0.5, "max_output_tokens": 777}
+
+
+async def test_what_a_profile_sets_is_in_the_request_that_its_vendor_gets(
+    home: Home, scripted_llm: ScriptedLLM
+) -> None:
+    llm = {
+        "model": "openai/of-this-test",
+        "base_url": scripted_llm.base_url,
+        "api_key": scripted_llm.api_key,
+        **SENT,
+        "timeout": 33,
+        "extra_headers": {"X-Team": CANARY},
+        "extra_body": {"min_p": 0.05, "top_k": 40},
+    }
+    saved = await home.client.post("/api/v1/settings/profiles/tuned", json={"llm": llm})
+    assert saved.status_code == 201, saved.text
+    scripted_llm.script(say("done"))
+    message = {"role": "user", "content": [{"type": "text", "text": "Hello."}]}
+    task = await home.ready(llm_profile="tuned", title="Tuned", initial_message=message)
+    await scripted_llm.wait_for_requests(1)
+
+    asked = scripted_llm.requests[0]
+    assert asked.headers["x-team"] == CANARY
+    expected = {**SENT, "min_p": 0.05, "top_k": 40}
+    expected["max_tokens"] = expected.pop("max_output_tokens")
+    assert expected.items() <= asked.body.items()
+
+    log = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")
+    assert CANARY not in log.text
+    async with home.database.read() as session:
+        row = (await session.scalars(select(LLMProfile).where(LLMProfile.name == "tuned"))).one()
+    assert row.chosen.timeout == 33
