@@ -10,6 +10,7 @@ import type * as offers from './offers'
 import type * as mcp from './mcp-servers'
 import type { ResumeSandbox } from './archives'
 import type { BrowserTab, BrowserView } from './browser'
+import type { CommitIdentity } from './commit-identity'
 import type { GitPush } from './git-changes'
 import type { GitCredential } from './git-credentials'
 import type { ModelFacts } from './model-facts'
@@ -58,6 +59,7 @@ check<SameFields<own.StartTask, Schemas['StartTaskInfo']>>()
 check<SameFields<own.RetryStart, Schemas['RetryStart']>>()
 check<SameFields<own.StartStage, Schemas['StartStage']>>()
 check<SameFields<own.StartError, Schemas['StartError']>>()
+check<HasFields<CommitIdentity, Schemas['SettingsInfo']>>()
 check<SameFields<GitPush, Schemas['GitPushInfo']>>()
 check<SameFields<GitCredential, Schemas['GitCredentialInfo']>>()
 check<SameFields<own.GitChange, Schemas['GitChange']>>()

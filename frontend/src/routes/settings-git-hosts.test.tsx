@@ -1,4 +1,4 @@
-import { screen, waitFor } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { GitCredential } from '@/api/git-credentials'
@@ -55,4 +55,35 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
   await user.click(screen.getByRole('button', { name: 'Delete the token for github.com' }))
   await user.click(await screen.findByRole('button', { name: 'Delete token' }))
   expect(await screen.findByText('No tokens')).toBeVisible()
+})
+
+test('the name in commits is shown, changed and checked', async () => {
+  const sent: unknown[] = []
+  const stored = { git_user_name: 'Ada', git_user_email: null as string | null }
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json([])),
+      http.get('*/api/v1/settings', () => HttpResponse.json({ ...stored, language: null })),
+      http.post('*/api/v1/settings', async ({ request }) => {
+        const body = (await request.json()) as typeof stored
+        sent.push(body)
+        Object.assign(stored, body)
+        return HttpResponse.json({ message: 'The settings are saved.' })
+      }),
+    ],
+  })
+  const section = within(await screen.findByRole('region', { name: 'Commits' }))
+  const name = await section.findByLabelText('Name')
+  expect(name).toHaveValue('Ada')
+  const email = section.getByLabelText('E-mail')
+
+  await user.type(email, 'ada@<acme>')
+  await user.click(section.getByRole('button', { name: 'Save' }))
+  expect(await section.findByText('An address has no blanks and no angle brackets.')).toBeVisible()
+  await user.clear(email)
+  await user.type(email, 'ada@acme.dev')
+  await user.click(section.getByRole('button', { name: 'Save' }))
+
+  await waitFor(() => expect(sent).toEqual([{ git_user_name: 'Ada', git_user_email: 'ada@acme.dev' }]))
 })

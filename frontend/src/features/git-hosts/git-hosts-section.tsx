@@ -18,10 +18,21 @@ import { ErrorState } from '@/ui/error-state'
 import { SectionHeader } from '@/ui/section-header'
 import { Select } from '@/ui/select'
 import { SkeletonList } from '@/ui/skeleton'
+import { CommitIdentitySection } from './commit-identity'
 import { GitHostForm } from './git-host-form'
 
-/** Tokens for git hosts: the hosts are shown, tokens never. */
+/** What agents reach git hosts with, and as whom they commit. */
 export function GitHostsSection() {
+  return (
+    <>
+      <Tokens />
+      <CommitIdentitySection />
+    </>
+  )
+}
+
+/** Tokens for git hosts: the hosts are shown, tokens never. */
+function Tokens() {
   const { t } = useTranslation()
   const query = useQuery(gitCredentialsQuery())
   const [doomed, setDoomed] = useState<GitCredential | null>(null)

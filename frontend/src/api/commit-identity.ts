@@ -1,0 +1,32 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from './client'
+
+const ROOT = '/api/v1/settings'
+
+/** As whom agents commit. Null or empty: as Slipway. */
+export interface CommitIdentity {
+  git_user_name: string | null
+  git_user_email: string | null
+}
+
+export const commitIdentityKeys = { all: ['commit-identity'] as const }
+
+export function commitIdentityQuery() {
+  return queryOptions({
+    queryKey: commitIdentityKeys.all,
+    queryFn: async ({ signal }): Promise<CommitIdentity> => {
+      const { git_user_name, git_user_email } = await request<CommitIdentity>(ROOT, { signal })
+      return { git_user_name, git_user_email }
+    },
+  })
+}
+
+/** Holds for conversations that are started from now on. The form shows the errors. */
+export function useSaveCommitIdentity() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (identity: CommitIdentity) => request<unknown>(ROOT, { method: 'POST', body: identity }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: commitIdentityKeys.all }),
+    meta: { errorShownInline: true },
+  })
+}
