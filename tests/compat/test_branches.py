@@ -89,7 +89,7 @@ def test_a_fork_can_begin_at_an_earlier_event(begin: Begin, scripted_llm: Script
     fork = conversation.fork(from_event_id=answer.id, reset_metrics=False)
 
     assert texts(fork) == ["first", "One."]
-    usage = fork.state.stats.get_combined_metrics().accumulated_token_usage
+    usage = fork.state.stats.usage_to_metrics["agent"].accumulated_token_usage
     assert usage is not None
     assert usage.prompt_tokens == 200
     fork._client.delete(f"/api/conversations/{fork.id}")

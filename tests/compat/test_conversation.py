@@ -112,7 +112,7 @@ def test_everything_of_the_state_can_be_read(
     assert state.activated_knowledge_skills == []
     assert state.invoked_skills == []
     assert state.secret_registry.secret_sources == {}
-    usage = state.stats.get_combined_metrics().accumulated_token_usage
+    usage = state.stats.usage_to_metrics["agent"].accumulated_token_usage
     assert usage is not None
     assert (usage.prompt_tokens, usage.completion_tokens) == (120, 7)
     info = state.refresh_from_server()

@@ -117,3 +117,15 @@ async def test_a_title_thought_of_before_a_rename_does_not_replace_it(
     await talk(home, conversation_id, "And now?", after=1)
 
     await both_say(home, conversation_id, "The harbour")
+
+
+async def test_a_recording_is_not_asked_for_a_title_and_has_the_first_words_on_both_sides(home: Home) -> None:
+    def said(text: str) -> dict[str, object]:
+        return {"role": "user", "content": [{"type": "text", "text": text}], "run": False}
+
+    early = (await home.ready(initial_message=said("Fix the crane\nsoon")))["id"]
+    late = (await home.ready())["id"]
+    await home.client.post(f"{ROOT}/{late}/send-message", json=said("Mend the quay"))
+
+    await both_say(home, early, "Fix the crane")
+    await both_say(home, late, "Mend the quay")
