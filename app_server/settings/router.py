@@ -48,9 +48,10 @@ async def save_profile(
     cipher = request.state.cipher
     llm = body.llm or await profiles.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
-        keeps = body.preserve_existing_api_key
-        key, headers = (None, None) if keeps else (SecretStr(""), {})
-        llm = llm.model_copy(update={"api_key": key, "extra_headers": headers})
+        without: dict[str, object] = {"api_key": None, "extra_headers": None}
+        if not body.preserve_existing_api_key:
+            without = {"api_key": SecretStr(""), "extra_headers": {}}
+        llm = llm.model_copy(update=without)
     row = await profiles.save_profile(session, cipher, user.id, name, llm)
     return _changed(row, "saved")
 

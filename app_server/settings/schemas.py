@@ -104,8 +104,8 @@ class LLMSettings(ProfileOptions):
 class SaveProfile(BaseModel):
     """`llm` left out copies the profile that is in use.
 
-    `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key` says
-    that the stored ones stay.
+    `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key`
+    says that the stored ones stay.
     """
 
     model_config = ConfigDict(extra="forbid")

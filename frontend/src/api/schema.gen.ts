@@ -4795,8 +4795,8 @@ export interface components {
          * SaveProfile
          * @description `llm` left out copies the profile that is in use.
          *
-         *     `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key` says
-         *     that the stored ones stay.
+         *     `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key`
+         *     says that the stored ones stay.
          */
         SaveProfile: {
             /**
