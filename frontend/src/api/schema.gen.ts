@@ -1746,6 +1746,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/model-list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Models
+         * @description Of a server that speaks OpenAI's protocol. 502 where it cannot be reached, or does not list them.
+         */
+        post: operations["list_models_api_v1_settings_model_list_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/network": {
         parameters: {
             query?: never;
@@ -2994,6 +3014,18 @@ export interface components {
             url: string;
         };
         /**
+         * ListModels
+         * @description `profile`: whose stored key is used where no `api_key` is given; only at that profile's own address.
+         */
+        ListModels: {
+            /** Api Key */
+            api_key?: string | null;
+            /** Base Url */
+            base_url: string;
+            /** Profile */
+            profile?: string | null;
+        };
+        /**
          * McpChangeAnswer
          * @description Whether a tool of an MCP server may be called as it is offered now. fingerprint: of the change.
          */
@@ -4088,6 +4120,21 @@ export interface components {
             resources: components["schemas"]["Resources"];
             /** Uptime */
             uptime: number;
+        };
+        /**
+         * ServerModel
+         * @description `context_window`: the longest one, in tokens, where the server says.
+         */
+        ServerModel: {
+            /** Context Window */
+            context_window: number | null;
+            /** Id */
+            id: string;
+        };
+        /** ServerModels */
+        ServerModels: {
+            /** Models */
+            models: components["schemas"]["ServerModel"][];
         };
         /**
          * SetBudget
@@ -8104,6 +8151,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelFacts"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_models_api_v1_settings_model_list_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ListModels"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerModels"];
                 };
             };
             /** @description A problem (RFC 9457) */
