@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import httpx
 import orjson
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from agent_runtime.metering.counts import a_count, a_dict
 from app_server.database import Database
@@ -26,12 +26,18 @@ MAX_MODELS = 1000
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx_train")
 
 
+def _given(base_url: str | None) -> str:
+    if base_url is None:
+        raise ValueError("the server's address is missing")
+    return base_url
+
+
 class ListModels(BaseModel):
     """`profile`: whose stored key is used where no `api_key` is given; only at that profile's own address."""
 
     model_config = ConfigDict(extra="forbid")
 
-    base_url: Annotated[BaseUrl, Field(min_length=1)]
+    base_url: Annotated[BaseUrl, AfterValidator(_given)]
     api_key: SecretStr | None = Field(default=None, max_length=10_000)
     profile: ProfileName | None = None
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { ApiKey } from '@/api/types'
 import { fakeDemoProfile, fakeProfile } from '@/test/factories'
 import { problem } from '@/test/handlers'
-import { fakeModelFacts, NO_VALUES } from '@/test/model-facts'
+import { NO_VALUES } from '@/test/model-facts'
 import { renderApp } from '@/test/render-app'
 
 test('a new model is sent to the server with its key', async () => {
@@ -67,87 +67,6 @@ test('editing a model leaves its stored key alone unless a new one is typed', as
       },
     ]),
   )
-})
-
-test('how a model is asked is sent, and shows what holds while it is empty', async () => {
-  const sent: unknown[] = []
-  const facts = fakeModelFacts({ is_listed: false, refused: ['top_p'], efforts: ['low', 'high'] })
-  const { user } = renderApp({
-    url: '/settings/models',
-    profiles: [fakeProfile({ extra_header_names: ['X-Team'], temperature: 0.5 })],
-    extra: [
-      http.get('*/api/v1/settings/model-facts', () => HttpResponse.json(facts)),
-      http.post('*/api/v1/settings/profiles/:name', async ({ request }) => {
-        sent.push(await request.json())
-        return HttpResponse.json(fakeProfile(), { status: 201 })
-      }),
-    ],
-  })
-  await user.click(await screen.findByRole('button', { name: 'Actions for sonnet' }))
-  await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
-  expect(await screen.findByText(/not in the catalogue; these defaults are used/)).toBeVisible()
-  expect(screen.getByText(/A context window of 200,000 tokens/)).toBeVisible()
-  await user.click(screen.getByText('Advanced'))
-  expect(screen.getByLabelText('Context window, tokens')).toHaveAttribute('placeholder', '200000')
-  expect(screen.getByLabelText('Price of cached input, $')).toHaveAttribute('placeholder', '0.3')
-  expect(screen.getByLabelText('Top p')).toHaveAttribute('placeholder', 'Not taken')
-  expect(screen.getByRole('option', { name: 'medium' })).toBeDisabled()
-  await user.selectOptions(screen.getByLabelText('Reasoning effort'), 'high')
-  await user.selectOptions(screen.getByLabelText('Images'), 'no')
-  await user.type(screen.getByLabelText('Context window, tokens'), '32768')
-  await user.type(screen.getByLabelText('Timeout, seconds'), '90')
-  await user.type(screen.getByLabelText('Extra body'), 'x')
-  await user.type(screen.getByLabelText('Extra headers'), 'X-Team: red')
-  await user.click(screen.getByRole('button', { name: 'Save' }))
-  expect(await screen.findByText('Enter a JSON object.')).toBeVisible()
-  await user.clear(screen.getByLabelText('Extra body'))
-  await user.click(screen.getByLabelText('Extra body'))
-  await user.paste('{"seed": 7}')
-  await user.click(screen.getByRole('button', { name: 'Save' }))
-  await waitFor(() =>
-    expect(sent).toEqual([
-      {
-        llm: {
-          model: 'anthropic/claude-sonnet-4-5',
-          base_url: null,
-          ...NO_VALUES,
-          temperature: 0.5,
-          reasoning_effort: 'high',
-          supports_images: false,
-          max_input_tokens: 32768,
-          timeout: 90,
-          extra_body: { seed: 7 },
-          extra_headers: { 'X-Team': 'red' },
-        },
-      },
-    ]),
-  )
-})
-
-test('a model is tested, and what works is shown with its cost', async () => {
-  const trial = {
-    answers: true,
-    calls_tools: false,
-    streams: true,
-    reasons: false,
-    images: null,
-    prompt_tokens: 1200,
-    completion_tokens: 10,
-    cost: 0.0123,
-    seconds: 1.5,
-    refusal: null,
-  }
-  const { user } = renderApp({
-    url: '/settings/models',
-    extra: [http.post('*/api/v1/settings/profiles/sonnet/test', () => HttpResponse.json(trial))],
-  })
-  await user.click(await screen.findByRole('button', { name: 'Actions for sonnet' }))
-  await user.click(await screen.findByRole('menuitem', { name: 'Test' }))
-  await user.click(await screen.findByRole('button', { name: 'Start the test' }))
-  expect(await screen.findByText('Answers: works')).toBeVisible()
-  expect(screen.getByText('Tool calls: does not work')).toBeVisible()
-  expect(screen.getByText('Images: not used')).toBeVisible()
-  expect(screen.getByText('1,200 tokens in, 10 out, 1.5 s. Cost: $0.0123.')).toBeVisible()
 })
 
 test('a refused model keeps the form open and shows cause and fix', async () => {

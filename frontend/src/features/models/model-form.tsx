@@ -1,5 +1,6 @@
 import { zodResolver } from '@hookform/resolvers/zod'
 import { useQuery } from '@tanstack/react-query'
+import { useId, useState } from 'react'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
@@ -17,6 +18,7 @@ import { Select } from '@/ui/select'
 import { AdvancedFields } from './advanced-fields'
 import { modelSchema, type ModelFormValues } from './model-schema'
 import { inputOf, valuesOf } from './model-values'
+import { ServerModels } from './server-models'
 import { pricePerMillion } from './token-prices'
 import { VENDOR_PRESETS } from './vendor-presets'
 
@@ -39,6 +41,9 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
     resolver: zodResolver(modelSchema),
     defaultValues: valuesOf(profile),
   })
+  const [note, setNote] = useState<string>()
+  const modelList = useId()
+  const baseUrl = useWatch({ control: form.control, name: 'baseUrl' }).trim()
   const model = useDebounced(useWatch({ control: form.control, name: 'model' }).trim(), 300)
   const { data: facts } = useQuery(modelFactsQuery(model))
   const submit = form.handleSubmit((values) =>
@@ -58,6 +63,7 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
 
   function applyPreset(label: string) {
     const preset = VENDOR_PRESETS.find((item) => item.label === label)
+    setNote(preset?.note)
     if (preset) form.reset({ ...form.getValues(), ...preset.values })
   }
 
@@ -81,8 +87,26 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
         </Field>
       </div>
       <Field label={t('models.model')} hint={t('models.model_hint')} error={errorOf('model', 'model')}>
-        {(control) => <Input {...control} className="font-mono" {...form.register('model')} />}
+        {(control) => (
+          <Input {...control} className="font-mono" list={modelList} {...form.register('model')} />
+        )}
       </Field>
+      {baseUrl && (
+        <ServerModels
+          listId={modelList}
+          vendor={model.includes('/') ? model.split('/')[0]! : 'openai'}
+          server={() => ({
+            base_url: baseUrl,
+            ...(form.getValues('apiKey') && { api_key: form.getValues('apiKey') }),
+            ...(profile && { profile: profile.name }),
+          })}
+        />
+      )}
+      {note && (
+        <Notice tone="accent" title={t('models.context_advice')}>
+          {t(note)}
+        </Notice>
+      )}
       {facts && !facts.is_listed && (
         <Notice tone="neutral" title={t('models.not_listed')}>
           {t('models.not_listed_text', {
