@@ -117,7 +117,7 @@ def test_modules_named_at_start_are_imported_from_where_they_lie(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--fd", "99"], "--fd 99: "), (["--fd", "0", "--reload"], "--reload begins anew with a socket of its")],
+    [(["--fd", "99"], "--fd 99: "), (["--fd", "0", "--reload"], "--reload opens a new socket each time")],
 )
 def test_a_socket_that_cannot_be_listened_on_stops_the_start_and_is_named(arguments: list[str], said: str):
     command = [sys.executable, "-m", "agent_runtime.server", *arguments]

@@ -41,6 +41,7 @@ async def test_headers_go_in_encrypted_and_never_come_out(app: App, client: http
         "headers": {"Authorization": MASK},
         "auth": None,
         "sign_in": None,
+        "wanted_scope": None,
         "command": None,
         "args": [],
         "env": {},
