@@ -45,7 +45,7 @@ export function AdvancedFields({ register, errorOf, facts, storedHeaders }: Adva
   return (
     <details>
       <summary className="cursor-pointer text-sm font-medium">{t('models.advanced')}</summary>
-      <div className="mt-3 grid grid-cols-2 gap-4 sm:grid-cols-3">
+      <div className="mt-3 grid grid-cols-2 items-end gap-4 sm:grid-cols-3">
         <Field
           label={t('models.effort')}
           hint={efforts.length === 0 ? t('models.effort_none') : undefined}
