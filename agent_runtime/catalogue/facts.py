@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from agent_runtime.metering.prices import Price
 
 DEFAULT_WINDOW = 128_000
-"""Tokens, for a model whose window nobody has stated."""
+"""Tokens, for a model whose window is not stated."""
 
 THINKING_BLOCKS, REASONING_CONTENT = "thinking_blocks", "reasoning_content"
 """What models want back of their thinking."""

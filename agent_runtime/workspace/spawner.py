@@ -94,7 +94,7 @@ class Spawner:
         return {}
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
-        """It belongs to the room's network for ever, whoever listens on it or connects it."""
+        """It belongs to the room's network for ever, in any process."""
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:
                 socket.send_fds(connection, [b"{}"], [made.fileno()], socket.MSG_DONTWAIT)

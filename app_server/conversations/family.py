@@ -51,7 +51,7 @@ async def leave_family(session: AsyncSession, conversation: Conversation, moment
         )
         children = (await session.scalars(query.with_for_update())).all()
         for child in children:
-            # Locked: whoever joins must see whether this was the last one there.
+            # Locked: a conversation that joins must see whether this was the last one there.
             await session.get(Sandbox, child.sandbox_id, with_for_update=True)
             child.deleted_at = moment
         waiting = [child.id for child in children]

@@ -73,7 +73,7 @@ class Conversation(Base):
     parent_conversation_id: Mapped[UUID | None] = mapped_column(index=True)
     """Whose sub-conversation it is."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The hexadecimal ids of its own, in their order."""
+    """The hexadecimal ids of its sub-conversations, in their order."""
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
     base_commit: Mapped[str | None] = mapped_column(String(64))

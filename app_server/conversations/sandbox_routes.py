@@ -79,7 +79,7 @@ async def delete_sandbox(
                 code="sandbox_in_use",
                 fix="Delete them: the sandbox goes with the last one.",
             )
-        # Nobody joins it any more, and nothing brings it up again.
+        # No conversation joins it any more, and nothing starts it again.
         sandbox.status = SandboxStatus.MISSING
     await request.state.sandboxes.delete(sandbox_id)
     return Success()

@@ -92,7 +92,7 @@ def seconds_kept(response: h11.Response) -> float | None:
 
 
 def length_of(response: h11.Response) -> int | None:
-    """What it says of its own length. Without that nothing tells a whole answer from one that broke off."""
+    """The length that it states. Without that nothing tells a whole answer from one that broke off."""
     said = dict(response.headers).get(b"content-length", b"")
     return int(said) if said.isdigit() else None
 

@@ -48,7 +48,7 @@ class Kept:
 
 
 class Draft:
-    """An answer on its way to the disk. Nobody reads it before it is whole."""
+    """An answer on its way to the disk. It is read only once it is whole."""
 
     def __init__(self, store: "PackageStore", path: Path, head: bytes, length: int) -> None:
         self._store = store

@@ -44,7 +44,7 @@ async def ask(
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """The request, asking that a stream states what was used: without it nobody could say what it cost."""
+    """The request, asking that a stream states what was used: without it the cost is unknown."""
     if not body.get("stream"):
         return body
     options = body.get("stream_options")

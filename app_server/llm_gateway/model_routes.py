@@ -62,8 +62,8 @@ async def search_providers(
 ) -> Page[Provider]:
     """Vendors that Slipway can speak to, by name."""
     verified = {one.provider for one in await _models() if one.verified}
-    everybody = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})
-    found = [Provider(name=name, verified=name in verified) for name in everybody]
+    vendors = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})
+    found = [Provider(name=name, verified=name in verified) for name in vendors]
     fitting = [one for one in found if _fits(one.name, one.verified, query, verified__eq)]
     items, next_page_id = page_of(fitting, page_id, limit)
     return Page(items=items, next_page_id=next_page_id)

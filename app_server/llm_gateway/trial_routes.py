@@ -124,7 +124,7 @@ async def _read(response: Response) -> bytes:
         received.append(piece)
 
     async def receive() -> Message:
-        # Nobody hangs up: the reply is read here.
+        # The connection stays open: the reply is read here.
         await asyncio.Event().wait()
         raise AssertionError("never set")
 

@@ -197,7 +197,7 @@ class Grants:
 
 
 def _is_free() -> ColumnElement[bool]:
-    """Whether nobody is renewing it."""
+    """Whether it is not being renewed."""
     return or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
 
 

@@ -31,7 +31,7 @@ def union(*scopes: str | None) -> str:
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """A sign-in that asks for this scope, whatever the server asks for when nobody is signed in."""
+    """A sign-in that asks for this scope, whatever the server asks for before a sign-in."""
     import httpx2
 
     class Asking(httpx2.Auth):

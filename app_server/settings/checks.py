@@ -59,7 +59,7 @@ def _of_thinking(llm: LLMSettings, facts: Facts) -> Iterator[tuple[str, str]]:
     if budget is not None and not facts.takes_budget:
         yield (
             f"{llm.model} is not known to take a thinking budget.",
-            "Leave it empty. A server with a field of its own for it takes that field as extra body.",
+            "Leave it empty. A server with another field for it takes that field as extra body.",
         )
     if budget is not None and effort is not None:
         yield "A model takes either a reasoning effort or a thinking budget.", "Leave one of them empty."

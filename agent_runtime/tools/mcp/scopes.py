@@ -1,7 +1,7 @@
 """The permissions of a sign-in: asking for those that were named, and living with a refusal of others.
 
-The library asks for what the server names when nobody is signed in, and begins another sign-in in the middle
-of a call that wants more. In a conversation nobody is there for that.
+The library asks for what the server names before a sign-in, and begins another sign-in in the middle
+of a call that wants more. In a conversation no person is there for that.
 """
 
 import re
@@ -15,7 +15,7 @@ _SCOPE_PARAMETER = re.compile(r'\bscope="[^"]*",?\s*')
 
 
 class SignInNeededError(Exception):
-    """The server wants a person to sign in, and nobody is there to do it."""
+    """The server wants a person to sign in, and none is there to do it."""
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
