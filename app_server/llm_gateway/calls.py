@@ -2,10 +2,14 @@
 
 A call is let through as long as its limits are not reached by what is spent and what calls under way have
 reserved. So calls side by side exceed a limit by one reservation at most, as calls one after the other do.
+A call waits until this process has counted the ended calls of the same user: an agent asks again within
+milliseconds.
 
 Every call waits for this, so its statements are built once and fetch rows, not objects of a session.
 """
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -52,6 +56,7 @@ class Spending:
         self._database = database
         self._open: set[UUID] = set()
         self._settling = Background()
+        self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def reserve(self, payer: Payer, micros: int | None) -> UUID:
         """The id of a call that may begin. micros: what it may cost; None if nobody knows.
@@ -62,6 +67,8 @@ class Spending:
         allowed = await self._allowed(payer)
         # Most have no limit, and need not wait for a write before each call.
         if any(amount is not None for amount in allowed.values()):
+            if unsettled := self._unsettled.get(payer.user_id):
+                await asyncio.wait(unsettled.copy())
             async with self._database.brief_session() as session:
                 await _reserve(session, payer, call_id, micros)
             self._open.add(call_id)
@@ -69,7 +76,9 @@ class Spending:
 
     def settle(self, call_id: UUID, payer: Payer, micros: int) -> None:
         """Puts what the call has cost in place of what it had reserved, in the background."""
-        self._settling.start(self._settle(call_id, payer, micros), name="settle a call")
+        task = self._settling.start(self._settle(call_id, payer, micros), name="settle a call")
+        self._unsettled[payer.user_id].add(task)
+        task.add_done_callback(lambda done: self._settled(payer.user_id, done))
 
     async def release_all(self) -> None:
         """For the only server of a database, when it starts: calls of an earlier one are over."""
@@ -90,6 +99,11 @@ class Spending:
 
     async def close(self) -> None:
         await self._settling.drain()
+
+    def _settled(self, user_id: UUID, task: asyncio.Task[None]) -> None:
+        self._unsettled[user_id].discard(task)
+        if not self._unsettled[user_id]:
+            del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
         """By account. Each of the payer's is there afterwards: what everybody is allowed stands in it."""

@@ -25,6 +25,10 @@ class Meter(Protocol):
     def text_bytes(self) -> int:
         """How much came, for an estimate."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the reply says that it is complete."""
+
 
 class EventStreamMeter:
     """Of server-sent events: the last one that states a usage counts."""
@@ -33,6 +37,7 @@ class EventStreamMeter:
         self._line = b""
         self._usage: Usage | None = None
         self.text_bytes = 0
+        self.has_ended = False
 
     def feed(self, piece: bytes) -> None:
         self.text_bytes += len(piece)
@@ -42,6 +47,8 @@ class EventStreamMeter:
         for line in lines:
             if b'"usage"' in line:
                 self._read(line.removeprefix(b"data:"))
+            elif line.removeprefix(b"data:").strip() == b"[DONE]":
+                self.has_ended = True
 
     def usage(self) -> Usage | None:
         return self._usage
@@ -53,6 +60,8 @@ class EventStreamMeter:
 
 class DocumentMeter:
     """Of a reply in one piece of JSON."""
+
+    has_ended = False  # The end of the response says it.
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -80,22 +89,34 @@ def estimated(request_bytes: int, reply_bytes: int) -> Usage:
 
 
 class Metered(Response):
-    """Another response as it is. `at_end` is called once it has ended, however that was."""
+    """Another response as it is.
+
+    at_end: called once, before the last bytes of a complete reply are sent, or when a reply breaks off.
+    """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:
         super().__init__(status_code=response.status_code)
         self._response = response
         self._meter = meter
         self._at_end = at_end
+        self._is_over = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def read_and_send(message: Message) -> None:
             self._meter.feed(message.get("body", b""))
+            is_last = message["type"] == "http.response.body" and not message.get("more_body")
+            if is_last or self._meter.has_ended:
+                self._end()
             await send(message)
 
         try:
             await self._response(scope, receive, read_and_send)
         finally:
+            self._end()
+
+    def _end(self) -> None:
+        if not self._is_over:
+            self._is_over = True
             self._at_end()
 
 

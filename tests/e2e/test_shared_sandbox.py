@@ -85,7 +85,7 @@ def test_conversations_share_a_sandbox_keep_apart_and_outlive_a_killed_app_serve
 
         page.get_by_role("button", name="The sandbox is shared with 1 other conversation").click()
         page.get_by_role("link", name="New conversation here").click()
-        expect(page.get_by_text("The new conversation gets a directory of its own there.")).to_be_visible()
+        expect(page.get_by_text("The new conversation gets its own directory there.")).to_be_visible()
         someone.photograph("begin-beside")
         scripted_llm.script(say("The third one."))
         page.get_by_label("Task").fill("Come along.")
