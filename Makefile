@@ -33,10 +33,10 @@ test-python: $(VENV)/.dev frontend/node_modules/.dev frontend/dist/index.html ##
 test-quick: $(VENV)/.dev ## Run the tests that need neither databases nor Docker nor a browser (ARGS="-k name")
 	$(BIN)/pytest -n $(WORKERS) --lane quick $(ARGS)
 
-test-catalogue: $(VENV)/.dev ## Write the catalogue of models anew from the list that comes with litellm
+catalogue: $(VENV)/.dev ## Write the catalogue of models anew from the list that comes with litellm
 	$(BIN)/python scripts/catalogue.py
 
-images: $(VENV)/.dev ## Build the sandbox images of the tests
+test-images: $(VENV)/.dev ## Build the sandbox images of the tests
 	$(BIN)/python -m tests.support.sandbox_image
 
 durations: ## Keep what the tests took in the last run, for the order of the next ones

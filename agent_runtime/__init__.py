@@ -49,8 +49,8 @@ if TYPE_CHECKING:
         NothingToConfirmError,
         RewindIncompleteError,
     )
-    from agent_runtime.conversation.goal import Goal, GoalVerdict
-    from agent_runtime.conversation.replay import Prompted
+    from agent_runtime.conversation.event_log.replay import Prompted
+    from agent_runtime.conversation.run.goal import Goal, GoalVerdict
     from agent_runtime.events.action import ActionEvent
     from agent_runtime.events.base import Event
     from agent_runtime.events.condensation import Condensation, CondensationRequest
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     )
     from agent_runtime.security.policy import AlwaysConfirm, ConfirmRisky, NeverConfirm
     from agent_runtime.tools.claims import Claim
-    from agent_runtime.tools.client_tool import ClientToolSpec
+    from agent_runtime.tools.external.client_tool import ClientToolSpec
     from agent_runtime.tools.registry import ToolSpec
     from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations, ToolContext
     from agent_runtime.wire import (
@@ -120,8 +120,8 @@ else:
             "NothingToConfirmError",
             "RewindIncompleteError",
         ),
-        "conversation.goal": ("Goal", "GoalVerdict"),
-        "conversation.replay": ("Prompted",),
+        "conversation.run.goal": ("Goal", "GoalVerdict"),
+        "conversation.event_log.replay": ("Prompted",),
         "events.action": ("ActionEvent",),
         "events.base": ("Event",),
         "events.condensation": ("Condensation", "CondensationRequest"),
@@ -141,7 +141,7 @@ else:
         ),
         "security.policy": ("AlwaysConfirm", "ConfirmRisky", "NeverConfirm"),
         "tools.claims": ("Claim",),
-        "tools.client_tool": ("ClientToolSpec",),
+        "tools.external.client_tool": ("ClientToolSpec",),
         "tools.registry": ("ToolSpec",),
         "tools.tool": ("Action", "Observation", "Tool", "ToolAnnotations", "ToolContext"),
         "wire": (

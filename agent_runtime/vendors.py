@@ -41,4 +41,4 @@ OTHER_PROTOCOLS = frozenset(
         "watsonx",
     }
 )
-"""Their servers have a protocol of their own, also behind a base URL."""
+"""Their servers do not speak the OpenAI protocol, also behind a base URL."""

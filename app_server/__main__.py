@@ -1,5 +1,5 @@
 """`python -m app_server` is the `slipway` command."""
 
-from app_server.cli import app
+from app_server.cli.main import app
 
 app()

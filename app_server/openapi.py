@@ -3,7 +3,7 @@
 import json
 import sys
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.main import create_app
 
 if __name__ == "__main__":

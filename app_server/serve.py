@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
-from app_server.config import Config
-from app_server.connections import limited_http, limits_for_visitors, throttle_accept_errors
-from app_server.database import Database
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.errors import StartFailure
+from app_server.core.startup_failures import explained
 from app_server.egress.same_port import same_port
-from app_server.errors import StartFailure
-from app_server.listeners import PortTaken, Server, home_of_our_own, listen, stop_on_signals
-from app_server.main import WithState, create_app, create_inner_app, lifespan
-from app_server.sandboxes.backend import SandboxKind
-from app_server.sign_in.service import create_link
-from app_server.start_faults import explained
+from app_server.http.connection_limits import limited_http, limits_for_visitors, throttle_accept_errors
+from app_server.http.listeners import PortTaken, Server, home_of_our_own, listen, stop_on_signals
+from app_server.lifespan import lifespan
+from app_server.main import WithState, create_app, create_inner_app
+from app_server.sandbox_backends.backend import SandboxKind
+from app_server.sign_in.invitations import new_owner_link
 from app_server.users.service import find_owner
 
 _INNER_PORT_FIX = "End the other program, or restart Slipway with another SLIPWAY_INNER_PORT."
@@ -45,7 +46,11 @@ async def serve(config: Config, announce: Announce) -> None:
         ]
         inner_sockets += listen(further, config.inner_port, "inner-port", stack)
         throttle_accept_errors()
-        public = Server(WithState(create_app(config), state), limited_http(limits_for_visitors()))
+        public = Server(
+            WithState(create_app(config), state),
+            limited_http(limits_for_visitors()),
+            trusted_proxies=config.trusted_proxies,
+        )
         way_out = same_port(state["egress"].serve)
         inner = Server(WithState(create_inner_app(config), state), way_out)
         servers = [public, inner]
@@ -60,7 +65,7 @@ async def serve(config: Config, announce: Announce) -> None:
                 except PortTaken as error:
                     raise StartFailure("inner_port_taken", str(error), fix=_INNER_PORT_FIX) from error
                 servers.append(late := Server(WithState(create_inner_app(config), state), way_out))
-                late.should_exit = public.should_exit  # whoever was told to end before it came
+                late.should_exit = public.should_exit  # a server that was told to end before it started
                 group.create_task(late.serve(sockets), name="inner listener of a late engine")
                 await late.answers.wait()
 
@@ -71,25 +76,18 @@ async def serve(config: Config, announce: Announce) -> None:
                 await public.ended.wait()
 
 
-async def new_sign_in_link(config: Config, database: Database) -> str:
-    """A one-time link for the owner. The token stands in the fragment, which no log and no proxy sees."""
-    async with database.session() as session:
-        owner = await find_owner(session)
-        assert owner is not None, "the first start makes the owner"
-        return f"{config.base_url}/sign-in#token={await create_link(session, owner.id)}"
-
-
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
     """None once the owner has signed in: output of servers is kept, and a link in it opens everything."""
     async with database.read() as session:
         owner = await find_owner(session)
     if owner is not None and owner.signed_in_at is not None:
         return None
-    return await new_sign_in_link(config, database)
+    async with database.session() as session:
+        return await new_owner_link(session, config)
 
 
 def _public_addresses(config: Config) -> list[str]:
-    # Browsers try ::1 first for "localhost"; somebody else's server there would get our visitors.
+    # Browsers try ::1 first for "localhost". Another program's server there would get our visitors.
     return ["127.0.0.1", "::1"] if config.host in {"127.0.0.1", "localhost"} else [config.host]
 
 

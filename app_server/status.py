@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from app_server.config import Config
-from app_server.database import ReadSession
+from app_server.core.config import Config
+from app_server.core.database import ReadSession
 
 router = APIRouter(tags=["Status"])
 inner_router = APIRouter(tags=["Status"])

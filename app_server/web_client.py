@@ -1,17 +1,16 @@
 """What a browser needs to know before anybody is signed in."""
 
 from typing import Literal
-from uuid import UUID
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 
 from app_server import demo
-from app_server.config import Config
-from app_server.database import Timestamp, now
-from app_server.gateway.places import origin_of_port
+from app_server.core.config import Config
+from app_server.core.database import Timestamp, now
+from app_server.core.version import VERSION
+from app_server.gateway.preview_origins import has_names
 from app_server.git.address import HOST_OF_PROVIDER
-from app_server.version import VERSION
 
 _STARTED_AT = now()
 
@@ -30,7 +29,7 @@ class WorkspaceLimit(BaseModel):
     kept_by: Literal["disk", "watch", "none"]
 
 
-class SandboxInfo(BaseModel):
+class SandboxIsolation(BaseModel):
     """`isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
 
     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
@@ -107,7 +106,7 @@ class WebClientConfig(ProtocolConfig):
 
     version: str
     ports_have_names: bool
-    sandbox: SandboxInfo
+    sandbox: SandboxIsolation
     workspace_limit: WorkspaceLimit
     demo: DemoInfo
 
@@ -118,8 +117,8 @@ async def get_web_client_config(request: Request) -> WebClientConfig:
     return WebClientConfig(
         updated_at=_STARTED_AT,
         version=VERSION,
-        ports_have_names=origin_of_port(config, UUID(int=0), 1, request.headers.get("host", "")) is not None,
-        sandbox=SandboxInfo.model_validate(request.state.sandboxes.describe()),
+        ports_have_names=has_names(config, request.headers.get("host", "")),
+        sandbox=SandboxIsolation.model_validate(request.state.sandboxes.describe()),
         workspace_limit=WorkspaceLimit.model_validate(request.state.sandboxes.workspace_limit()),
         demo=DemoInfo(
             profile=demo.PROFILE, repository=str(demo.repository_path(config.home)), task=demo.TASK

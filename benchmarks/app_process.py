@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from app_server.config import Config
+from app_server.core.config import Config
 
 START_SECONDS = 60.0
 

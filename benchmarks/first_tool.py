@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.headless.client import Client
 from app_server.headless.run import owner_client
 from app_server.headless.server_process import server_of

@@ -19,13 +19,13 @@ from uuid import uuid4
 
 import httpx
 
-from app_server.config import Config
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import new_stages
-from app_server.database import Database
-from app_server.encryption import load_cipher
+from app_server.conversations.start.tasks import new_stages
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import load_cipher
 from app_server.headless.server_process import free_ports
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import Role

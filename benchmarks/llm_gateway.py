@@ -25,13 +25,13 @@ import httpx
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.config import Config
 from app_server.conversations.models import Conversation
-from app_server.database import Database
-from app_server.encryption import Cipher, load_cipher
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher, load_cipher
 from app_server.headless.server_process import free_ports
 from app_server.llm_gateway.spending import to_micros, user_account
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import Role, User

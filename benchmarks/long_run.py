@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.fold import fold_log
-from agent_runtime.conversation.frames import Frame
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.fold import fold_log
+from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.events.message import Message
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.wire import StartConversationRequest
@@ -36,14 +36,14 @@ def main(steps: int) -> None:
 async def _measure(path: Path, llm: ScriptedLLM, steps: int) -> None:
     client = LLMClient()
     try:
-        conversation = Conversation.create(path / "c", _request(path, llm, steps), client)
+        conversation = ConversationEngine.create(path / "c", _request(path, llm, steps), client)
         clock: list[float] = []
         conversation.subscribe(_stamp_replies(clock))
         conversation.send(Message.of("user", "Work."))
         await conversation.run()
         _report(conversation, llm, clock, steps)
         await conversation.close()
-        milliseconds, again = _timed(lambda: Conversation.open(path / "c", client))
+        milliseconds, again = _timed(lambda: ConversationEngine.open(path / "c", client))
         print(f"opened from its snapshot in {milliseconds:.1f} ms")
         milliseconds, whole = _timed(lambda: fold_log(again.log, "agent"))
         print(f"folded from all {again.log.last_seq} events in {milliseconds:.1f} ms")
@@ -60,15 +60,15 @@ def _request(path: Path, llm: ScriptedLLM, steps: int) -> StartConversationReque
     return StartConversationRequest.model_validate(body)
 
 
-def _stamp_replies(clock: list[float]) -> Callable[[Frame], None]:
-    def stamp(frame: Frame) -> None:
+def _stamp_replies(clock: list[float]) -> Callable[[EventFrame], None]:
+    def stamp(frame: EventFrame) -> None:
         if frame.event is not None and b'"kind":"ActionEvent"' in frame.event:
             clock.append(time.process_time())
 
     return stamp
 
 
-def _report(conversation: Conversation, llm: ScriptedLLM, clock: list[float], steps: int) -> None:
+def _report(conversation: ConversationEngine, llm: ScriptedLLM, clock: list[float], steps: int) -> None:
     prompts = agent_requests(llm)
     quarter = steps // 4
     for first in range(0, 4 * quarter, quarter):

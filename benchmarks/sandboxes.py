@@ -20,9 +20,9 @@ from uuid import UUID, uuid4
 
 import docker
 
-from app_server.config import Config
-from app_server.database import Base, Database
-from app_server.encryption import load_cipher
+from app_server.core.config import Config
+from app_server.core.database import Base, Database
+from app_server.core.encryption import load_cipher
 from app_server.headless.server_process import free_ports
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User

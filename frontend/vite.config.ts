@@ -9,7 +9,7 @@ export default defineConfig({
   plugins: [
     react(),
     tailwindcss(),
-    // The server sends what lies beside a file in the encoding that a browser prefers: app_server/static.py.
+    // The server sends what lies beside a file in the encoding that a browser prefers: app_server/http/static_files.py.
     compression({ algorithms: ['brotliCompress', 'gzip'], threshold: 1024 }),
   ],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,8 +12,16 @@ from tests.support.sandbox_image import FLAVOUR
 from tests.support.scripted_llm import ScriptedLLM
 from tests.support.steady_chromium import STEADY_BIN
 
-pytest_plugins = ["tests.support.requirements", "tests.support.databases", "tests.support.running.plugin"]
+pytest_plugins = [
+    "tests.support.requirements",
+    "tests.support.databases",
+    "tests.support.litellm_clients",
+    "tests.support.running.plugin",
+]
 
+# Every program of ours that tests start would compile all of its modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # For every server and command that tests start, here or as a process.
 os.environ["SLIPWAY_SANDBOX_FLAVOUR"] = FLAVOUR
 # Before the Chromium of the machine, also for the agents' browsers.
@@ -23,7 +32,7 @@ os.environ["PATH"] = f"{STEADY_BIN}{os.pathsep}{os.environ.get('PATH', os.defpat
 # what else the machine does.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", _UNTIMED, max_examples=10_000)
-settings.register_profile("usual", _UNTIMED, max_examples=300)
+settings.register_profile("usual", _UNTIMED, max_examples=150)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 

@@ -42,7 +42,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True)
-class Turn:
+class ModelTurn:
     """The events of one reply, in log order: a message, or calls and the errors of those that cannot run."""
 
     events: tuple[Event, ...]
@@ -60,7 +60,7 @@ async def step(
     item_id: str,
     listener: StreamListener,
     cache_key: str | None = None,
-) -> Turn:
+) -> ModelTurn:
     """Asks the model once. LLMError when it cannot be asked.
 
     schemas: of `tools`, as the model sees them. item_id: the id of the reply's first event.
@@ -69,12 +69,14 @@ async def step(
     reply = await client.complete(agent.llm, prompt, listener)
     notices = _notices(reply)
     if reply.is_empty:
-        return Turn((*notices, _nudge(_THOUGHT_TOO_LONG if reply.was_cut else _NUDGE)), reply, was_empty=True)
+        return ModelTurn(
+            (*notices, _nudge(_THOUGHT_TOO_LONG if reply.was_cut else _NUDGE)), reply, was_empty=True
+        )
     if not reply.tool_calls:
         # Half a sentence is not the end of the work.
         more = [_nudge(_GO_ON)] if reply.was_cut else []
-        return Turn((*notices, _message(reply, item_id), *more), reply)
-    return Turn((*notices, *_actions(reply, tools, messages, item_id)), reply)
+        return ModelTurn((*notices, _message(reply, item_id), *more), reply)
+    return ModelTurn((*notices, *_actions(reply, tools, messages, item_id)), reply)
 
 
 def _nudge(text: str) -> MessageEvent:

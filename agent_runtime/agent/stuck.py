@@ -26,7 +26,7 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 
 @dataclass(frozen=True)
-class Step:
+class StepDigest:
     """What was done and what came of it, as digests. For a failure the result does not matter.
 
     `ask` makes the agent ask the user, `answer` is what it got.
@@ -37,7 +37,7 @@ class Step:
     result: str = ""
 
 
-Trail = tuple[Step, ...]
+Trail = tuple[StepDigest, ...]
 """The last steps since the user's last message, oldest first."""
 
 
@@ -122,23 +122,23 @@ def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
     if isinstance(result, AgentErrorEvent):
-        return _add(trail, Step("failure", _digest_action(action)))
+        return _add(trail, StepDigest("failure", _digest_action(action)))
     kind: Literal["wait", "call"] = "wait" if _sleeps(action) else "call"
-    return _add(trail, Step(kind, _digest_action(action), _digest_result(result)))
+    return _add(trail, StepDigest(kind, _digest_action(action), _digest_result(result)))
 
 
 def after_message(trail: Trail, message: MessageEvent) -> Trail:
     if message.source == "user":
-        return (Step("answer"),) if must_ask(trail) else ()
+        return (StepDigest("answer"),) if must_ask(trail) else ()
     if message.source == "agent":
-        return _add(trail, Step("speech"))
+        return _add(trail, StepDigest("speech"))
     text = message.llm_message.text
     if text == _ASK:
-        return _add(trail, Step("ask"))
-    return _add(trail, Step("nudge")) if text in _NUDGES else trail
+        return _add(trail, StepDigest("ask"))
+    return _add(trail, StepDigest("nudge")) if text in _NUDGES else trail
 
 
-def _add(trail: Trail, step: Step) -> Trail:
+def _add(trail: Trail, step: StepDigest) -> Trail:
     return (*trail, step)[-TRAIL_STEPS:]
 
 
@@ -150,7 +150,7 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 
 
 def _loop(
-    trail: Trail, limit: int, advice: str, fits: Callable[[Step, int], bool], may_ask: bool
+    trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
     """A loop if at least `limit` steps at the end fit; age 0 is the last one. Nudges lie between steps."""
     age, is_after_nudge, was_nudged = 0, False, False

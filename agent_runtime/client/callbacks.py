@@ -13,7 +13,7 @@ StreamCallback = Callable[[StreamEvent], None]
 
 
 class Callbacks:
-    """Called in order, one at a time, in a thread of their own: they may block, and use the conversation.
+    """Called in order, one at a time, in a separate thread: they may block, and use the conversation.
 
     failure: the first exception that one of them raised. The others are called all the same.
     """

@@ -11,22 +11,19 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID, uuid4
 
-from pydantic import BaseModel
-
 from agent_runtime.agent.agent import Agent
 from agent_runtime.client.callbacks import Callbacks, EventCallback, StreamCallback
 from agent_runtime.client.errors import ConversationRunError
-from agent_runtime.client.in_process import InProcess
 from agent_runtime.client.link import Link
 from agent_runtime.client.local_workspace import LocalWorkspace
 from agent_runtime.client.naming import title_of
-from agent_runtime.client.on_server import OnServer
+from agent_runtime.client.opening import consented, dumped, link_to
 from agent_runtime.client.remote_workspace import RemoteWorkspace
-from agent_runtime.client.session import Session
+from agent_runtime.client.session import ConversationSession
 from agent_runtime.client.state import ConversationState
 from agent_runtime.conversation.errors import ConversationError
-from agent_runtime.conversation.keys import revealed
-from agent_runtime.conversation.switch import with_llm
+from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.conversation.model_switch import with_llm
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject, new_id
 from agent_runtime.events.content import Content, TextContent
@@ -35,7 +32,7 @@ from agent_runtime.hooks.config import HookConfig
 from agent_runtime.llm.config import LLM
 from agent_runtime.security.analyzers import AnyAnalyzer
 from agent_runtime.security.policy import NeverConfirm, Policy
-from agent_runtime.tools.client_tool import ClientToolSpec
+from agent_runtime.tools.external.client_tool import ClientToolSpec
 from agent_runtime.wire import (
     CheckpointDiff,
     CheckpointInfo,
@@ -87,7 +84,7 @@ class Conversation:
         It may come back with other models and keys, but for the rest with the agent it was started with.
         workspace: where the agent works: a directory of this machine, or a server with one.
         persistence_dir: where logs of local conversations are kept; without it this one ends with `close`.
-        callbacks: called with every event of the log that is new, once, in order, in a thread of their own.
+        callbacks: called once with every new event of the log, in order, in a separate thread.
         stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
         confirmation_policy: when `run` returns to let you look at what the agent wants to do. Another `run`
         approves it, `reject_pending_actions` does not.
@@ -121,32 +118,18 @@ class Conversation:
                 else StuckDetectionThresholds.model_validate(stuck_detection_thresholds)
             ),
             confirmation_policy=(confirmation_policy or NeverConfirm()).model_dump(mode="json"),
-            security_analyzer=_dumped(security_analyzer),
-            hook_config=_dumped(hook_config),
-            consent=_consented(consent, workspace),
+            security_analyzer=dumped(security_analyzer),
+            hook_config=dumped(hook_config),
+            consent=consented(consent, workspace),
             plugins=[PluginSource(source=one) if isinstance(one, str) else one for one in plugins] or None,
-            client_tools=[_dumped(one) for one in client_tools],
+            client_tools=[dumped(one) for one in client_tools],
             secrets=dict(secrets or {}),
             tags=dict(tags or {}),
             title=title,
             # A title costs a call of the model: who wants one asks for it.
             autotitle=False,
         )
-        link: Link
-        if isinstance(workspace, RemoteWorkspace):
-            _check_importable(agent)
-            if persistence_dir is not None:
-                raise ValueError("persistence_dir is for local conversations: a server keeps its own.")
-            link = OnServer(
-                chosen_id,
-                agent,
-                request,
-                host=workspace.host,
-                api_key=workspace.api_key,
-                patience_seconds=workspace.patience_seconds,
-            )
-        else:
-            link = InProcess(chosen_id, agent, request, Path(persistence_dir) if persistence_dir else None)
+        link = link_to(workspace, chosen_id, agent, request, persistence_dir)
         self._open(link, callbacks, stream_callbacks)
 
     def __enter__(self) -> Self:
@@ -214,7 +197,7 @@ class Conversation:
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
         """From the next reply of the model on."""
-        self._session.call(self._session.link.set_security_analyzer(_dumped(analyzer)))
+        self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
     def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
         """What waits to be confirmed is not done. The agent is told the reason at the next `run`.
@@ -392,7 +375,7 @@ class Conversation:
         callbacks: Sequence[EventCallback],
         stream_callbacks: Sequence[StreamCallback],
     ) -> None:
-        self._session = Session(link, Callbacks(callbacks, stream_callbacks))
+        self._session = ConversationSession(link, Callbacks(callbacks, stream_callbacks))
         # Or else a program that forgets to close it would leave commands running.
         atexit.register(self.close)
 
@@ -408,28 +391,4 @@ class Conversation:
                 "called_from_callback",
                 f"`{what}` would wait for the callback that calls it.",
                 "Send a message instead: a run that is going on answers it.",
-            )
-
-
-def _dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
-    if isinstance(given, BaseModel):
-        return given.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return None if given is None else dict(given)
-
-
-def _consented(
-    consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
-) -> list[str]:
-    if not callable(consent):
-        return list(consent)
-    return [offer.hash for offer in workspace.offers() if offer.problem is None and consent(offer)]
-
-
-def _check_importable(agent: Agent) -> None:
-    for tool in agent.tools:
-        if tool.name.startswith("__main__:"):
-            raise ConversationError(
-                "tool_not_found",
-                f"The tool {tool.name} is a part of this program, and a server cannot import it.",
-                "Put it into a module that is installed where the agent server runs.",
             )

@@ -12,30 +12,29 @@ from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.client.agent_data import wanted_switch
-from agent_runtime.client.household import Household
+from agent_runtime.client.conversation_host import Household
 from agent_runtime.client.link import LinkLostError
-from agent_runtime.conversation import frames, pursue
-from agent_runtime.conversation.ask import ask
-from agent_runtime.conversation.client_answers import answer_client_call
-
-# The engine; what programs call Conversation stands in front of it.
-from agent_runtime.conversation.consent import set_analyzer, set_policy
-from agent_runtime.conversation.conversation import Conversation as Engine
+from agent_runtime.conversation.add_plugin import add_plugin, take_plugin_keys, take_up
+from agent_runtime.conversation.approval.answers import set_analyzer, set_policy
+from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
+from agent_runtime.conversation.checkpoints.rewind import rewind
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import ConversationError
-from agent_runtime.conversation.extend import add_plugin, take_plugin_keys, take_up
-from agent_runtime.conversation.follow import EndedError, SlowConsumerError, follow
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.follow import EndedError, SlowConsumerError, follow
+from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
 from agent_runtime.conversation.fork import fork
-from agent_runtime.conversation.keys import revealed
-from agent_runtime.conversation.log import LogInUseError, LogMissingError
-from agent_runtime.conversation.rewind import rewind
-from agent_runtime.conversation.switch import switch_llm, with_llm
+from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.conversation.model_switch import switch_llm, with_llm
+from agent_runtime.conversation.run import goal_commands as pursue
+from agent_runtime.conversation.side_question import ask
 from agent_runtime.delegation.answers import reject
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
-from agent_runtime.offers.approved import ApprovedOffers
 from agent_runtime.plugins.plugin import PluginError
 from agent_runtime.plugins.store import PluginStore
+from agent_runtime.project_executables.approved import ApprovedOffers
 from agent_runtime.secrets.sources import InvalidSecretError
 from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import (
@@ -53,7 +52,7 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """A Link to a private engine. Its log lies below `persistence_dir`; without one it goes with us."""
+    """A Link to a private engine. Its log is below `persistence_dir`; without that it is temporary."""
 
     patience_seconds = 60.0
 
@@ -192,14 +191,14 @@ class InProcess:
     def _directory(self) -> Path:
         return self._root / self.id.hex
 
-    async def _open_engine(self) -> Engine:
+    async def _open_engine(self) -> ConversationEngine:
         with self._refusals():
             try:
                 delegation = self._household.delegation_of(self.id)
-                engine = Engine.open(self._directory, self._client, delegation=delegation)
+                engine = ConversationEngine.open(self._directory, self._client, delegation=delegation)
             except LogMissingError:
                 request = await self._approved.expand(await self._plugins.expand(self._request))
-                return Engine.create(
+                return ConversationEngine.create(
                     self._directory, request, self._client, conversation_id=self.id, delegation=delegation
                 )
         try:
@@ -210,11 +209,11 @@ class InProcess:
             raise
         return engine
 
-    async def _come_back(self, engine: Engine) -> None:
+    async def _come_back(self, engine: ConversationEngine) -> None:
         switch = wanted_switch(engine.info().agent, self._agent)
         if switch is not None:
             switch_llm(engine, *switch)
-        engine.take_keys(revealed(self._agent))
+        engine.keys.take(revealed(self._agent))
         engine.secrets.update(self._request.secrets)
         await take_plugin_keys(engine, self._plugins, self._approved)
 

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.errors import ConversationError
-from agent_runtime.conversation.log import EventLog, LogInUseError, LogMissingError
-from agent_runtime.conversation.replay import Prompted
-from agent_runtime.conversation.replay import replay as replay_log
+from agent_runtime.conversation.event_log.log import EventLog, LogInUseError, LogMissingError
+from agent_runtime.conversation.event_log.replay import Prompted
+from agent_runtime.conversation.event_log.replay import replay as replay_log
 from agent_runtime.conversation.spec import Spec
 
 

@@ -20,7 +20,7 @@ from agent_runtime.llm.errors import LLMAuthenticationError
 Result = TypeVar("Result")
 
 
-class Session:
+class ConversationSession:
     """Opens the link, and follows it until `close`."""
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
@@ -61,6 +61,8 @@ class Session:
 
     async def start(self) -> None:
         """Begins a run; joins one that is going on."""
+        # Counted before: the server may be a new one that gets our keys only while the run begins.
+        self._connections_before = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):
             await self.link.start()
 
@@ -69,14 +71,12 @@ class Session:
 
         ConversationRunError, StuckError; what a callback raised, once the run is interrupted.
         """
-        connections = self._follower.connections
         while True:
             beat = self._follower.beat
             has_ended, error = await self._look()
             if has_ended:
-                if self._follower.connections == connections or not _may_go_on(error):
+                if self._follower.connections == self._connections_before or not _may_go_on(error):
                     break
-                connections = self._follower.connections
                 await self.start()
             await self._follower.until_beat(after=beat)
         if error is not None:
@@ -88,6 +88,7 @@ class Session:
         self._following = asyncio.create_task(self._follower.follow(), name="follow")
         try:
             await self._follower.until(lambda: self._follower.connections > 0)
+            self._connections_before = self._follower.connections
             await self._catch_up()
         except BaseException:
             await self._close()

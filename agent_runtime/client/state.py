@@ -5,8 +5,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
-from agent_runtime.client.session import Session
-from agent_runtime.conversation.goal import GOAL, Goal
+from agent_runtime.client.session import ConversationSession
+from agent_runtime.conversation.run.goal import GOAL, Goal
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.events.union import AnyEvent
 from agent_runtime.wire import ConversationInfo
@@ -52,7 +52,7 @@ class ConversationStats(BaseModel):
 class ConversationState:
     """Asks where the conversation runs, each time: what it says is never old."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ConversationSession) -> None:
         self._session = session
 
     @property

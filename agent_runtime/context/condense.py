@@ -91,7 +91,7 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 
 
 @dataclass(frozen=True)
-class Plan:
+class CondensationPlan:
     """What is to be forgotten, and after how many events of the view its summary will stand."""
 
     forgotten: Sequence[Passage]
@@ -113,7 +113,7 @@ def plan(
     context_tokens: int,
     window_tokens: int | None = None,
     is_requested: bool = False,
-) -> Plan | None:
+) -> CondensationPlan | None:
     """What to forget now; None if it is not time, or if forgetting would not help.
 
     context_tokens: what the next prompt will have. window_tokens: what the agent's model can take.
@@ -135,10 +135,10 @@ def plan(
     needed = max(2, math.ceil(condenser.minimum_progress * size))
     if _events(forgotten) < (2 if is_requested else needed):
         return None
-    return Plan(forgotten, _events(passages[:first]))
+    return CondensationPlan(forgotten, _events(passages[:first]))
 
 
-async def summarize(what: Plan, llm: LLM, client: LLMClient) -> Reply:
+async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Reply:
     """The summary, as the model wrote it. LLMError when it cannot be had.
 
     When it does not fit into that model either, it is asked again with less of each message.

@@ -12,7 +12,7 @@ lies there, the rest is found: what cannot be used is reported.
 import os
 from pathlib import Path
 
-from agent_runtime.context.found import Found
+from agent_runtime.context.found import DiscoveredContext
 from agent_runtime.context.nested import directories_below
 from agent_runtime.context.path_rules import whole_directory
 from agent_runtime.context.skill_file import parse
@@ -31,7 +31,7 @@ def discover(context: AgentContext, working_dir: Path, *, home: Path | None = No
     """What an agent that works in `working_dir` is told. pydantic.ValidationError for a client's bad one."""
     working_dir = working_dir.resolve()
     root = _repository_root(working_dir)
-    found = Found(root, frozenset(context.disabled_skills))
+    found = DiscoveredContext(root, frozenset(context.disabled_skills))
     for given in context.skills:
         found.add(Skill.of_protocol(given), "sent by the client")
     if context.load_project_skills:
@@ -48,7 +48,7 @@ def discover(context: AgentContext, working_dir: Path, *, home: Path | None = No
     return found.result()
 
 
-def _add_sent(found: Found, context: AgentContext, origin: Origin, *, is_wanted: bool) -> None:
+def _add_sent(found: DiscoveredContext, context: AgentContext, origin: Origin, *, is_wanted: bool) -> None:
     for file in context.skill_files:
         if file.origin != origin:
             continue
@@ -58,7 +58,7 @@ def _add_sent(found: Found, context: AgentContext, origin: Origin, *, is_wanted:
             found.leave_out(file.path, str(error), origin)
 
 
-def _sent(found: Found, file: SkillFile, *, is_wanted: bool) -> tuple[Skill, str]:
+def _sent(found: DiscoveredContext, file: SkillFile, *, is_wanted: bool) -> tuple[Skill, str]:
     if not is_wanted:
         raise UnusableFileError(f"skills of this origin are not wanted: {file.origin}")
     if file.text is None:
@@ -77,7 +77,7 @@ _WHOSE = {
 }
 
 
-def _add_notes(found: Found, working_dir: Path) -> None:
+def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
     notes = read_notes(working_dir, lambda path, why: found.leave_out(str(path), why, "memory"))
     directory = working_dir / MEMORY_DIRECTORY
     found.add_notes(
@@ -86,7 +86,7 @@ def _add_notes(found: Found, working_dir: Path) -> None:
     )
 
 
-def _add_project(found: Found, working_dir: Path, root: Path) -> None:
+def _add_project(found: DiscoveredContext, working_dir: Path, root: Path) -> None:
     for directory in dict.fromkeys([working_dir, root]):
         for name in INSTRUCTION_FILES:
             _add_instructions(found, directory / name, root)
@@ -99,11 +99,13 @@ def _add_project(found: Found, working_dir: Path, root: Path) -> None:
 
 
 def _repository_root(working_dir: Path) -> Path:
-    """The directory of the repository it lies in; itself if it lies in none."""
+    """The root of the repository that contains it, or itself if there is none."""
     return next((one for one in (working_dir, *working_dir.parents) if (one / ".git").exists()), working_dir)
 
 
-def _add_instructions(found: Found, path: Path, root: Path, *, paths: tuple[str, ...] = ()) -> None:
+def _add_instructions(
+    found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = ()
+) -> None:
     """paths: what they hold for, relative to `root`; none means everything."""
     if not os.path.lexists(path):
         return
@@ -125,7 +127,7 @@ def _add_instructions(found: Found, path: Path, root: Path, *, paths: tuple[str,
 
 
 def _add_skills(
-    found: Found, directory: Path, root: Path, origin: Origin, *, rules_below: Path | None = None
+    found: DiscoveredContext, directory: Path, root: Path, origin: Origin, *, rules_below: Path | None = None
 ) -> None:
     """rules_below: what the paths of rules are relative to, if not the directory the agent works in."""
     try:
@@ -156,7 +158,7 @@ def _when(skill: Skill) -> str:
 
 
 def _skill_files(directory: Path) -> list[Path]:
-    """`*.md`, and `SKILL.md` in directories of their own, by name."""
+    """`*.md`, and `SKILL.md` in subdirectories, by name."""
     if not directory.is_dir():
         return []
     entries = sorted(path for path in directory.iterdir() if is_utf8(path.name))[:MAX_ENTRIES]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_runtime.context.skills import Finding, Origin, ProjectContext, Skill
+from agent_runtime.context.skills import Origin, ProjectContext, Skill, SkillDiscovery
 from agent_runtime.tools.memory.notes import Note
 from agent_runtime.workspace.front_matter import UnusableFileError, read_text
 
@@ -12,14 +12,14 @@ MAX_TOTAL_BYTES = 1024 * 1024
 
 
 @dataclass
-class Found:
+class DiscoveredContext:
     """The first skill of a name wins. project: paths below it are shown relative to it."""
 
     project: Path
     disabled: frozenset[str] = frozenset()
     skills: dict[str, Skill] = field(default_factory=dict)
     notes: tuple[Note, ...] | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[SkillDiscovery] = field(default_factory=list)
     total_bytes: int = 0
 
     def add(self, skill: Skill, why: str) -> None:
@@ -56,7 +56,7 @@ class Found:
 
     def _report(self, path: str, reason: str, origin: Origin, name: str | None, *, is_loaded: bool) -> None:
         below = f"{self.project}/"
-        finding = Finding(
+        finding = SkillDiscovery(
             path=path.removeprefix(below),
             name=name,
             origin=origin,

@@ -1,4 +1,4 @@
-"""Directories below the one the agent works in that may have instructions of their own. Bounded."""
+"""Directories below the workspace that may have separate instructions. Their number is limited."""
 
 import os
 from collections.abc import Iterable, Iterator

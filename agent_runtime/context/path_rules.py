@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"([*?\[{])")
 
 
 def whole_directory(relative: Path) -> str:
-    """The glob for all that lies in a directory, whatever characters its name has."""
+    """The glob for everything in a directory. Special characters in its name are escaped."""
     return _SPECIAL.sub(r"[\1]", relative.as_posix()) + "/**"
 
 

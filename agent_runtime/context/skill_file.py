@@ -1,4 +1,4 @@
-"""A file as a skill: what its front matter says, the rest from where it lies."""
+"""Reads a file as a skill: from its front matter, and what that leaves out from its path."""
 
 import re
 from pathlib import Path

@@ -73,7 +73,7 @@ class Skill(BaseModel):
         return self.model_copy(update={"content": content})
 
 
-class Finding(BaseModel):
+class SkillDiscovery(BaseModel):
     """A place that was looked at, whether it was loaded, and why or why not."""
 
     model_config = ConfigDict(frozen=True)
@@ -94,7 +94,7 @@ class ProjectContext(BaseModel):
 
     skills: tuple[Skill, ...] = ()
     notes: tuple[Note, ...] | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SkillDiscovery, ...] = ()
 
     def of_type(self, wanted: SkillType) -> list[Skill]:
         return [skill for skill in self.skills if skill.type == wanted]

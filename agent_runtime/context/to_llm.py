@@ -119,7 +119,7 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
 
 
 def _caption(result: ToolResult) -> list[TextContent]:
-    """Says whose images they are: those of outsiders stand in a message of their own, and may hold text."""
+    """Says whose images they are. Those of outsiders may hold text, and go into a separate message."""
     if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
         return []
     return [TextContent(text=marked("The images that follow are part of it.", result.tool_name, result.id))]

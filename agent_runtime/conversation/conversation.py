@@ -12,41 +12,43 @@ import orjson
 
 from agent_runtime.agent.agent import Agent, secrets_of, system_prompt_event
 from agent_runtime.context.condense import summarizer
-from agent_runtime.conversation import frames, title
-from agent_runtime.conversation.aside import Aside
-from agent_runtime.conversation.budget import budget_update
-from agent_runtime.conversation.checkpoints import Checkpoints
-from agent_runtime.conversation.confirmation import (
+from agent_runtime.conversation import title
+from agent_runtime.conversation.approval.pending_actions import (
     ANSWERED_BY_MESSAGE,
     check_safeguards,
     rejections,
 )
-from agent_runtime.conversation.ending import write_ending
+from agent_runtime.conversation.checkpoints.restore import complete
+from agent_runtime.conversation.checkpoints.snapshots import Checkpoints
+from agent_runtime.conversation.checkpoints.triggers import Turns
 from agent_runtime.conversation.errors import (
     AlreadyRunningError,
     EventNotFoundError,
     NoCondenserError,
     NothingToCondenseError,
 )
-from agent_runtime.conversation.goal import interruption
-from agent_runtime.conversation.history import Subscriber
-from agent_runtime.conversation.hooked import open_session, parse_hooks
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.dangling_calls import give_up, lost
+from agent_runtime.conversation.event_log.history import Subscriber
+from agent_runtime.conversation.event_log.log import EventLog, Filter, LogMissingError
+from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.state import CHILDREN, LEAF
 from agent_runtime.conversation.info import describe
-from agent_runtime.conversation.keys import with_keys
-from agent_runtime.conversation.log import EventLog, Filter, LogMissingError
+from agent_runtime.conversation.keys import ConversationKeys
 from agent_runtime.conversation.message import message_event
-from agent_runtime.conversation.restoring import complete
-from agent_runtime.conversation.run import condense, run
-from agent_runtime.conversation.run_task import RunTask
-from agent_runtime.conversation.sealed import Sealing, keep, recall
-from agent_runtime.conversation.slots import RunSlots, Turn
+from agent_runtime.conversation.run.background_tasks import Aside
+from agent_runtime.conversation.run.budget import budget_update
+from agent_runtime.conversation.run.deferred_completion import write_ending
+from agent_runtime.conversation.run.goal import interruption
+from agent_runtime.conversation.run.hook_dispatch import open_session, parse_hooks
+from agent_runtime.conversation.run.loop import condense, run
+from agent_runtime.conversation.run.slots import RunSlot, RunSlots
+from agent_runtime.conversation.run.task import RunTask
+from agent_runtime.conversation.sealed_keys import Sealing, keep, recall
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.state import CHILDREN, LEAF
 from agent_runtime.conversation.toolbox import Toolbox
-from agent_runtime.conversation.turns import Turns
-from agent_runtime.conversation.unanswered import give_up, lost
 from agent_runtime.conversation.working import SECRETS, Working
-from agent_runtime.events.base import Event, JsonObject
+from agent_runtime.events.base import Event
 from agent_runtime.events.condensation import CondensationRequest
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent
@@ -60,7 +62,7 @@ from agent_runtime.events.state import (
 )
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
-from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.wire import ConversationInfo, StartConversationRequest
 from agent_runtime.workspace import private_tree
@@ -79,7 +81,7 @@ SavedLLM = Callable[[str], LLM | None]
 """The model of the saved profile of that name; None if there is none, or it is none that can be called."""
 
 
-class Conversation(Working):
+class ConversationEngine(Working):
     """Create or open it, `send` messages, `run` it. One live object per log; use it from one event loop."""
 
     def __init__(
@@ -96,11 +98,11 @@ class Conversation(Working):
     ) -> None:
         """For `create` and `open`. Owns the log; the client and the slots belong to the caller."""
         super().__init__(directory, log, spec, agent, client, secrets or Secrets(), delegation)
-        self.sealing = sealing
+        self.keys = ConversationKeys(self, self._toolbox, sealing)
         # Clients wait for this frame to know that the run is over: it comes last, when no run is going on.
         self._run_task = RunTask(spec.id, on_end=self.publish_full_state, on_lost=self._owe_ending)
         self.slots = slots or RunSlots()
-        self._turn: Turn | None = None
+        self._turn: RunSlot | None = None
         self._condensing: asyncio.Task[None] | None = None
         self._aside = Aside(spec.id)
         self.checkpoints = Checkpoints(log, directory, spec.working_dir)
@@ -122,13 +124,14 @@ class Conversation(Working):
         secrets: Secrets | None = None,
         delegation: Delegation = ALONE,
         sealing: Sealing | None = None,
-    ) -> "Conversation":
+        seal: SpecSeal = UNSEALED,
+    ) -> "ConversationEngine":
         """A new conversation in its own directory. What a creation that was cut off has left is taken over.
 
         pydantic.ValidationError for an agent that is none, ToolNotFoundError for tools that do not exist,
         UnsupportedKindError for a policy or an analyzer, InvalidSecretError, FileExistsError if there is a
         conversation already. secrets: where to keep those of the request. sealing: how keys are kept
-        on disk; without it they are not.
+        on disk; without it they are not. seal: of its specification.
         """
         check_safeguards(request)
         agent = Agent.model_validate(request.agent)
@@ -140,13 +143,13 @@ class Conversation(Working):
         spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
         Toolbox(spec, agent, directory, secrets, delegation)
         spec.working_dir.mkdir(parents=True, exist_ok=True)
-        log = EventLog(directory, create=True)
+        log = EventLog(directory, create=True, seal=seal)
         if log.get_meta("spec") is not None:
             log.close()
             raise FileExistsError(str(directory))
         log.set_meta(SECRETS, orjson.dumps(secrets.keepable()).decode())
         keep(log, sealing, agent, secrets)
-        log.set_meta("spec", spec.model_dump_json())
+        log.set_spec(spec.model_dump_json())
         return cls(directory, log, spec, agent, client, slots, secrets, delegation, sealing)
 
     @classmethod
@@ -160,12 +163,14 @@ class Conversation(Working):
         secrets: Secrets | None = None,
         delegation: Delegation = ALONE,
         sealing: Sealing | None = None,
-    ) -> "Conversation":
+        seal: SpecSeal = UNSEALED,
+    ) -> "ConversationEngine":
         """The conversation of that directory, as it was. Keys come with `agent`, or are unsealed.
 
-        LogMissingError when there is none, LogInUseError when another process has it.
+        LogMissingError when there is none, LogInUseError when another process has it, SpecChangedError when
+        its specification is not the one that was written. seal: shows that.
         """
-        log = EventLog(directory)
+        log = EventLog(directory, seal=seal)
         try:
             spec = _read_spec(log, directory)
             known = agent or Agent.model_validate(spec.agent)
@@ -175,9 +180,9 @@ class Conversation(Working):
             if agent is None and opened.state.agent is not None:
                 opened.agent = Agent.model_validate(opened.state.agent)
             if agent is None and kept is not None:
-                opened.fill_keys(Agent.model_validate(kept.agent))
+                opened.keys.fill(Agent.model_validate(kept.agent))
             if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
-                opened.keep_keys()
+                opened.keys.keep()
         except BaseException:
             # Otherwise no later attempt could succeed: the log would stay locked.
             log.close()
@@ -314,7 +319,7 @@ class Conversation(Working):
         if event_id is not None and not self._is_on_some_branch(event_id):
             raise EventNotFoundError.of(event_id)
         self.emit(ConversationStateUpdateEvent(key=LEAF, value=event_id))
-        # The event may have been a call: what came of it lies on the branch that was left.
+        # The event may have been a call, and its result is on the branch that was left.
         self.give_up("by going back to this point")
         if self.state.status is not ExecutionStatus.IDLE:
             self.emit(status_update(ExecutionStatus.IDLE))
@@ -360,31 +365,6 @@ class Conversation(Working):
         name = self.spec.request.title_llm_profile
         return (self.saved_llm(name) if name else None) or self.agent.llm
 
-    def take_keys(self, given: JsonObject) -> None:
-        """After a restart keys that are not sealed come again, with what they belong to.
-
-        MCP servers whose secrets are others now are reached anew. pydantic.ValidationError for what is no
-        agent, InvalidSecretError.
-        """
-        agent = Agent.model_validate(given)
-        self.secrets.update(secrets_of(agent))
-        self.fill_keys(agent)
-        self.keep_keys()
-
-    def fill_keys(self, agent: Agent) -> None:
-        """Takes the keys of an agent for what both have in common."""
-        self.agent = with_keys(self.agent, agent)
-        self._toolbox.take_keys(self.agent)
-
-    def keep_keys(self) -> None:
-        """Seals keys and secrets as they are now, where there is a way to."""
-        keep(self.log, self.sealing, self.agent, self.secrets)
-
-    @property
-    def lacks_keys(self) -> bool:
-        """Secrets of MCP servers were not kept, and have not come again."""
-        return self._toolbox.lacks_keys
-
     def expect_other_tools(self) -> None:
         """Has the MCP servers asked for their tools again before the model's next reply."""
         self._toolbox.expect_changes()
@@ -398,7 +378,7 @@ class Conversation(Working):
     def keep_secrets(self) -> None:
         """Writes down which secrets there are; their values only where they can be sealed."""
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
-        self.keep_keys()
+        self.keys.keep()
         self.publish_full_state()
 
     def give_up(self, by: str) -> None:
@@ -480,11 +460,11 @@ class Conversation(Working):
         """
         hooks = parse_hooks(spec.request.hook_config)
         self._toolbox.extend(spec, agent)
-        self.log.set_meta("spec", spec.model_dump_json())
+        self.log.set_spec(spec.model_dump_json())
         if spec.request.hook_config != self.spec.request.hook_config:
             self.hooks = open_session(self, hooks, self._aside.begin)
         self.spec, self.agent = spec, agent
-        self.keep_keys()
+        self.keys.keep()
 
     def _is_on_some_branch(self, event_id: str) -> bool:
         record = self.log.get(event_id)
@@ -541,7 +521,7 @@ def _none_saved(_: str) -> None:
 
 
 def _read_spec(log: EventLog, directory: Path) -> Spec:
-    stored = log.get_meta("spec")
+    stored = log.spec()
     if stored is None:
         raise LogMissingError(str(directory))
     return Spec.model_validate_json(stored)

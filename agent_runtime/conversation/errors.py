@@ -88,6 +88,22 @@ class McpChangeOutdatedError(_Refusal):
     _fix = "Look at the difference as it is now, then answer."
 
 
+class McpQuestionClosedError(_Refusal):
+    """An answer was given to a question of an MCP server that does not wait any more."""
+
+    _code = "mcp_question_closed"
+    _detail = "This question does not wait for an answer any more."
+    _fix = "Look at what the agent does now."
+
+
+class McpAnswerInvalidError(_Refusal):
+    """What was filled in does not fit the form of an MCP server."""
+
+    _code = "mcp_answer_invalid"
+    _detail = "The answer does not fit the form."
+    _fix = "Change the answer, or decline the question."
+
+
 class NoCondenserError(_Refusal):
     """A condensation was asked for, and the agent has nothing that could make it."""
 
@@ -178,6 +194,8 @@ REFUSALS: dict[str, type[_Refusal]] = {
         ConfirmationOutdatedError,
         ClientCallNotWaitingError,
         McpChangeOutdatedError,
+        McpQuestionClosedError,
+        McpAnswerInvalidError,
         NoCondenserError,
         NothingToCondenseError,
         EventNotFoundError,

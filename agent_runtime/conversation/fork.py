@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import EventNotFoundError
-from agent_runtime.conversation.log import EventLog, LogInUseError, Record, reading
+from agent_runtime.conversation.event_log.log import EventLog, LogInUseError, Record, reading
+from agent_runtime.conversation.event_log.spec_seal import SpecSeal
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.tools.delegation import ALONE, Delegation
@@ -23,8 +24,8 @@ _TASKS = "TASKS.json"
 
 
 async def fork(
-    source: Conversation, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
-) -> Conversation:
+    source: ConversationEngine, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
+) -> ConversationEngine:
     """A new idle conversation with the events up to `from_event_id`, or up to now. It keeps the model's key.
 
     delegation: how the copy has others work for it. EventNotFoundError; FileExistsError when there is a
@@ -36,14 +37,17 @@ async def fork(
         raise EventNotFoundError.of(wanted.from_event_id)
     spec = _spec_of(source, wanted, leaf)
     stats = source.state.stats
-    await asyncio.to_thread(_copy, source.directory, leaf, source.log.last_seq, directory, spec)
-    copy = Conversation.open(
+    await asyncio.to_thread(
+        _copy, source.directory, leaf, source.log.last_seq, directory, spec, source.log.seal
+    )
+    copy = ConversationEngine.open(
         directory,
         source.llm_client.inner,
         agent=source.agent,
         slots=source.slots,
         delegation=delegation,
-        sealing=source.sealing,
+        sealing=source.keys.sealing,
+        seal=source.log.seal,
     )
     copy.secrets.adopt(source.secrets)
     copy.keep_secrets()
@@ -54,7 +58,7 @@ async def fork(
     return copy
 
 
-def _spec_of(source: Conversation, wanted: ForkRequest, leaf: str | None) -> Spec:
+def _spec_of(source: ConversationEngine, wanted: ForkRequest, leaf: str | None) -> Spec:
     now = source.info()
     tags = now.tags if wanted.tags is None else wanted.tags
     request = source.spec.request.model_copy(
@@ -80,12 +84,12 @@ def _spec_of(source: Conversation, wanted: ForkRequest, leaf: str | None) -> Spe
     )
 
 
-def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec) -> None:
+def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec, seal: SpecSeal) -> None:
     """Writes the copy's log. Runs in a thread: a long log takes a while."""
     with reading(source) as stored:
         records = list(stored.branch(leaf, through_seq=last_seq))
     try:
-        log = EventLog(directory, create=True)
+        log = EventLog(directory, create=True, seal=seal)
     except LogInUseError as error:
         raise FileExistsError(str(directory)) from error
     try:
@@ -93,7 +97,9 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
             raise FileExistsError(str(directory))
         copied = list(_renumbered(record for record in records if record.kind != _UPDATE))
         # Together: events without a spec could neither be opened nor be written again.
-        log.append(copied, spec=spec.model_dump_json())
+        with log.transaction():
+            log.append(copied)
+            log.set_spec(spec.model_dump_json())
     finally:
         log.close()
     if (source / _TASKS).exists():

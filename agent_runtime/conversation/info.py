@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent_runtime.conversation.goal import GOAL
+from agent_runtime.conversation.event_log.state import State
+from agent_runtime.conversation.event_log.sub_agent_task import TASKS
+from agent_runtime.conversation.run.goal import GOAL
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.state import State
-from agent_runtime.conversation.task import TASKS
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.wire import ConversationInfo

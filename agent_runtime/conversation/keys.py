@@ -1,73 +1,42 @@
-"""Keys that come again: after a restart asterisks stand where an agent's secrets were. Pure."""
+"""The keys of a conversation: given by its clients, filled into its agent, and sealed beside its log."""
 
-from typing import Any
-
-from pydantic import SecretStr
-
-from agent_runtime.agent.agent import Agent
-from agent_runtime.conversation.spec import mask
+from agent_runtime.agent.agent import Agent, secrets_of
+from agent_runtime.conversation.known_keys import with_keys
+from agent_runtime.conversation.sealed_keys import Sealing, keep
+from agent_runtime.conversation.toolbox import Toolbox
+from agent_runtime.conversation.working import Working
 from agent_runtime.events.base import JsonObject
-from agent_runtime.llm.config import LLM, MASK
-from agent_runtime.tools.mcp.config import named_servers
 
 
-def with_keys(standing: Agent, given: Agent) -> Agent:
-    """The agent as it stands, with the given one's keys in all that both have in common.
+class ConversationKeys:
+    """sealing: how they are kept on disk; without it they are not."""
 
-    A key belongs to what it came with, be it a model, a condenser or an MCP server: where anything else of
-    that differs, it is not taken. Asterisks are no keys.
-    """
-    parts, servers = _filled_parts(standing, given), _filled_servers(standing, given)
-    return Agent.model_validate({**revealed(standing), **parts, "mcp_config": servers})
+    def __init__(self, conversation: Working, toolbox: Toolbox, sealing: Sealing | None) -> None:
+        self._conversation = conversation
+        self._toolbox = toolbox
+        self.sealing = sealing
 
+    @property
+    def are_lacking(self) -> bool:
+        """Secrets of MCP servers were not kept, and have not come again."""
+        return self._toolbox.lacks_keys
 
-def without_keys(agent: Agent) -> Agent:
-    """As it is read from where no keys are kept."""
-    return Agent.model_validate(mask(agent.model_dump(mode="json")))
+    def take(self, given: JsonObject) -> None:
+        """After a restart keys that are not sealed come again, with what they belong to.
 
+        MCP servers whose secrets have changed are reached anew. Raises pydantic.ValidationError for what is
+        no agent, InvalidSecretError.
+        """
+        agent = Agent.model_validate(given)
+        self._conversation.secrets.update(secrets_of(agent))
+        self.fill(agent)
+        self.keep()
 
-def revealed(data: Agent | LLM) -> JsonObject:
-    """It as JSON, its keys in clear."""
-    shown: JsonObject = _revealed(data.model_dump())
-    return shown
+    def fill(self, agent: Agent) -> None:
+        """Takes the keys of an agent for what both have in common."""
+        self._conversation.agent = with_keys(self._conversation.agent, agent)
+        self._toolbox.take_keys(self._conversation.agent)
 
-
-def _filled_parts(standing: Agent, given: Agent) -> JsonObject:
-    before, now = revealed(standing), revealed(given)
-    bare_before, bare_now = without_keys(standing).model_dump(), without_keys(given).model_dump()
-    return {
-        name: _filled(part, now[name])
-        for name, part in before.items()
-        if name in now and bare_before[name] == bare_now[name]
-    }
-
-
-def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
-    now = named_servers(given.mcp_config)
-    return {
-        name: _filled(server, now[name]) if name in now and mask(server) == mask(now[name]) else server
-        for name, server in named_servers(standing.mcp_config).items()
-    }
-
-
-def _filled(standing: Any, given: Any) -> Any:
-    """What is given, but for keys that are none. Both are the same in everything that is not secret."""
-    match given:
-        case dict():
-            return {name: _filled(standing[name], item) for name, item in given.items()}
-        case list():
-            return [_filled(*pair) for pair in zip(standing, given, strict=True)]
-        case _:
-            return standing if given in (None, MASK) else given
-
-
-def _revealed(value: Any) -> Any:
-    match value:
-        case SecretStr():
-            return value.get_secret_value()
-        case dict():
-            return {name: _revealed(item) for name, item in value.items()}
-        case list() | tuple():
-            return [_revealed(item) for item in value]
-        case _:
-            return value
+    def keep(self) -> None:
+        """Seals keys and secrets as they are now, where there is a way to."""
+        keep(self._conversation.log, self.sealing, self._conversation.agent, self._conversation.secrets)

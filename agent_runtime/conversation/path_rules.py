@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from agent_runtime.agent.execute import touched
 from agent_runtime.context.path_rules import render_rule, rules_for
+from agent_runtime.conversation.event_log.state import State
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.state import State
 from agent_runtime.events.observation import ObservationEvent, ToolResult
 from agent_runtime.tools.tool import AnyTool
 

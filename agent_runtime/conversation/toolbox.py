@@ -10,14 +10,15 @@ from pydantic import JsonValue
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.plugins.apply import sub_agents_of
-from agent_runtime.secrets.keeper import Secrets
-from agent_runtime.tools.client_tool import ClientTool, ClientToolSpec
+from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
+from agent_runtime.tools.external.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
 from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.tools.mcp.approvals import Approvals
 from agent_runtime.tools.mcp.confidential import confidential_values
 from agent_runtime.tools.mcp.config import servers_of
+from agent_runtime.tools.mcp.questions import AskUser
 from agent_runtime.tools.mcp.servers import McpServers
 from agent_runtime.tools.memory.search import MemorySearchTool
 from agent_runtime.tools.memory.write import MemoryWriteTool
@@ -39,6 +40,7 @@ class Toolbox:
         delegation: Delegation = ALONE,
         approvals: Approvals | None = None,
         live: LiveOutputs | None = None,
+        ask_user: AskUser | None = None,
     ) -> None:
         """ToolNotFoundError; pydantic.ValidationError for MCP servers or client tools that are none."""
         self._context = ToolContext(
@@ -55,7 +57,12 @@ class Toolbox:
         self._requires_risk = False
         self._hide_secrets(agent)
         self._servers = McpServers(
-            agent.mcp_config, spec.working_dir, approvals, credential_for=secrets.credential_for
+            agent.mcp_config,
+            spec.working_dir,
+            approvals,
+            credential_for=secrets.credential_for,
+            # Without a user a server is told beforehand that it cannot ask.
+            ask_user=ask_user if spec.request.ask_when_stuck else None,
         )
         self._adopt()
 

@@ -9,17 +9,18 @@ import orjson
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.agent.stuck import Loop, look
-from agent_runtime.context.condense import Plan, plan, summarizer
-from agent_runtime.conversation import frames
-from agent_runtime.conversation.confirmation import analyzer_of, review, reviewer_of
-from agent_runtime.conversation.history import History
-from agent_runtime.conversation.item_stream import ItemStream
-from agent_runtime.conversation.log import EventLog
-from agent_runtime.conversation.mcp_approvals import McpApprovals
+from agent_runtime.context.condense import CondensationPlan, plan, summarizer
+from agent_runtime.conversation.approval.mcp_approvals import McpApprovals
+from agent_runtime.conversation.approval.mcp_questions import McpQuestions
+from agent_runtime.conversation.approval.pending_actions import analyzer_of, review, reviewer_of
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.history import History
+from agent_runtime.conversation.event_log.log import EventLog
+from agent_runtime.conversation.event_log.reply_stream import ReplyStream
+from agent_runtime.conversation.event_log.state import State
 from agent_runtime.conversation.path_rules import with_rules
-from agent_runtime.conversation.running import SessionHooks
+from agent_runtime.conversation.run.context import SessionHooks
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.state import State
 from agent_runtime.conversation.toolbox import Toolbox
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event
@@ -30,7 +31,7 @@ from agent_runtime.events.union import AnyEvent, parse_event
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.completion_log import CompletionLog, LoggingClient
 from agent_runtime.llm.config import LLM
-from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.secrets.registry import Secrets
 from agent_runtime.security.analyzers import asks_model
 from agent_runtime.security.policy import NeverConfirm
 from agent_runtime.tools.delegation import Delegation
@@ -66,8 +67,16 @@ class Working:
         self.hooks: SessionHooks | None = None
         self.mcp_approvals = McpApprovals(log, spec.request.mcp_approved)
         self.live = LiveOutputs(lambda shown: self._history.publish(frames.output(shown)))
+        self.mcp_questions = McpQuestions(log, self.emit)
         self._toolbox = Toolbox(
-            spec, agent, directory, secrets, delegation, self.mcp_approvals.approvals, self.live
+            spec,
+            agent,
+            directory,
+            secrets,
+            delegation,
+            self.mcp_approvals.approvals,
+            self.live,
+            self.mcp_questions.ask,
         )
         self._history = History(log, agent.llm.usage_id, secrets.masker)
         self.apply_analyzer()
@@ -117,6 +126,7 @@ class Working:
 
     async def prepare_tools(self) -> None:
         """Reaches the agent's MCP servers, and says in the log what they offer or why they do not."""
+        self.mcp_questions.close_lost()
         policy = reviewer_of(self.spec, self.state, self.tools).policy
         news = await self._toolbox.prepare(asks=not isinstance(policy, NeverConfirm))
         if news is not None:
@@ -149,7 +159,7 @@ class Working:
         """The newest first, read one by one."""
         return map(parse_event, self.log.newest(limit))
 
-    def plan_condensation(self, *, is_requested: bool = False) -> Plan | None:
+    def plan_condensation(self, *, is_requested: bool = False) -> CondensationPlan | None:
         """What the condenser should forget now, if anything. is_requested: whether or not it is time."""
         condenser = summarizer(self.agent.condenser)
         if condenser is None:
@@ -184,5 +194,5 @@ class Working:
         limits = request.stuck_detection_thresholds or StuckDetectionThresholds()
         return look(self.state.trail, limits, may_ask=request.ask_when_stuck)
 
-    def stream(self, item_id: str) -> ItemStream:
-        return ItemStream(item_id, self._history.publish, self.secrets.masker)
+    def stream(self, item_id: str) -> ReplyStream:
+        return ReplyStream(item_id, self._history.publish, self.secrets.masker)

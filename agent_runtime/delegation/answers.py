@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from agent_runtime.conversation import consent
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.delegation.home import Home
+from agent_runtime.conversation.approval import answers as consent
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.delegation.host import Home
 from agent_runtime.events.state import ExecutionStatus, status_update
 
 
 def approve(
-    conversation: Conversation,
+    conversation: ConversationEngine,
     home: Home,
     *,
     remember: bool = False,
@@ -31,7 +31,7 @@ def approve(
 
 
 def reject(
-    conversation: Conversation,
+    conversation: ConversationEngine,
     home: Home,
     reason: str,
     *,
@@ -59,7 +59,7 @@ def reject(
     conversation.publish_full_state()
 
 
-def go_on_above(conversation: Conversation, home: Home) -> None:
+def go_on_above(conversation: ConversationEngine, home: Home) -> None:
     """A sub-agent was answered by itself, and works: those that wait for it go on, unless another asks."""
     parent = _parent_of(conversation, home)
     if parent is not None and parent.is_waiting and not asking_below(parent, home):
@@ -67,7 +67,7 @@ def go_on_above(conversation: Conversation, home: Home) -> None:
         go_on_above(parent, home)
 
 
-def asking_below(conversation: Conversation, home: Home) -> dict[str, Conversation]:
+def asking_below(conversation: ConversationEngine, home: Home) -> dict[str, ConversationEngine]:
     """The sub-agents that a conversation waits for and that ask the user, by the ids of its calls."""
     if not conversation.is_waiting:
         return {}
@@ -77,7 +77,7 @@ def asking_below(conversation: Conversation, home: Home) -> dict[str, Conversati
     return {call_id: child for call_id, child in found if child is not None and child.is_waiting}
 
 
-def _parent_of(conversation: Conversation, home: Home) -> Conversation | None:
+def _parent_of(conversation: ConversationEngine, home: Home) -> ConversationEngine | None:
     parent_id: UUID | None = conversation.spec.parent_conversation_id
     parent = None if parent_id is None else home.find(parent_id)
     if parent is None:

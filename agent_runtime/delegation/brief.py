@@ -8,9 +8,9 @@ from uuid import UUID
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.skills import NO_CONTEXT, AgentContext
 from agent_runtime.context.sub_agents import SubAgent
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.keys import revealed
-from agent_runtime.delegation.own_parts import Commands
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.delegation.hooks_and_servers import Commands
 from agent_runtime.delegation.tool_names import Equipment
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
@@ -38,7 +38,7 @@ class Brief:
     commands: Commands
 
 
-def request_of(parent: Conversation, brief: Brief) -> StartConversationRequest:
+def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationRequest:
     """What the parent was started with and has become since, narrowed to what the definition says."""
     now, definition = parent.info(), brief.definition
     return parent.spec.request.model_copy(
@@ -73,7 +73,7 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
     return {"kind": kind}
 
 
-def _agent(parent: Conversation, brief: Brief) -> Agent:
+def _agent(parent: ConversationEngine, brief: Brief) -> Agent:
     """Named tools are all it has, beside its own MCP servers; the caller's go with the caller's tools."""
     own, definition = parent.agent, brief.definition
     changes: dict[str, Any] = {
@@ -89,7 +89,7 @@ def _agent(parent: Conversation, brief: Brief) -> Agent:
     return own.model_copy(update=changes)
 
 
-def _context(parent: Conversation, brief: Brief) -> AgentContext:
+def _context(parent: ConversationEngine, brief: Brief) -> AgentContext:
     context = parent.agent.agent_context or NO_CONTEXT
     definition = brief.definition
     unnamed = [

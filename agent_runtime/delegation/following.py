@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.frames import Frame
-from agent_runtime.conversation.task import Task, TaskStatus
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.frames import EventFrame
+from agent_runtime.conversation.event_log.sub_agent_task import Task, TaskStatus
 from agent_runtime.events.base import Event, JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.llm.cost import budget_of, total_cost, with_others
@@ -23,7 +23,7 @@ class Following:
     has_spent_budget: that of the parent, for which the child was paused.
     """
 
-    def __init__(self, parent: Conversation, child: Conversation, task_id: str) -> None:
+    def __init__(self, parent: ConversationEngine, child: ConversationEngine, task_id: str) -> None:
         self._parent = parent
         self._child = child
         self._task_id = task_id
@@ -66,10 +66,10 @@ class Following:
     def _changes(self, before: Task, now: Task) -> list[Event]:
         return [now.to_event(self._task_id)] if now != before else []
 
-    def _subscribe(self, conversation: Conversation, take: Callable[[Frame], None]) -> None:
+    def _subscribe(self, conversation: ConversationEngine, take: Callable[[EventFrame], None]) -> None:
         self._subscriptions.callback(conversation.subscribe(take))
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: EventFrame) -> None:
         if frame.seq is None:
             return
         try:
@@ -81,7 +81,7 @@ class Following:
             self.has_spent_budget = True
             self._pause()
 
-    def _pass_on_pause(self, frame: Frame) -> None:
+    def _pass_on_pause(self, frame: EventFrame) -> None:
         if frame.seq is not None and self._parent.state.wants_pause:
             self._pause()
 
@@ -96,7 +96,7 @@ class Following:
             self._child.pause()
 
 
-def _asked_by(child: Conversation) -> Iterator[JsonObject]:
+def _asked_by(child: ConversationEngine) -> Iterator[JsonObject]:
     waiting = {task.action_id: task for task in child.state.tasks.values() if task.status == "waiting"}
     for action in child.state.pending:
         if action.id in waiting:

@@ -1,6 +1,6 @@
 """What came of a sub-agent's work, in words for the agent that asked for it."""
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.events.errors import ConversationErrorEvent
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.cost import total_cost
@@ -12,7 +12,7 @@ _LOOK_BACK_EVENTS = 20
 _DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
 
 
-def result_of(child: Conversation, task_id: str, subagent: str) -> Result:
+def result_of(child: ConversationEngine, task_id: str, subagent: str) -> Result:
     """Of a child whose run is over, and which asks nothing."""
     is_completed = child.status in _DONE
     cost = total_cost(child.state.stats)
@@ -24,7 +24,7 @@ def result_of(child: Conversation, task_id: str, subagent: str) -> Result:
     return Result(task_id, subagent, False, _why_not(child), note)
 
 
-def _why_not(child: Conversation) -> str:
+def _why_not(child: ConversationEngine) -> str:
     error = next(
         (one for one in child.recent_events(_LOOK_BACK_EVENTS) if isinstance(one, ConversationErrorEvent)),
         None,

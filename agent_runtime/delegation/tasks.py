@@ -7,17 +7,17 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from agent_runtime.context.sub_agents import SubAgent
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.keys import revealed
-from agent_runtime.conversation.slots import RunSlots
-from agent_runtime.conversation.task import Task
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.sub_agent_task import Task
+from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.conversation.run.slots import RunSlots
 from agent_runtime.delegation.brief import Brief, request_of
 from agent_runtime.delegation.following import Following
-from agent_runtime.delegation.home import Home, above
+from agent_runtime.delegation.hooks_and_servers import commands_of, granted
+from agent_runtime.delegation.host import Home, above
 from agent_runtime.delegation.kinds import kinds_for
-from agent_runtime.delegation.own_parts import commands_of, granted
 from agent_runtime.delegation.report import result_of
-from agent_runtime.delegation.separate import bring_home, let_go, repository_of, set_apart
+from agent_runtime.delegation.separate_work_tree import bring_home, let_go, repository_of, set_apart
 from agent_runtime.delegation.tool_names import Equipment, equip
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.message import Message
@@ -70,7 +70,7 @@ class SubAgents:
                 return await bring_home(parent, task_id, self._home.trees, result)
         return result
 
-    async def _see_through(self, child: Conversation) -> None:
+    async def _see_through(self, child: ConversationEngine) -> None:
         try:
             if not child.is_running and (child.state.has_work or child.is_waiting):
                 child.start()
@@ -83,7 +83,7 @@ class SubAgents:
             raise
 
     def _conclude(
-        self, parent: Conversation, child: Conversation, task_id: str, following: Following
+        self, parent: ConversationEngine, child: ConversationEngine, task_id: str, following: Following
     ) -> Result:
         if child.is_deleted:
             raise DelegationError(f"The conversation of {task_id} was deleted: it cannot go on.")
@@ -103,8 +103,8 @@ class SubAgents:
     # Taking up
 
     async def _take_up(
-        self, parent: Conversation, wanted: Assignment
-    ) -> tuple[str, Conversation, Sequence[str]]:
+        self, parent: ConversationEngine, wanted: Assignment
+    ) -> tuple[str, ConversationEngine, Sequence[str]]:
         """The task, the conversation where it is worked on, and what is to be said about that."""
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
@@ -113,7 +113,7 @@ class SubAgents:
             return wanted.resume, await self._resumed(parent, wanted.resume, wanted), ()
         return await self._new(parent, wanted)
 
-    def _child(self, parent: Conversation, task_id: str) -> Conversation:
+    def _child(self, parent: ConversationEngine, task_id: str) -> ConversationEngine:
         child = self._home.find(parent.state.tasks[task_id].conversation_id)
         if child is None or child.spec.parent_conversation_id != parent.id:
             raise DelegationError(f"The conversation of {task_id} is not there any more: start a new task.")
@@ -121,7 +121,9 @@ class SubAgents:
         _adopt(child, parent, definition.own_servers if definition else {})
         return child
 
-    async def _resumed(self, parent: Conversation, task_id: str, wanted: Assignment) -> Conversation:
+    async def _resumed(
+        self, parent: ConversationEngine, task_id: str, wanted: Assignment
+    ) -> ConversationEngine:
         task = parent.state.tasks.get(task_id)
         if task is None:
             known = ", ".join(parent.state.tasks) or "none yet"
@@ -140,7 +142,9 @@ class SubAgents:
         parent.emit(task.model_copy(update=renewed).to_event(task_id))
         return child
 
-    async def _new(self, parent: Conversation, wanted: Assignment) -> tuple[str, Conversation, Sequence[str]]:
+    async def _new(
+        self, parent: ConversationEngine, wanted: Assignment
+    ) -> tuple[str, ConversationEngine, Sequence[str]]:
         definition, left_out = granted(self._definition(wanted.subagent))
         callers = above(parent, self._home)
         if len(callers) >= MAX_DEPTH:
@@ -186,8 +190,8 @@ class SubAgents:
         return task_id, child, [*notes, *left_out]
 
     def _begin(
-        self, parent: Conversation, brief: Brief, task_id: str, task: Task, prompt: str
-    ) -> Conversation:
+        self, parent: ConversationEngine, brief: Brief, task_id: str, task: Task, prompt: str
+    ) -> ConversationEngine:
         # Before it is there: a child that its parent does not know of would outlive it.
         parent.note_children([*parent.state.children, task.conversation_id])
         try:
@@ -204,7 +208,7 @@ class SubAgents:
             raise DelegationError(f"There is no sub-agent {name}. There are: {', '.join(self._kinds)}.")
         return found
 
-    def _model(self, parent: Conversation, definition: SubAgent) -> tuple[LLM, Sequence[str]]:
+    def _model(self, parent: ConversationEngine, definition: SubAgent) -> tuple[LLM, Sequence[str]]:
         if definition.model == "inherit":
             return parent.agent.llm, ()
         if (found := self._home.model(definition.model)) is not None:
@@ -216,7 +220,7 @@ def _isolation_of(definition: SubAgent) -> Isolation:
     return "worktree" if definition.metadata.get("isolation") == "worktree" else "shared"
 
 
-def _equipment(parent: Conversation, definition: SubAgent, *, may_delegate: bool) -> Equipment:
+def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate: bool) -> Equipment:
     own = parent.agent.tools
     found = equip(definition.tools, own, tool_names()) if definition.tools else Equipment(tuple(own))
     if definition.tools and not found.tools:
@@ -228,7 +232,7 @@ def _equipment(parent: Conversation, definition: SubAgent, *, may_delegate: bool
     return replace(found, tools=tuple(spec for spec in found.tools if spec.name != _TOOL))
 
 
-def _allowed(parent: Conversation, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
+def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
     """Dollars that the child may have spent in the end: its own limit, within what the parent has left."""
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
@@ -239,7 +243,7 @@ def _allowed(parent: Conversation, definition: SubAgent | None, *, spent: float 
     return spent + min(limits) if limits else None
 
 
-def _adopt(child: Conversation, parent: Conversation, own_servers: JsonObject) -> None:
+def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
     """What is not kept on disk, such as keys, and what the parent has learnt meanwhile."""
     child.secrets.adopt(parent.secrets)
     own = parent.agent
@@ -249,4 +253,4 @@ def _adopt(child: Conversation, parent: Conversation, own_servers: JsonObject) -
         "condenser": own.condenser,
         "mcp_config": {**named_servers(own.mcp_config), **own_servers},
     }
-    child.take_keys(revealed(child.agent.model_copy(update=like_its_own)))
+    child.keys.take(revealed(child.agent.model_copy(update=like_its_own)))

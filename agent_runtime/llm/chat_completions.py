@@ -61,7 +61,11 @@ class _PartialCall:
     vendor_state: Gathered = field(default_factory=Gathered)
 
 
-class Stream:
+def stream(on_piece: OnPiece) -> "ChatCompletionStream":
+    return ChatCompletionStream(on_piece)
+
+
+class ChatCompletionStream:
     """A streamed chat completion (as in `dialect.StreamedReply`)."""
 
     def __init__(self, on_piece: OnPiece) -> None:

@@ -157,7 +157,7 @@ class _Attempts:
         self._listener.aborted(self._number, error.code, retry)
 
     async def wait(self, seconds: float) -> None:
-        """Whoever watches the countdown is told when it ends early."""
+        """Tells those who watch the countdown when it ends early."""
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:

@@ -79,5 +79,5 @@ def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[
 
 
 def total_cost(stats: dict[str, Any]) -> float:
-    """Dollars of all calls, whoever made them."""
+    """Dollars of all calls, under every usage id."""
     return float(sum(metrics["accumulated_cost"] for metrics in stats["usage_to_metrics"].values()))

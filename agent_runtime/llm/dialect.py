@@ -27,7 +27,7 @@ class Dialect(Protocol):
     def encode(self, llm: LLM, prompt: Prompt, model: str) -> bytes:
         """The request's body. model: as the server calls it."""
 
-    def Stream(self, on_piece: OnPiece, /) -> StreamedReply: ...  # noqa: N802 (a class in the modules)
+    def stream(self, on_piece: OnPiece, /) -> StreamedReply: ...
 
     def parse(self, decoded: dict[str, Any]) -> Reply:
         """A reply that was not streamed. LLMMalformedReplyError when it is none."""

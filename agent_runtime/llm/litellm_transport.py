@@ -1,4 +1,4 @@
-"""Vendors with a protocol of their own, through litellm, off the event loop and only when one is asked."""
+"""Calls vendors with other protocols through litellm, off the event loop. It is loaded at the first call."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ import orjson
 from pydantic import SecretStr
 
 from agent_runtime.catalogue.parameters import thinking_budget
-from agent_runtime.llm.chat_completions import Stream, parse
+from agent_runtime.llm.chat_completions import ChatCompletionStream, parse
 from agent_runtime.llm.config import LLM, MASK
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMConnectionError, LLMError, LLMNotAvailableError, error_for_status
@@ -42,12 +42,12 @@ async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
 
 def _loop_of_vendors() -> asyncio.AbstractEventLoop:
     with _starting:
-        return _started_loop()
+        return started_loop()
 
 
 @cache
-def _started_loop() -> asyncio.AbstractEventLoop:
-    """An event loop in a thread of its own: what a vendor's library does in between holds up nobody else."""
+def started_loop() -> asyncio.AbstractEventLoop:
+    """A separate thread with an event loop. A vendor's library that blocks delays no other work."""
     loop = asyncio.new_event_loop()
     # A program that ends in the middle of a call must not wait for it.
     threading.Thread(target=loop.run_forever, name="litellm", daemon=True).start()
@@ -60,7 +60,7 @@ async def _request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         completion = await litellm.acompletion(**_arguments(llm, prompt))
         if not llm.stream:
             return parse(completion.model_dump())
-        reply = Stream(on_piece)
+        reply = ChatCompletionStream(on_piece)
         async for chunk in completion:
             reply.add(chunk.model_dump())
         return reply.build()

@@ -49,7 +49,7 @@ class RequestedCall:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A model that could not be asked, and why. Somebody else answered."""
+    """A model that could not be asked, and why. Another model answered."""
 
     model: str
     code: str
@@ -90,7 +90,7 @@ PieceKind = Literal["text", "reasoning"]
 
 @dataclass(frozen=True)
 class Retry:
-    """Asking again, or somebody else: why, whom, and after how many seconds."""
+    """The next attempt, of the same model or another: why, which model, and after how many seconds."""
 
     code: str
     detail: str

@@ -133,7 +133,7 @@ def _reported(decoded: dict[str, Any]) -> LLMError:
 
 
 async def _read_stream(dialect: Dialect, response: "httpx.Response", on_piece: OnPiece) -> Reply:
-    reply = dialect.Stream(on_piece)
+    reply = dialect.stream(on_piece)
     async for data in _server_sent_data(response):
         if data == "[DONE]":
             break

@@ -1,4 +1,4 @@
-"""Tools for models that have no tool calls of their own: described in the prompt, read from the text. Pure.
+"""Tools for models without tool calls: the prompt describes them, and calls are read from the text. Pure.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result comes
 back as a user message. Reading is lenient: closing tags may be missing, values become what the tool wants.
@@ -84,7 +84,7 @@ def _in_our_form(text: str, names: Container[str]) -> str:
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:
-    """Passes text on until a call begins: nobody wants to watch the markup."""
+    """Passes text on until a call begins. The markup of a call is not shown."""
     held, is_over = "", False
 
     def take(kind: PieceKind, content: str) -> None:

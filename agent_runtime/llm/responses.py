@@ -20,7 +20,7 @@ from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import without_images
 from agent_runtime.llm.vendor_state import restored
 from agent_runtime.metering.counts import a_count, a_dict
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.usage import usage_of_response
 
 PATH = "/responses"
 
@@ -55,7 +55,11 @@ def encode(llm: LLM, prompt: Prompt, model: str) -> bytes:
     return orjson.dumps(body)
 
 
-class Stream:
+def stream(on_piece: OnPiece) -> "ResponsesStream":
+    return ResponsesStream(on_piece)
+
+
+class ResponsesStream:
     """A streamed response (as in `dialect.StreamedReply`)."""
 
     def __init__(self, on_piece: OnPiece) -> None:
@@ -107,7 +111,7 @@ def parse(decoded: dict[str, Any]) -> Reply:
         text=text,
         reasoning=whole("\n\n".join(filter(None, (_thought(item) for item in output)))),
         tool_calls=tuple(calls[:MAX_CALLS]),
-        usage=_usage(a_dict(decoded.get("usage"))),
+        usage=usage_of_response(a_dict(decoded.get("usage"))),
         reasoning_item=reasoning_item,
         was_cut=reason == "max_output_tokens",
     )
@@ -216,15 +220,6 @@ def _thought(item: dict[str, Any]) -> str:
         return ""
     parts = dicts(item.get("summary")) or dicts(item.get("content"))
     return "\n\n".join(a_text(part.get("text")) for part in parts)
-
-
-def _usage(usage: dict[str, Any]) -> Usage:
-    return Usage(
-        prompt_tokens=a_count(usage.get("input_tokens")),
-        completion_tokens=a_count(usage.get("output_tokens")),
-        cache_read_tokens=a_count(a_dict(usage.get("input_tokens_details")).get("cached_tokens")),
-        reasoning_tokens=a_count(a_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
-    )
 
 
 def _explanation(error: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The tokens of one call, and how OpenAI's chat completions state them."""
+"""The tokens of one call, and how OpenAI's chat completions and Responses state them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,6 @@ def usage_of(usage: dict[str, Any]) -> Usage:
     """The `usage` of a chat completion. Never raises: what makes no sense counts as nothing."""
     prompt = a_dict(usage.get("prompt_tokens_details"))
     completion = a_dict(usage.get("completion_tokens_details"))
-    cost = usage.get("cost")
     return Usage(
         prompt_tokens=a_count(usage.get("prompt_tokens")),
         completion_tokens=a_count(usage.get("completion_tokens")),
@@ -34,5 +33,21 @@ def usage_of(usage: dict[str, Any]) -> Usage:
             usage.get("cache_creation_input_tokens") or prompt.get("cache_creation_tokens")
         ),
         reasoning_tokens=a_count(completion.get("reasoning_tokens")),
-        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < float("inf") else None,
+        cost=_cost(usage),
     )
+
+
+def usage_of_response(usage: dict[str, Any]) -> Usage:
+    """The `usage` of a response. Never raises: what makes no sense counts as nothing."""
+    return Usage(
+        prompt_tokens=a_count(usage.get("input_tokens")),
+        completion_tokens=a_count(usage.get("output_tokens")),
+        cache_read_tokens=a_count(a_dict(usage.get("input_tokens_details")).get("cached_tokens")),
+        reasoning_tokens=a_count(a_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        cost=_cost(usage),
+    )
+
+
+def _cost(usage: dict[str, Any]) -> float | None:
+    cost = usage.get("cost")
+    return float(cost) if isinstance(cost, int | float) and 0 <= cost < float("inf") else None

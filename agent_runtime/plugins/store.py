@@ -47,7 +47,7 @@ class PluginStore:
         return with_plugins(request.model_copy(update={"plugins": pinned}), plugins)
 
     async def fetch(self, source: PluginSource, seconds: float = FETCH_SECONDS) -> Fetched:
-        """Where it lies now. PluginNotFetchedError."""
+        """The plugin's directory. Raises PluginNotFetchedError."""
         try:
             return await fetch(
                 source.source,

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from agent_runtime.secrets.views import View, joined
+from agent_runtime.secrets.views import TextView, joined
 
 # What may stand before: the number that cat -n, grep -n and our own tools put there, or a sign of a diff.
 _NUMBERED = rb"[ \t]*+(?:\d{1,7}[\t:|][ \t]?|[+>|-] ?)?"
@@ -45,7 +45,7 @@ _Piece = tuple[bytes, int, int]
 _GAP = b"\0"  # no secret holds one
 
 
-def dumped(base: View) -> Iterator[View]:
+def dumped(base: TextView) -> Iterator[TextView]:
     """One view for each way in which such lines can be read: each byte stands for all that its line shows."""
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):
@@ -58,7 +58,7 @@ def dumped(base: View) -> Iterator[View]:
     yield from (joined(base, pieces) for pieces in found.values())
 
 
-def numbers(base: View) -> View:
+def numbers(base: TextView) -> TextView:
     """Lists of decimal numbers, as `print(list(data))` writes them."""
     return joined(base, _numbers(base.data))
 

@@ -2,7 +2,7 @@
 
 import re
 
-from agent_runtime.secrets.views import View, replaced
+from agent_runtime.secrets.views import TextView, replaced
 
 _BACKSLASH = re.compile(
     rb"\\(?:x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,6})\}|u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
@@ -22,12 +22,12 @@ UNFINISHED = re.compile(
 """What an escape may begin with, at the end of a text that goes on."""
 
 
-def unescaped(base: View) -> View | None:
+def unescaped(base: TextView) -> TextView | None:
     """As a string of JSON, Python, C or a shell means it; None if it has no backslash."""
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 
 
-def unquoted(base: View) -> View | None:
+def unquoted(base: TextView) -> TextView | None:
     """As an address or a page means it; None if nothing in it is encoded."""
     return replaced(base, _WEB, _of_web) if _WEB.search(base.data) else None
 

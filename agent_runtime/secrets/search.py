@@ -7,7 +7,7 @@ from typing import NamedTuple
 from agent_runtime.secrets.dumps import OPEN, dumped, line_start, numbers
 from agent_runtime.secrets.escapes import UNFINISHED, unescaped, unquoted
 from agent_runtime.secrets.needles import Needles
-from agent_runtime.secrets.views import Squeeze, View, replaced, starts_of
+from agent_runtime.secrets.views import Squeeze, TextView, replaced, starts_of
 
 Span = tuple[int, int]
 
@@ -16,7 +16,7 @@ _COLUMNS, _CODE_ONLY, _PLAIN = "columns", "code", "plain"
 
 
 class Base(NamedTuple):
-    view: View
+    view: TextView
     holds: str
 
 
@@ -36,7 +36,7 @@ _CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 def spans(data: bytes, needles: Needles) -> Iterator[Span]:
     """Where values stand that are not simply there in one piece."""
-    for base in _bases(View(data)):
+    for base in _bases(TextView(data)):
         for view, wanted, kind in _readings(base, needles):
             for needle in wanted:
                 for start in starts_of(view.data, needle):
@@ -48,7 +48,7 @@ def open_at(data: bytes, needles: Needles) -> int:
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
     for text in dict.fromkeys((data, data[:earliest])):
-        for base in _bases(View(text)):
+        for base in _bases(TextView(text)):
             cut = _open_line(base)
             if cut < len(base.view.data):
                 earliest = min(earliest, base.view.span(cut, cut + 1)[0])
@@ -64,7 +64,7 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
     found: where values stand, one behind the other.
     """
     start = len(data)
-    for base in _bases(View(data)):
+    for base in _bases(TextView(data)):
         cut = _open_line(base)
         if cut < len(base.view.data):
             start = min(start, base.view.span(cut, cut + 1)[0])
@@ -107,7 +107,7 @@ def possible_start(data: bytes, needle: bytes) -> int:
     return len(data)
 
 
-def _bases(text: View) -> Iterator[Base]:
+def _bases(text: TextView) -> Iterator[Base]:
     """The text, and what it says with its escapes undone, as often as programs put one into another.
 
     The more of them there are, the less else can be expected in them: each way of reading takes its time.
@@ -131,7 +131,7 @@ def _bases(text: View) -> Iterator[Base]:
             yield Base(thrice, _PLAIN)
 
 
-def _readings(base: Base, needles: Needles) -> Iterator[tuple[View, Sequence[bytes], str]]:
+def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
     """Each way of reading it, with what is looked for there."""
     view = base.view
     if view.parent is not None:
@@ -151,14 +151,14 @@ def _readings(base: Base, needles: Needles) -> Iterator[tuple[View, Sequence[byt
     yield numbers(view), needles.plain, "numbers"
 
 
-def _squeezed(base: View, needles: Needles) -> Iterator[tuple[View, Sequence[bytes], str]]:
+def _squeezed(base: TextView, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
     yield _squeeze_blanks(base), needles.spaced, "spaced"
     yield _squeeze_hex(base), needles.hexed, "hex"
     if b"0x" in base.data or b"0X" in base.data:
         yield _squeeze_hex(replaced(base, _HEX_MARK, lambda _: b"")), needles.hexed, "hex"
 
 
-def _accepted(view: View, start: int, end: int, kind: str, data: bytes) -> Iterator[Span]:
+def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> Iterator[Span]:
     if kind == "coded":
         # A letter at the edge holds bits of the value as well.
         start -= start > 0 and view.data[start - 1] in _CODE

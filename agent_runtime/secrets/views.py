@@ -10,11 +10,11 @@ Positions = tuple["array[int]", "array[int]"]
 _ALL_BYTES = bytes(range(256))
 
 
-class View:
+class TextView:
     """What a text says when it is read in one way. `parent`: the text, which may be a view itself."""
 
     def __init__(
-        self, data: bytes, parent: "View | None" = None, locate: Callable[[], Positions] | None = None
+        self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
         """locate: positions in the parent. Asked only if something is found: most texts hold no secret."""
         self.data = data
@@ -22,9 +22,9 @@ class View:
         self._locate = locate
         self._positions: Positions | None = None
 
-    def until(self, end: int) -> "View":
+    def until(self, end: int) -> "TextView":
         """Its beginning."""
-        return View(self.data[:end], self.parent, self._locate)
+        return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where data[start:end] stands in the text that was read first."""
@@ -44,20 +44,24 @@ class Squeeze:
         self._table = table
         self._keeps = bytes(byte not in without for byte in range(256))
 
-    def __call__(self, base: View) -> View:
-        return View(base.data.translate(self._table, self._without), base, lambda: self._positions(base.data))
+    def __call__(self, base: TextView) -> TextView:
+        return TextView(
+            base.data.translate(self._table, self._without), base, lambda: self._positions(base.data)
+        )
 
     def _positions(self, data: bytes) -> Positions:
         kept = array("q", compress(range(len(data)), data.translate(self._keeps)))
         return kept, array("q", (at + 1 for at in kept))
 
 
-def replaced(base: View, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]) -> View:
+def replaced(
+    base: TextView, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]
+) -> TextView:
     """Reads each match as what it means."""
-    return View(pattern.sub(meaning, base.data), base, lambda: _positions(base.data, pattern, meaning))
+    return TextView(pattern.sub(meaning, base.data), base, lambda: _positions(base.data, pattern, meaning))
 
 
-def joined(base: View, pieces: Iterable[tuple[bytes, int, int]]) -> View:
+def joined(base: TextView, pieces: Iterable[tuple[bytes, int, int]]) -> TextView:
     """Reads nothing but the pieces: what they say, where they begin and end."""
     kept = list(pieces)
 
@@ -68,7 +72,7 @@ def joined(base: View, pieces: Iterable[tuple[bytes, int, int]]) -> View:
             ends.extend([end] * len(data))
         return starts, ends
 
-    return View(b"".join(data for data, _, _ in kept), base, locate)
+    return TextView(b"".join(data for data, _, _ in kept), base, locate)
 
 
 def _positions(

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from agent_runtime.events.action import ActionEvent
-from agent_runtime.security import places
-from agent_runtime.security.calls import resolve
+from agent_runtime.security import path_policy as places
 from agent_runtime.security.commands import judge_command
 from agent_runtime.security.finding import Finding, Judgement
-from agent_runtime.security.programs import judge_program
-from agent_runtime.security.words import Word
+from agent_runtime.security.rules.programs import judge_program
+from agent_runtime.security.shell.calls import resolve
+from agent_runtime.security.shell.words import Word
 from agent_runtime.tools.effects import (
     UNDECLARED,
     Acts,

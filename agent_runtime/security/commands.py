@@ -2,8 +2,6 @@
 
 import re
 
-from agent_runtime.security.calls import SHELLS, Call, calls_of
-from agent_runtime.security.fetched import runs_fetched_files
 from agent_runtime.security.finding import (
     FETCH_TO_EXEC,
     FLOOR,
@@ -13,8 +11,10 @@ from agent_runtime.security.finding import (
     Judgement,
     at_least,
 )
-from agent_runtime.security.network_effects import INTERPRETERS, sends_what_it_reads
-from agent_runtime.security.rules import RULES
+from agent_runtime.security.rules.fetched import runs_fetched_files
+from agent_runtime.security.rules.network_effects import INTERPRETERS, sends_what_it_reads
+from agent_runtime.security.rules.table import RULES
+from agent_runtime.security.shell.calls import SHELLS, Call, calls_of
 
 _SUBCOMMANDS = frozenset(
     (

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_runtime.server.loading import leave_out_unused, loading
+from agent_runtime.server.startup.lazy_modules import leave_out_unused, loading
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 SHUTDOWN_SECONDS = 5
 EXIT_NOT_STARTED = 3
-FACTORY = "agent_runtime.server.application:application_of_environment"
+FACTORY = "agent_runtime.server.startup.application:application_of_environment"
 
 
 def main() -> None:
     arguments = _arguments()
+    _close_calls()
     if arguments.room:
         _open_room(arguments.room)
     leave_out_unused()
@@ -35,6 +36,16 @@ def main() -> None:
         _serve_anew(app, arguments, default_host)
     else:
         _serve(app, arguments, default_host)
+
+
+def _close_calls() -> None:
+    """First of all: what grows out of this process has the same filter."""
+    from agent_runtime.server.startup.closed_calls import FilterError, close_calls
+
+    try:
+        close_calls()
+    except FilterError as error:
+        logging.getLogger(__name__).warning("AF_VSOCK and io_uring stay open to commands: %s", error)
 
 
 def _open_room(conversations: Path) -> None:
@@ -53,16 +64,16 @@ def _open_room(conversations: Path) -> None:
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
     """The application, or its name where it is to be loaded again and again; and where it listens."""
     from agent_runtime.secrets.masking import MaskingFormatter
-    from agent_runtime.server.application import application_for
     from agent_runtime.server.config import ConfigError, read_config
-    from agent_runtime.server.handover import (
+    from agent_runtime.server.keys.provisioning import (
         HandOverError,
         erase_from_first_environment,
         hide_from_own_user,
-        take_session_key,
+        take_first_keys,
     )
-    from agent_runtime.server.two_users import TwoUsersError, separate
-    from agent_runtime.server.variables import TAKEN_OUT
+    from agent_runtime.server.startup.application import application_for
+    from agent_runtime.server.startup.two_users import TwoUsersError, separate
+    from agent_runtime.server.startup.variables import TAKEN_OUT
 
     logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     for handler in logging.getLogger().handlers:
@@ -70,11 +81,11 @@ def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
     # httpx would log every URL it calls.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
-        key = take_session_key(arguments.session_key_from) if arguments.session_key_from else None
+        handed = take_first_keys(arguments.session_key_from) if arguments.session_key_from else None
         # The process that --reload starts again and again reads its keys from the environment itself.
         environment = dict(os.environ) if arguments.reload else os.environ
         # The usual place of a file is in the workspace, where the agent could put one.
-        config = read_config(environment, key, may_guess=not arguments.users)
+        config = read_config(environment, handed, may_guess=not arguments.users)
         if arguments.users:
             separate(arguments.users, config.conversations_path)
     except (ConfigError, HandOverError, TwoUsersError) as error:
@@ -183,7 +194,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _users(text: str) -> "Users":
-    from agent_runtime.server.two_users import parse_users
+    from agent_runtime.server.startup.two_users import parse_users
 
     return parse_users(text)
 

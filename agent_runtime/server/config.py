@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,8 @@ from pydantic import (
     field_validator,
 )
 
-from agent_runtime.server.variables import TAKEN_OUT, read_variables
+from agent_runtime.server.startup.variables import TAKEN_OUT, read_variables
+from agent_runtime.wire.first_keys import FirstKeys
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +68,8 @@ class Config(BaseModel):
     egress_proxy_url: the only way from here to the outside, opened by the session key; None: no proxy.
     egress_relay_port: where commands find that way, without a key; 0: any port that is free.
     egress_authority: PEM in base64 of whom commands have to believe there, beside the system's authorities.
+    spec_seal_keys: hexadecimal digits, newest first; they seal the specifications of conversations.
+    takes_unsealed_specs: its conversations may be from before there were seals.
     command_variables: what commands get beside what this server has; its PATH is put in front.
     """
 
@@ -79,6 +83,8 @@ class Config(BaseModel):
     webhooks: tuple[Webhook, ...] = ()
     secret_key: SecretStr | None = None
     previous_secret_keys: tuple[SecretStr, ...] = ()
+    spec_seal_keys: tuple[SecretStr, ...] = ()
+    takes_unsealed_specs: bool = True
     egress_proxy_url: HttpUrl | None = None
     egress_relay_port: int = Field(8021, ge=0, le=65_535)
     egress_authority: Base64Bytes | None = None
@@ -102,6 +108,13 @@ class Config(BaseModel):
     def _without_empty_keys(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for key in keys if key))
 
+    @field_validator("spec_seal_keys")
+    @classmethod
+    def _in_hexadecimal_digits(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if not all(re.fullmatch("([0-9a-f]{2}){16,}", key.get_secret_value()) for key in keys):
+            raise ValueError("must be hexadecimal digits, 32 of them at least")
+        return keys
+
     @field_validator("persistence_dir", mode="before")
     @classmethod
     def _at_home(cls, value: Any) -> Any:
@@ -119,12 +132,12 @@ class Config(BaseModel):
 
 
 def read_config(
-    environment: MutableMapping[str, str], session_key: str | None = None, *, may_guess: bool = True
+    environment: MutableMapping[str, str], handed: FirstKeys | None = None, *, may_guess: bool = True
 ) -> Config:
     """The configuration of these variables, and of the file they name. Variables win.
 
     may_guess: a file that no variable names counts, too, if it is in its usual place.
-    session_key: one that came another way; then it is the only one. Keys are taken out of the variables:
+    handed: keys that came another way; then they are the only ones. Keys are taken out of the variables:
     what runs here later must not inherit one. ConfigError when a value cannot be used.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
@@ -133,7 +146,7 @@ def read_config(
     given = {**from_file, **read_variables(environment, _NAMES)}
     for name in [name for name in environment if name.startswith(TAKEN_OUT)]:
         del environment[name]
-    config = validated(given if session_key is None else {**given, "session_api_keys": [session_key]})
+    config = validated(given if handed is None else {**given, **handed.settings()})
     if config.deferred_init and config.init_key is None:
         raise ConfigError("OH_DEFERRED_INIT needs a key for POST /api/init: set OH_INIT_API_KEY.")
     return config

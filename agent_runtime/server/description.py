@@ -50,7 +50,7 @@ class DescribedApp(FastAPI):
 
 
 def root_path(config: Config) -> str:
-    """Below which path of its public address the server lies."""
+    """The path of its public address below which the server is reached."""
     return urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
 
 

@@ -24,6 +24,7 @@ _REFUSED = {
     "event_not_found": 404,
     "hook_config_invalid": 422,
     "llm_failed": 502,
+    "mcp_answer_invalid": 400,
     "no_resumable_goal": 400,
     "rewind_incomplete": 500,
 }

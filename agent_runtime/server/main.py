@@ -6,15 +6,13 @@ from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI
 
-from agent_runtime.server.auth import require_bearer, require_key
 from agent_runtime.server.config import Config
 from agent_runtime.server.description import TITLE, DescribedApp, root_path
 from agent_runtime.server.errors import install_error_handlers
-from agent_runtime.server.initialization import Initialization
-from agent_runtime.server.listeners import mark_as_ours
+from agent_runtime.server.keys.auth import require_bearer, require_key
 from agent_runtime.server.origins import Cors, OpenServerGuard
-from agent_runtime.server.port_relay import PortConnections, PortRelay
-from agent_runtime.server.room_watch import end_with_room
+from agent_runtime.server.ports.listeners import mark_as_ours
+from agent_runtime.server.ports.relay import PortConnections, PortRelay
 from agent_runtime.server.routers import (
     answers,
     bash,
@@ -54,6 +52,8 @@ from agent_runtime.server.routers import (
     workspace,
 )
 from agent_runtime.server.services import Services
+from agent_runtime.server.startup.initialization import Initialization
+from agent_runtime.server.startup.isolation_watch import end_with_room
 
 _KEYED = (
     conversations,

@@ -5,22 +5,23 @@ import asyncio
 from fastapi import FastAPI
 
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.offers.approved import ApprovedOffers
 from agent_runtime.plugins.store import PluginStore
-from agent_runtime.server.bash_service import BashService
-from agent_runtime.server.children import Children
+from agent_runtime.project_executables.approved import ApprovedOffers
+from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.config import Config
-from agent_runtime.server.git_remotes import RemotesFile
+from agent_runtime.server.conversations.children import Children
+from agent_runtime.server.conversations.registry import Registry
+from agent_runtime.server.conversations.worktrees import WorkTrees
+from agent_runtime.server.keys.session_keys import SessionKeys
+from agent_runtime.server.keys.spec_seal import spec_seal_of
 from agent_runtime.server.mcp_probes import SignIns
-from agent_runtime.server.outlet import Outlet
-from agent_runtime.server.registry import Registry
-from agent_runtime.server.relay import Relay
-from agent_runtime.server.report import Reporter
+from agent_runtime.server.outgoing.authority_trust import trust
+from agent_runtime.server.outgoing.egress_relay import Relay
+from agent_runtime.server.outgoing.git_relay import Outlet
+from agent_runtime.server.outgoing.git_remotes import RemotesFile
+from agent_runtime.server.outgoing.report import Reporter
 from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
-from agent_runtime.server.session_keys import SessionKeys
-from agent_runtime.server.trust import trust
-from agent_runtime.server.vault import Vault
-from agent_runtime.server.worktrees import WorkTrees
+from agent_runtime.server.saved.encrypted_settings import Vault
 from agent_runtime.workspace.environment import set_given, set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
 from agent_runtime.workspace.private_tree import place_for_commands
@@ -98,7 +99,7 @@ class Services:
         self._app.state.vault = vault = Vault(config)
         self._reporter = Reporter(config.report_url, keys)
         self._app.state.registry = registry = Registry(
-            config, self._client, self._reporter, keys.credential_for, vault.sealing
+            config, self._client, self._reporter, keys.credential_for, vault.sealing, spec_seal_of(config)
         )
         self._app.state.worktrees = trees = WorkTrees(registry, config.conversation_worktree_root)
         self._app.state.children = children = Children(

@@ -56,7 +56,7 @@ class FileChange(BaseModel):
     move_path: str | None = None
 
 
-class Commit(BaseModel):
+class PatchResult(BaseModel):
     """What was done, by path as the patch names it."""
 
     model_config = ConfigDict(frozen=True)
@@ -69,7 +69,7 @@ class ApplyPatchObservation(OwnObservation):
 
     message: str = ""
     fuzz: int = 0
-    commit: Commit | None = None
+    commit: PatchResult | None = None
 
 
 class ApplyPatchTool(Tool[ApplyPatchAction]):
@@ -104,7 +104,7 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
         message = "\n".join(["The patch was applied:", *(_line(change) for change in result.changes)])
         if result.fuzz:
             message += f"\n{result.fuzz} line(s) of context differed in trailing blanks or kinds of quotes."
-        return _observe(message, fuzz=result.fuzz, commit=Commit(changes=_merged(changes)))
+        return _observe(message, fuzz=result.fuzz, commit=PatchResult(changes=_merged(changes)))
 
     def _resolve(self, path: str) -> Path:
         if "\0" in path:
@@ -122,7 +122,7 @@ def _paths_of(action: ApplyPatchAction) -> list[str]:
     return [*(o.path for o in operations), *moved]
 
 
-def _file_change(change: apply.Change) -> tuple[str, FileChange]:
+def _file_change(change: apply.PatchedFile) -> tuple[str, FileChange]:
     kind: Literal["add", "delete", "update"] = "update"
     if change.old is None:
         kind = "add"
@@ -144,7 +144,7 @@ def _merged(changes: Sequence[tuple[str, FileChange]]) -> dict[str, FileChange]:
     return merged
 
 
-def _line(change: apply.Change) -> str:
+def _line(change: apply.PatchedFile) -> str:
     if change.old is None:
         return f"A {change.path}"
     if change.new is None:
@@ -153,7 +153,7 @@ def _line(change: apply.Change) -> str:
 
 
 def _observe(
-    message: str, *, fuzz: int = 0, commit: Commit | None = None, is_error: bool = False
+    message: str, *, fuzz: int = 0, commit: PatchResult | None = None, is_error: bool = False
 ) -> ApplyPatchObservation:
     content = [TextContent(text=message)]
     return ApplyPatchObservation(

@@ -10,7 +10,7 @@ _ROOT = PurePosixPath()
 
 @dataclass(frozen=True)
 class Claim:
-    """A resource, and all that lies below it in its path; the empty path is everything there is.
+    """A resource and everything below it in its path. The empty path means all resources.
 
     is_shared: the call only looks at it, and does not mind others that do.
     lane: calls in different lanes are meant to go on side by side, whatever they touch.

@@ -84,7 +84,7 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
 
 
 def _fixed(parts: Sequence[str]) -> Path:
-    """The directory of a pattern that all it can find lies in."""
+    """The directory that contains everything the pattern can match."""
     fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
     return Path(*parts[: max(fixed, 0)])
 

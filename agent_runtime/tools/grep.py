@@ -7,7 +7,7 @@ from pydantic import Field
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.effects import Effect, Reads
-from agent_runtime.tools.search.find import MAX_FILES, Found, SearchError, existing, find_matches
+from agent_runtime.tools.search.find import MAX_FILES, FoundFiles, SearchError, existing, find_matches
 from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool, ToolContext
 
 _DESCRIPTION = """\
@@ -64,11 +64,11 @@ class GrepTool(Tool[GrepAction]):
             found = await find_matches(action.pattern, target, action.include)
         except SearchError as error:
             where = action.path or str(self._working_dir)
-            return _answer(action, str(error), where, Found([], 0), is_error=True)
+            return _answer(action, str(error), where, FoundFiles([], 0), is_error=True)
         return _answer(action, _listing(action, str(target), found), str(target), found)
 
 
-def _listing(action: GrepAction, target: str, found: Found) -> str:
+def _listing(action: GrepAction, target: str, found: FoundFiles) -> str:
     where = f"pattern '{action.pattern}' in '{target}'"
     if action.include:
         where += f" (only '{action.include}')"
@@ -82,7 +82,7 @@ def _listing(action: GrepAction, target: str, found: Found) -> str:
 
 
 def _answer(
-    action: GrepAction, text: str, search_path: str, found: Found, *, is_error: bool = False
+    action: GrepAction, text: str, search_path: str, found: FoundFiles, *, is_error: bool = False
 ) -> GrepObservation:
     return GrepObservation(
         content=[TextContent(text=text)],

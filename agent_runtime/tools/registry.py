@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from agent_runtime.tools.apply_patch import ApplyPatchTool
 from agent_runtime.tools.browser.chromium import find_chromium
 from agent_runtime.tools.browser.tools import browser_tools
-from agent_runtime.tools.custom import ToolLoadError, import_name, installed_names, load_tool
+from agent_runtime.tools.external.custom import ToolLoadError, import_name, installed_names, load_tool
 from agent_runtime.tools.file_editor.tool import FileEditorTool
 from agent_runtime.tools.finish import FinishTool
 from agent_runtime.tools.gemini.edit import EditTool

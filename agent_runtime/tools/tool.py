@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
-from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.effects import NO_EFFECTS, UNDECLARED, Acts, Effect
@@ -131,9 +131,9 @@ class ToolAnnotations(BaseModel):
 
 
 READS = ToolAnnotations(readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False)
-"""It looks at what lies on this machine."""
+"""It reads files or state of this machine."""
 CHANGES_FILES = ToolAnnotations(openWorldHint=False)
-"""It may overwrite or delete what lies on this machine."""
+"""It may overwrite or delete files of this machine."""
 
 
 @dataclass(frozen=True)

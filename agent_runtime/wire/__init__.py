@@ -41,6 +41,7 @@ from agent_runtime.wire.conversations import (
     StuckDetectionThresholds,
     WorktreeOptions,
 )
+from agent_runtime.wire.first_keys import FirstKeys
 from agent_runtime.wire.git import (
     GitRemote,
     GitRemotes,
@@ -112,6 +113,7 @@ from agent_runtime.wire.steering import (
     ForkRequest,
     GoalRounds,
     McpChangeAnswer,
+    McpQuestionAnswer,
     NavigateRequest,
     SetConfirmationPolicyRequest,
     SetSecurityAnalyzerRequest,
@@ -156,6 +158,7 @@ __all__ = [
     "FetchPluginRequest",
     "FetchedPlugin",
     "FinalResponse",
+    "FirstKeys",
     "ForkRequest",
     "GitRemote",
     "GitRemotes",
@@ -171,6 +174,7 @@ __all__ = [
     "McpOAuthCallback",
     "McpOAuthStarted",
     "McpOAuthStatus",
+    "McpQuestionAnswer",
     "McpTestFailure",
     "McpTestRequest",
     "McpTestResult",

@@ -105,7 +105,8 @@ class WorktreeOptions(BaseModel):
 class StartConversationRequest(BaseModel):
     """What brings a conversation into being. `agent` is the agent's specification as data.
 
-    ask_when_stuck: there is a user whom an agent that goes in circles can ask, before it is stopped.
+    ask_when_stuck: there is a user who can be asked: by an agent that goes in circles, before it is stopped,
+    and by MCP servers in the middle of a call.
     consent: what of the project's own hooks, MCP servers and plugins may run, by the hashes of the offers.
     mcp_approved: tools of MCP servers that were approved in other conversations, by server and name, as
     `agent_state.mcp_approved` of their logs tells them.

@@ -16,6 +16,7 @@ from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire.conversations import MAX_MESSAGE_BYTES, Dollars
 
 MAX_ANSWER_CHARS = 100_000
+MediumText = Annotated[str, StringConstraints(max_length=20_000)]
 
 
 class UpdateConversationRequest(BaseModel):
@@ -80,6 +81,24 @@ class McpChangeAnswer(BaseModel):
     tool: str = Field(min_length=1, max_length=200)
     fingerprint: str = Field(min_length=1, max_length=200)
     accept: bool
+
+
+class McpQuestionAnswer(BaseModel):
+    """What the user answers to a question of an MCP server. question_id: its `id` in `mcp_questions`.
+
+    content: of a form that is accepted, by the names of its fields. Those that are left out get the defaults
+    that the form names.
+    """
+
+    question_id: str = Field(min_length=1, max_length=200)
+    action: Literal["accept", "decline", "cancel"]
+    content: (
+        dict[
+            Annotated[str, StringConstraints(max_length=200)],
+            bool | int | float | MediumText | Annotated[list[MediumText], Field(max_length=200)],
+        ]
+        | None
+    ) = Field(default=None, max_length=100)
 
 
 class SetConfirmationPolicyRequest(BaseModel):

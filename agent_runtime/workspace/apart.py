@@ -1,4 +1,4 @@
-"""Work in a work tree of its own that comes back into another directory of the repository.
+"""Work in a separate work tree, which is merged back into another directory of the repository.
 
 It stands on no branch: what has come of it is kept in refs below `refs/slipway/`, which no list of branches
 shows. The user's branches, index and commits stay as they are; what comes back is there as if it had been
@@ -129,7 +129,7 @@ async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tupl
 
 
 async def _tree_as_it_is(top: Path) -> bytes:
-    """Everything that lies there and is not ignored, as a tree, with an index of our own."""
+    """Everything in the directory that is not ignored, as a tree. It is read with a separate index."""
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:
         own = {"GIT_INDEX_FILE": str(directory / "index")}

@@ -1,6 +1,6 @@
 """What commands run by an agent may know of the server's environment: an allow-list, nothing else.
 
-The server's own environment may hold keys; a variable that nobody thought of must not reach a model.
+The server's own environment may hold keys; an unknown variable must not reach a model.
 """
 
 import os
@@ -93,7 +93,7 @@ def set_trusted(variables: Mapping[str, str]) -> None:
 
 
 def conversation_of(variables: Mapping[str, str]) -> UUID | None:
-    """Whose agent has started a process with these variables. Whoever starts one may set them at will."""
+    """Whose agent has started a process with these variables. The starting program can set any value."""
     try:
         return UUID(variables.get(OF_CONVERSATION, ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Small text files with fields at their top. Whoever wrote a repository wrote them, so nothing is trusted."""
+"""Small text files with fields at their top. They come with a repository, so nothing in them is trusted."""
 
 import re
 from pathlib import Path

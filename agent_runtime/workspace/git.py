@@ -1,6 +1,6 @@
 """What changed in a git repository: the list, one file, the whole as a patch.
 
-Everything is read with the git program, with an index of its own: the user's index, configuration and
+Everything is read with the git program, with a separate index: the user's index, configuration and
 object store stay as they are. Untracked files count as added, ignored ones do not count.
 """
 
@@ -254,7 +254,7 @@ def parse_name_status(output: bytes) -> list[Change]:
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
     """The environment that makes git use a copy of the index, in which untracked files are known by name.
 
-    New objects go to a place of their own too: git writes the empty one for such names.
+    New objects also go to a separate directory: git writes the empty one for such names.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:
@@ -281,7 +281,7 @@ async def _git_path(top: Path, name: str) -> Path:
 async def _add_untracked(top: Path, own: Mapping[str, str]) -> None:
     for attempt in range(_ATTEMPTS):
         names = await run_git(top, "ls-files", "--others", "--exclude-standard", "-z", own=own)
-        # A name that ends in a slash is a repository inside this one, with a history of its own.
+        # A name that ends in a slash is a repository inside this one. It has a separate history.
         files = [name for name in names.split(b"\0") if name and not name.endswith(b"/")]
         if not files:
             return

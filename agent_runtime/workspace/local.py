@@ -13,7 +13,7 @@ class PathNotAllowedError(Exception):
 
 
 def confine(given: str, roots: Iterable[Path]) -> Path:
-    """The real path behind `given`, links followed; PathNotAllowedError unless it lies below a root."""
+    """The real path behind `given`, links followed. Raises PathNotAllowedError unless it is below a root."""
     if not os.path.isabs(given) or "\0" in given:  # noqa: PTH117 (a Path would hide an empty one)
         raise PathNotAllowedError("The path must be absolute.")
     allowed = [root.resolve() for root in roots]

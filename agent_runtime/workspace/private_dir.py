@@ -1,4 +1,4 @@
-"""Where a program keeps what is its conversation's alone: a directory that nobody else can look into."""
+"""A directory for the private files of one conversation. Other users cannot read it."""
 
 import os
 import re

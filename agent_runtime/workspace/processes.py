@@ -38,7 +38,7 @@ async def run_program(
 
     max_output_bytes: of each stream; what it prints beyond is thrown away.
     """
-    # A file, no pipe: a program may end without reading it, and then there is nobody to write to.
+    # A file instead of a pipe: a program may end without reading its input, which would break a pipe.
     with tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
@@ -123,7 +123,7 @@ def pids() -> list[int]:
 
 
 def variables_of(pid: int) -> Mapping[str, str]:
-    """Those it was started with; none of one that has ended or is somebody else's."""
+    """Those it was started with. Empty for a process that has ended or belongs to another user."""
     try:
         text = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
     except OSError:
@@ -132,12 +132,12 @@ def variables_of(pid: int) -> Mapping[str, str]:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is such a process, be it one that has ended and that nobody has asked after."""
+    """Whether the process exists. One that has ended counts until its parent has waited for it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # it belongs to another user
         return True
     return True
 

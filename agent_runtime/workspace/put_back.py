@@ -15,7 +15,7 @@ TEMPORARY_PREFIX = ".slipway-rewind-"
 
 
 @dataclass(frozen=True)
-class Plan:
+class RestorePlan:
     """Paths: what goes, what is written, and what of that is not there now."""
 
     removes: frozenset[str]
@@ -23,7 +23,7 @@ class Plan:
     added: frozenset[str]
 
     @classmethod
-    def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "Plan":
+    def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "RestorePlan":
         """changes: from what is there to what is to be there. leave: paths that stay as they are."""
         wanted = [change for change in changes if change.path not in leave]
         removes = (change.path for change in wanted if change.status is ChangeStatus.DELETED)
@@ -32,13 +32,20 @@ class Plan:
         return cls(frozenset(removes), tuple(writes), frozenset(added))
 
 
-def blocked(directory: Path, plan: Plan) -> list[str]:
+def blocked(directory: Path, plan: RestorePlan) -> list[str]:
     """What cannot be written, as something that the plan does not know of is in its place."""
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
 
-def apply(directory: Path, plan: Plan, staging: Path) -> None:
-    """Removes and writes. staging: where the files to be written are, under the same paths."""
+def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
+    """Removes and writes. staging: where the files to be written are, under the same paths.
+
+    What an earlier call left half written, because its process was killed, goes too.
+    """
+    for folder in {(directory / path).parent for path in plan.writes}:
+        for draft in folder.glob(f"{TEMPORARY_PREFIX}*"):
+            if draft.is_symlink() or draft.is_file():
+                draft.unlink()
     for path in plan.removes:
         if not is_beyond_link(directory, path):
             _remove(directory, path)
@@ -51,7 +58,7 @@ def is_beyond_link(directory: Path, path: str) -> bool:
     return any((directory / parent).is_symlink() for parent in Path(path).parents[:-1])
 
 
-def _is_blocked(directory: Path, path: str, plan: Plan) -> bool:
+def _is_blocked(directory: Path, path: str, plan: RestorePlan) -> bool:
     for parent in reversed(Path(path).parents[:-1]):
         place = directory / parent
         if not os.path.lexists(place):

@@ -1,4 +1,4 @@
-"""Snapshots of a directory in a git repository of their own, which lies elsewhere.
+"""Snapshots of a directory, kept in a separate git repository outside of it.
 
 The directory need not be a repository. If it is one, its index, branches, configuration and hooks are
 neither used nor touched. Files are kept byte for byte: no attribute, filter or line ending of anybody counts.
@@ -19,7 +19,7 @@ from typing import ClassVar
 from uuid import uuid4
 
 from agent_runtime.workspace.git import Change, GitError, parse_name_status, run_git
-from agent_runtime.workspace.put_back import TEMPORARY_PREFIX, Plan, apply, blocked, is_beyond_link
+from agent_runtime.workspace.put_back import TEMPORARY_PREFIX, RestorePlan, apply, blocked, is_beyond_link
 
 MAX_FILE_BYTES = 10 * 1024**2
 MAX_NEW_FILES = 50_000
@@ -29,7 +29,7 @@ MAX_NEW_BYTES = 1024**3
 # Files may vanish between being listed and being read, while something works there.
 _ATTEMPTS = 3
 
-# Nobody else's settings are read (see run_git): these are all there are.
+# No other settings of git are read (see run_git).
 _CONFIG = """\
 [core]
 \trepositoryFormatVersion = 0
@@ -123,7 +123,7 @@ class Shadow:
 
         present: a snapshot of now. leave: paths that are to stay as they are.
         """
-        plan = Plan.of(await self.changes(present, target), leave)
+        plan = RestorePlan.of(await self.changes(present, target), leave)
         return await asyncio.to_thread(blocked, self.work_tree, plan)
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
@@ -145,7 +145,7 @@ class Shadow:
         Each file is either the old or the new one at any moment; a second call completes a first that was
         cut off. Directories that become empty go.
         """
-        plan = Plan.of(await self.changes(present, target), leave)
+        plan = RestorePlan.of(await self.changes(present, target), leave)
         staging = self.place / f"staging-{uuid4().hex}"
         try:
             await self._stage(target, plan.writes, staging)

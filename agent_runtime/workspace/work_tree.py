@@ -9,7 +9,7 @@ from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, 
 async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") -> Path | None:
     """Checks out the commit `start` as a new branch in `place`; where `directory` lies in there.
 
-    None when it lies in no repository, or in one without a commit. What is not committed stays behind.
+    None when it is in no repository, or in one without a commit. What is not committed stays behind.
     """
     try:
         top = await top_level(directory)
@@ -31,7 +31,7 @@ async def remove(place: Path) -> bool:
     except NotARepositoryError:
         return True
     except GitError:
-        return False  # there is work in it that nobody has committed
+        return False  # it holds work that is not committed
     await _delete_merged(repository, branch)
     return True
 
@@ -45,4 +45,4 @@ async def _delete_merged(repository: Path, branch: str) -> None:
     try:
         await run_git(repository, "branch", "--quiet", "--delete", "--", branch)
     except GitError:
-        return  # it has commits of its own
+        return  # it has commits that no other branch has

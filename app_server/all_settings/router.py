@@ -3,15 +3,15 @@
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.authentication import CurrentUser, require_user
 from app_server.all_settings.form import SettingsSchema, agent_schema, conversation_schema
 from app_server.all_settings.schemas import CurrentUserInfo, Saved, SaveSettings, SettingsInfo
-from app_server.all_settings.service import Keeper
-from app_server.database import ReadSession, Session
-from app_server.errors import Forbidden
+from app_server.all_settings.service import SettingsStore
+from app_server.core.database import ReadSession, Session
+from app_server.core.errors import Forbidden
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
 from app_server.sandbox_specs.service import DEFAULT
 from app_server.settings.confirmation import default_mode
-from app_server.users.auth import CurrentUser, require_user
 from app_server.users.models import User
 from app_server.users.schemas import UserInfo
 
@@ -69,7 +69,7 @@ async def get_current_user(
     return CurrentUserInfo.model_validate({**settings.model_dump(), **who.model_dump()})
 
 
-def _keeper(request: Request, session: AsyncSession, user: User) -> Keeper:
+def _keeper(request: Request, session: AsyncSession, user: User) -> SettingsStore:
     state = request.state
     is_isolated = state.sandboxes.describe().is_isolated
-    return Keeper(session, state.cipher, user, default_mode(is_isolated=is_isolated))
+    return SettingsStore(session, state.cipher, user, default_mode(is_isolated=is_isolated))

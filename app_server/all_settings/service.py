@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -13,24 +14,25 @@ from app_server.all_settings.schemas import (
     SaveSettings,
     SettingsInfo,
 )
-from app_server.encryption import Cipher
-from app_server.errors import BadRequest
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest
 from app_server.git.credentials import list_credentials
 from app_server.git.providers import provider_of
 from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
-from app_server.settings import profiles
+from app_server.settings import profile_lookup, profiles
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
 from app_server.settings.grouping import grouping_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, UserSettings
 from app_server.settings.schemas import LLMSettings
+from app_server.settings.shown import shown
 from app_server.users.models import User
 
 NEW_PROFILE = "default"
 
 
 @dataclass(frozen=True)
-class Keeper:
+class SettingsStore:
     """What the settings of one user are read and changed with. default_mode: what holds unless they chose."""
 
     session: AsyncSession
@@ -40,8 +42,8 @@ class Keeper:
 
     async def read(self) -> SettingsInfo:
         session, user_id = self.session, self.user.id
-        rows = await profiles.list_profiles(session, user_id)
-        active = next((row for row in rows if row.is_active), None)
+        rows = await profile_lookup.list_profiles(session, user_id)
+        active = await profile_lookup.active_profile(session, user_id)
         own = await session.get(UserSettings, user_id)
         specs = await sandbox_specs.choices(session, user_id)
         spec = specs.get(sandbox_specs.ALL_REPOSITORIES)
@@ -52,7 +54,7 @@ class Keeper:
         return SettingsInfo(
             agent_settings={
                 "agent_kind": "openhands",
-                "llm": _llm(active) if active else {},
+                "llm": _llm(active, user_id) if active else {},
                 "mcp_config": await self._mcp_config(),
             },
             conversation_settings=await self._conversation_settings(own),
@@ -62,7 +64,8 @@ class Keeper:
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=spec.hex if spec else None,
             llm_profiles=LLMProfilesByName(
-                profiles={row.name: _llm(row) for row in rows}, active=active.name if active else None
+                profiles={row.name: _llm(row, user_id) for row in rows},
+                active=active.name if active else None,
             ),
             llm_api_key_set=active is not None and active.api_key_set,
             provider_tokens_set=tokens,
@@ -102,8 +105,9 @@ class Keeper:
 
     async def _own_model(self) -> LLMProfile | None:
         """The profile in use, if it can be changed."""
-        rows = await profiles.list_profiles(self.session, self.user.id)
-        return next((row for row in rows if row.is_active and row.name != demo.PROFILE), None)
+        active = await profile_lookup.active_profile(self.session, self.user.id)
+        is_changeable = active and active.user_id == self.user.id and active.name != demo.PROFILE
+        return active if is_changeable else None
 
     async def _save_conversation(self, changes: SaveSettings) -> None:
         diff = changes.conversation_settings_diff
@@ -143,13 +147,15 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
     return ConfirmationMode.RISKY if analyzer == "llm" else ConfirmationMode.ALWAYS
 
 
-def _llm(row: LLMProfile) -> dict[str, Any]:
+def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
+    """user_id: who looks."""
+    info = shown(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
-    return {name: getattr(row, name) for name in names} | {"api_key": None}
+    return {name: getattr(info, name) for name in names} | {"api_key": None}
 
 
 def _merged(row: LLMProfile | None, diff: LLMDiff, budget: float | None) -> LLMSettings:
-    known = {} if row is None else _llm(row) | {"api_key": None}
+    known = {} if row is None else _llm(row, row.user_id)
     given = {name: getattr(diff, name) for name in diff.model_fields_set}
     merged = {**known, **given, "max_budget_per_task": budget}
     if not merged.get("model"):

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, tex
 from sqlalchemy.engine.interfaces import ExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, enum_column, now
+from app_server.core.database import Base, enum_column, now
 
 LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 

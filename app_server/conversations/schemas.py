@@ -11,9 +11,9 @@ from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
 from app_server.conversations.protocol_schemas import LaunchedAgentProfile, MetricsSnapshot, PluginSpec
-from app_server.conversations.suggested_task import SuggestedTask
-from app_server.database import Id, Timestamp
-from app_server.sandboxes.models import SandboxStatus
+from app_server.conversations.start.suggested_task import SuggestedTask
+from app_server.core.database import Id, Timestamp
+from app_server.sandbox_records.models import SandboxStatus
 from app_server.secrets.schemas import SecretName, SecretValue
 from app_server.settings.confirmation import ConfirmationMode
 
@@ -114,7 +114,8 @@ class _Strict(BaseModel):
 class StartRequest(_Strict):
     """What to start.
 
-    `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
+    `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped, and MCP servers may
+    ask the user in the middle of a call.
     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
     """
 

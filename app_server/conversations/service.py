@@ -1,24 +1,19 @@
 """What a user does with conversations. Every query is limited to the user's own."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Select, func, select, tuple_, update
+from sqlalchemy import Select, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
-from app_server.config import Config
-from app_server.conversations import pending, start_tasks
-from app_server.conversations.completed import checked_address, with_origin, with_spec, with_task
-from app_server.conversations.family import join_family, leave_family, with_parent
-from app_server.conversations.full_log import require_open
-from app_server.conversations.joining import Newcomer, place_of
+from app_server.agent_client.calls import NoAnswer
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.log.full_log import require_open
+from app_server.conversations.log.projection import title_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.own_secrets import sealed
-from app_server.conversations.projection import title_of
 from app_server.conversations.schemas import (
     AppConversation,
     QueuedMessage,
@@ -27,70 +22,23 @@ from app_server.conversations.schemas import (
     StartRequest,
     UpdateConversation,
 )
-from app_server.conversations.view import Viewer, conversation_rows
-from app_server.database import Database, now
-from app_server.encryption import Cipher
-from app_server.errors import Conflict, NotFound, PayloadTooLarge
+from app_server.conversations.start import pending_messages as pending
+from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.request import checked_address, with_origin, with_spec, with_task
+from app_server.conversations.start.sandbox_choice import Newcomer, place_of
+from app_server.conversations.start.secrets import sealed
+from app_server.conversations.sub_conversations import join_family, leave_family, with_parent
+from app_server.conversations.view import Viewer
+from app_server.core.config import Config
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict, NotFound, PayloadTooLarge
 from app_server.llm_gateway.spending import Payer, allow_as_much_again, allow_conversation
-from app_server.pagination import encode_page_id, page_position
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs import service as sandbox_specs
-from app_server.sandboxes.agent_calls import NoAnswer
-from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
-from app_server.settings.profiles import choose_profile
+from app_server.settings.profile_lookup import choose_profile
 from app_server.users.models import User
-
-
-@dataclass(frozen=True)
-class ConversationFilter:
-    title_contains: str | None = None
-    created_from: datetime | None = None
-    created_before: datetime | None = None
-    updated_from: datetime | None = None
-    updated_before: datetime | None = None
-    sandbox_id: UUID | None = None
-    with_sub_conversations: bool = False
-
-
-@dataclass(frozen=True)
-class Page:
-    items: list[AppConversation]
-    next_page_id: str | None
-
-
-async def search(
-    session: AsyncSession,
-    viewer: Viewer,
-    user_id: UUID,
-    criteria: ConversationFilter,
-    *,
-    page_id: str | None,
-    limit: int,
-) -> Page:
-    """Newest first."""
-    query = conversation_rows(user_id).where(*_conditions(criteria))
-    if page_id is not None:
-        created_at, last_id = page_position(page_id)
-        query = query.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
-    query = query.order_by(Conversation.created_at.desc(), Conversation.id.desc()).limit(limit + 1)
-    rows = (await session.execute(query)).all()
-    last = rows[limit - 1][0] if len(rows) > limit else None
-    next_page_id = encode_page_id(last.created_at.isoformat(), last.id.hex) if last else None
-    return Page([viewer.show(row) for row in rows[:limit]], next_page_id)
-
-
-async def count(session: AsyncSession, user_id: UUID, criteria: ConversationFilter) -> int:
-    query = select(func.count()).select_from(Conversation)
-    owned = query.where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
-    return await session.scalar(owned.where(*_conditions(criteria))) or 0
-
-
-async def batch(
-    session: AsyncSession, viewer: Viewer, user_id: UUID, ids: Sequence[UUID]
-) -> dict[UUID, AppConversation]:
-    rows = await session.execute(conversation_rows(user_id).where(Conversation.id.in_(ids)))
-    return {row[0].id: viewer.show(row) for row in rows}
 
 
 async def require(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Conversation:
@@ -198,7 +146,7 @@ async def start(
 
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
-    """Whether its sandbox lies in an archive. Then the start begins again, which takes it out of there."""
+    """Whether its sandbox is archived. Then the start begins again, which restores the sandbox."""
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
 
@@ -300,7 +248,7 @@ async def queue_message(
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where the work of a conversation lies, and who serves it."""
+    """The directory of a conversation's work, and the agent server that serves it."""
 
     client: AgentClient
     directory: str
@@ -322,25 +270,6 @@ def _owned(user_id: UUID, conversation_id: UUID) -> Select[Conversation]:
         Conversation.user_id == user_id,
         Conversation.deleted_at.is_(None),
     )
-
-
-def _conditions(criteria: ConversationFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
-    if not criteria.with_sub_conversations:
-        conditions.append(Conversation.parent_conversation_id.is_(None))
-    if criteria.title_contains is not None:
-        conditions.append(Conversation.title.icontains(criteria.title_contains, autoescape=True))
-    if criteria.created_from is not None:
-        conditions.append(Conversation.created_at >= criteria.created_from)
-    if criteria.created_before is not None:
-        conditions.append(Conversation.created_at < criteria.created_before)
-    if criteria.updated_from is not None:
-        conditions.append(Conversation.updated_at >= criteria.updated_from)
-    if criteria.updated_before is not None:
-        conditions.append(Conversation.updated_at < criteria.updated_before)
-    if criteria.sandbox_id is not None:
-        conditions.append(Conversation.sandbox_id == criteria.sandbox_id)
-    return conditions
 
 
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:

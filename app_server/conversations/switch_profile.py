@@ -2,13 +2,14 @@
 
 from uuid import UUID
 
-from app_server.conversations import agent_request, service
+from app_server.conversations import service
 from app_server.conversations.schemas import AppConversation
+from app_server.conversations.start import agent_request
 from app_server.conversations.view import Viewer
-from app_server.database import Database, now
-from app_server.encryption import Cipher
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
 from app_server.llm_gateway.proof import proof_of
-from app_server.settings.profiles import get_profile
+from app_server.settings.profile_lookup import get_profile
 
 
 async def switch_profile(

@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import select, update
 
+from app_server.agent_client.client import AgentClient
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import elsewhere
-from app_server.database import Database
-from app_server.errors import AppError
-from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.conversations.start.tasks import elsewhere
+from app_server.core.database import Database
+from app_server.core.errors import AppError
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 
 logger = logging.getLogger(__name__)

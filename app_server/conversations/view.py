@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.protocol_schemas import MetricsSnapshot
 from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
-from app_server.database import Database
-from app_server.errors import Conflict
-from app_server.pubsub import Frame
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.core.database import Database
+from app_server.core.errors import Conflict
+from app_server.core.pubsub import Frame
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 
 Item = TypeVar("Item")

@@ -27,7 +27,7 @@ _GIT_IDENTITY = {
 
 
 def repository_path(home: Path) -> Path:
-    """Where the sample repository of this installation lies once it is made."""
+    """The path of this installation's sample repository, which may not be made yet."""
     return home / "demo" / "voyage"
 
 

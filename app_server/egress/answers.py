@@ -9,7 +9,7 @@ REASON_HEADER = "X-Slipway-Egress"
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProxyAnswer:
     """`phrase` stands in the status line, which is all that some programs show."""
 
     status: HTTPStatus
@@ -18,43 +18,43 @@ class Answer:
     text: str
 
 
-NOT_A_SANDBOX = Answer(
+NOT_A_SANDBOX = ProxyAnswer(
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
     "not_authenticated",
     "Slipway: only a sandbox may pass here",
     "Only a sandbox's session key opens the way out.",
 )
-KEY_EXPIRED = Answer(
+KEY_EXPIRED = ProxyAnswer(
     HTTPStatus.SERVICE_UNAVAILABLE,
     "session_key_expired",
     "Slipway: the sandbox's key has expired",
     "The session key of this sandbox has expired and is about to be renewed. Try again in a moment.",
 )
-TOO_MANY = Answer(
+TOO_MANY = ProxyAnswer(
     HTTPStatus.SERVICE_UNAVAILABLE,
     "too_many_connections",
     "Slipway: too many connections at once",
     "This sandbox has as many connections open as it may have. Close some and try again.",
 )
-BROKEN = Answer(
+BROKEN = ProxyAnswer(
     HTTPStatus.BAD_GATEWAY,
     "broken_answer",
     "Slipway: the other side broke off",
     "The host did not answer in HTTP, or broke off before it had.",
 )
-NO_TRACE = Answer(
+NO_TRACE = ProxyAnswer(
     HTTPStatus.METHOD_NOT_ALLOWED,
     "trace_refused",
     "Slipway: no TRACE where a credential is added",
     "TRACE repeats what was sent, and a credential is added to calls of this host.",
 )
-MALFORMED = Answer(
+MALFORMED = ProxyAnswer(
     HTTPStatus.BAD_REQUEST,
     "malformed_request",
     "Slipway: malformed request",
     "The proxy takes CONNECT host:port, and http:// addresses in full.",
 )
-NOT_HTTP = Answer(
+NOT_HTTP = ProxyAnswer(
     HTTPStatus.BAD_REQUEST,
     "not_http",
     "Slipway: only HTTP passes to port 80",
@@ -62,11 +62,13 @@ NOT_HTTP = Answer(
 )
 
 
-def answer_to(reason: Reason, host: str, port: int) -> Answer:
+def answer_to(reason: Reason, host: str, port: int) -> ProxyAnswer:
     place = f"{host}:{port}"
     why, fix = (text.format(place=place, host=host) for text in _WORDS[reason])
     phrase = f"Slipway: {why}" + (", your user can allow it in the chat" if reason == "not_allowed" else "")
-    return Answer(_STATUS.get(reason, HTTPStatus.FORBIDDEN), reason, phrase, f"Not let through: {why}. {fix}")
+    return ProxyAnswer(
+        _STATUS.get(reason, HTTPStatus.FORBIDDEN), reason, phrase, f"Not let through: {why}. {fix}"
+    )
 
 
 _WORDS = {

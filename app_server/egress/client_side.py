@@ -7,7 +7,7 @@ from typing import Protocol
 
 import h11
 
-from app_server.egress.answers import REASON_HEADER, Answer
+from app_server.egress.answers import REASON_HEADER, ProxyAnswer
 
 MAX_HEAD_BYTES = 32 * 1024
 NEXT_HEAD_SECONDS = 60.0
@@ -20,11 +20,11 @@ class Malformed(Exception):
     """What came is no request that a proxy can take."""
 
 
-class Source(Protocol):
+class ByteReader(Protocol):
     async def read(self, size: int, /) -> bytes: ...
 
 
-class Sink(Protocol):
+class ByteWriter(Protocol):
     def write(self, content: bytes, /) -> None: ...
 
     async def drain(self) -> None: ...
@@ -83,8 +83,8 @@ def of_host(host: str, port: int) -> ReadRequest:
 class ClientSide:
     def __init__(
         self,
-        reader: Source,
-        writer: Sink,
+        reader: ByteReader,
+        writer: ByteWriter,
         read: ReadRequest = of_proxy,
         *,
         head_seconds: float = NEXT_HEAD_SECONDS,
@@ -133,7 +133,7 @@ class ClientSide:
         await self.send(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
         return self._http.trailing_data[0]
 
-    async def refuse(self, answer: Answer) -> None:
+    async def refuse(self, answer: ProxyAnswer) -> None:
         """Says why. Nothing happens when an answer has begun."""
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return

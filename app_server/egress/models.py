@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, enum_column, now
+from app_server.core.database import Base, enum_column, now
 from app_server.egress.policy import EgressMode
-from app_server.sandboxes.models import Sandbox
+from app_server.sandbox_records.models import Sandbox
 
 MAX_SUBJECT_CHARACTERS = 500
 MAX_HOST_CHARACTERS = 255

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from app_server.addresses import DEFAULT_PORTS, HostRule, parse_rule
+from app_server.core.addresses import DEFAULT_PORTS, HostRule, parse_rule
 
 
 class EgressMode(StrEnum):
@@ -19,7 +19,7 @@ class EgressMode(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why somebody was not let through."""
+    """Why a request was refused."""
 
     NETWORK_OFF = "network_off"
     NOT_ALLOWED = "not_allowed"

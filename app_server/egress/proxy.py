@@ -9,28 +9,28 @@ import ssl
 from collections.abc import Awaitable
 from dataclasses import replace
 
-from app_server.addresses import BadHost, is_address, parse_host
-from app_server.config import Config
-from app_server.connections import HEAD_SECONDS
-from app_server.database import Database
+from app_server.core.addresses import BadHost, is_address, parse_host
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Unavailable
 from app_server.egress import answers
-from app_server.egress.authority import Authority
-from app_server.egress.client_hello import HANDSHAKE_RECORD, NotTls, read_hello
 from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malformed, of_host
-from app_server.egress.judge import Judge, RepositoriesOf, Way
-from app_server.egress.ledger import Ledger, Target
-from app_server.egress.open_connections import OpenConnections, Place
-from app_server.egress.package_cache import PackageCache
-from app_server.egress.plain import Broken, Changes, pass_on
+from app_server.egress.egress_log import EgressTarget, Ledger
+from app_server.egress.forwarding import Broken, Changes, pass_on
+from app_server.egress.open_connections import ConnectionSlot, OpenConnections
+from app_server.egress.package_cache.cache import PackageCache
+from app_server.egress.pinned_connector import PinnedConnection, Refused, connect_to_proxy
 from app_server.egress.policy import Reason
-from app_server.egress.reach import Line, Refused, connect_to_proxy
-from app_server.egress.speaking import TLS_PORT, Speaking
+from app_server.egress.policy_decision import AllowedRoute, Judge, RepositoriesOf
+from app_server.egress.tls.authority import Authority
+from app_server.egress.tls.client_hello import HANDSHAKE_RECORD, NotTls, read_hello
+from app_server.egress.tls.interception import TLS_PORT, Speaking
 from app_server.egress.tunnel import Traffic, close, join
-from app_server.encryption import Cipher
-from app_server.errors import Unavailable
-from app_server.guarded import Resolver, system_resolver
-from app_server.sandboxes.models import Sandbox
-from app_server.upstream import Upstream
+from app_server.http.connection_limits import HEAD_SECONDS
+from app_server.http.guarded_client import Resolver, system_resolver
+from app_server.http.outgoing_proxy import Upstream
+from app_server.sandbox_records.models import Sandbox
 
 HELLO_SECONDS = 60.0
 PLAIN_PORT = 80
@@ -66,11 +66,11 @@ class EgressProxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection to its end."""
-        line = Line(reader, writer)
+        line = PinnedConnection(reader, writer)
         try:
             await self._answer(line, ClientSide(reader, writer, head_seconds=self._head_seconds))
         except (OSError, TimeoutError):
-            return  # whoever broke off knows
+            return  # the side that broke off knows
         finally:
             await close(line)
 
@@ -79,7 +79,7 @@ class EgressProxy:
         for sandbox_id, targets in self._open.targets().items():
             self._open.end(sandbox_id, await self._judge.ended(sandbox_id, targets))
 
-    async def _answer(self, line: Line, client: ClientSide) -> None:
+    async def _answer(self, line: PinnedConnection, client: ClientSide) -> None:
         try:
             await self._converse(line, client)
         except Malformed:
@@ -87,7 +87,7 @@ class EgressProxy:
         except Broken:
             await client.refuse(answers.BROKEN)
 
-    async def _converse(self, line: Line, client: ClientSide) -> None:
+    async def _converse(self, line: PinnedConnection, client: ClientSide) -> None:
         sandbox: Sandbox | None = None
         while asked := await client.next_request():
             # The relay adds it to the first request of a connection only, which may outlast it.
@@ -108,7 +108,12 @@ class EgressProxy:
         return None
 
     async def _connect(
-        self, line: Line, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place
+        self,
+        line: PinnedConnection,
+        client: ClientSide,
+        asked: Asked,
+        sandbox: Sandbox,
+        place: ConnectionSlot,
     ) -> None:
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
@@ -127,7 +132,9 @@ class EgressProxy:
         finally:
             await self._ended(way.target, world, traffic)
 
-    async def _speak(self, line: Line, early: bytes, way: Way, sandbox: Sandbox, place: Place) -> None:
+    async def _speak(
+        self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
+    ) -> None:
         """A tunnel that is read. At a git host that may be one of http on any port."""
         if way.target.port != PLAIN_PORT:
             async with asyncio.timeout(HELLO_SECONDS):
@@ -137,7 +144,7 @@ class EgressProxy:
         return await self._speak_plainly(line, early, way, sandbox, place)
 
     async def _speak_plainly(
-        self, line: Line, early: bytes, way: Way, sandbox: Sandbox, place: Place
+        self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
         """A tunnel of http: its requests go to the host that was judged, whatever they name."""
         inside = ClientSide(
@@ -155,7 +162,7 @@ class EgressProxy:
             await inside.refuse(answers.BROKEN)
         return None
 
-    async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place) -> bool:
+    async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
         """Whether another request may follow."""
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
@@ -178,8 +185,10 @@ class EgressProxy:
             await self._ended(way.target, world, traffic)
         return True
 
-    async def _admit(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: Place) -> Way | None:
-        target = Target(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
+    async def _admit(
+        self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot
+    ) -> AllowedRoute | None:
+        target = EgressTarget(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
         try:
             way = await self._judge.way(target, asked.host, "http" if asked.path else "https")
             if asked.path is not None:
@@ -190,22 +199,31 @@ class EgressProxy:
         place.target = way.target
         return way
 
-    async def _reach(self, client: ClientSide, way: Way, connecting: Awaitable[Line]) -> Line | None:
+    async def _reach(
+        self, client: ClientSide, way: AllowedRoute, connecting: Awaitable[PinnedConnection]
+    ) -> PinnedConnection | None:
         try:
             return await connecting
         except Refused as refused:
             await self._refuse(client, way.target, refused.reason)
             return None
 
-    async def _refuse(self, client: ClientSide, target: Target, reason: Reason) -> None:
+    async def _refuse(self, client: ClientSide, target: EgressTarget, reason: Reason) -> None:
         await self._ledger.note(target, reason)
         await client.refuse(answers.answer_to(reason, target.host, target.port))
 
-    async def _ended(self, target: Target, world: Line, traffic: Traffic) -> None:
+    async def _ended(self, target: EgressTarget, world: PinnedConnection, traffic: Traffic) -> None:
         await close(world)
         await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
 
-    async def _tunnel(self, line: Line, early: bytes, target: Target, world: Line, traffic: Traffic) -> None:
+    async def _tunnel(
+        self,
+        line: PinnedConnection,
+        early: bytes,
+        target: EgressTarget,
+        world: PinnedConnection,
+        traffic: Traffic,
+    ) -> None:
         try:
             await join(line, world, traffic, lambda: _first_words(line, target, early))
         except _Disguised as disguise:
@@ -234,7 +252,7 @@ class _Disguised(Exception):
         self.alert = alert
 
 
-async def _first_words(sandbox: Line, target: Target, early: bytes) -> bytes:
+async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
     """What the sandbox sends first, once it is seen to be meant for the host that was judged.
 
     TLS has to name that host; where an address was asked for, none. On the port of https it must be TLS.

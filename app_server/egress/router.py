@@ -6,14 +6,17 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.addresses import parse_rule
-from app_server.config import Config
-from app_server.database import ReadSession, Session
+from app_server.access.authentication import CurrentUser
+from app_server.core.addresses import parse_rule
+from app_server.core.config import Config
+from app_server.core.database import ReadSession, Session
+from app_server.core.errors import BadRequest
+from app_server.core.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.egress import settings
+from app_server.egress.attribution import OccupantsOf
+from app_server.egress.log_records import search
 from app_server.egress.models import EgressSetting
-from app_server.egress.occupants import OccupantsOf
 from app_server.egress.policy import EgressMode, known_hosts
-from app_server.egress.records import search
 from app_server.egress.schemas import (
     NetworkRecord,
     NetworkRecordPage,
@@ -24,10 +27,7 @@ from app_server.egress.schemas import (
     SetRepositoryNetwork,
 )
 from app_server.egress.settings import OF_USER, Scope
-from app_server.errors import BadRequest
 from app_server.git.address import parse_address
-from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/settings/network", tags=["Network"])
 

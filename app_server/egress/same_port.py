@@ -12,7 +12,7 @@ from typing import Any
 from uvicorn import Config as ServerConfig
 from uvicorn.server import ServerState
 
-from app_server.connections import (
+from app_server.http.connection_limits import (
     HEAD_SECONDS,
     ConnectionLimits,
     Deadline,
@@ -131,7 +131,7 @@ class _SamePort(asyncio.Protocol):
         try:
             await type(self).proxy(reader, writer)
         except Exception:
-            # Nobody awaits a connection: what went wrong with it would never be heard of.
+            # A connection is not awaited, so its failure would go unnoticed.
             logger.exception("a connection to the outside failed")
         finally:
             writer.close()

@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from app_server.addresses import parse_rule
-from app_server.database import Id, Timestamp
+from app_server.core.addresses import parse_rule
+from app_server.core.database import Id, Timestamp
+from app_server.core.pagination import Page
+from app_server.egress.attribution import OccupantInfo, Occupants, possible
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressRecord, EgressSetting
-from app_server.egress.occupants import OccupantInfo, Occupants, possible
 from app_server.egress.policy import EgressMode, Reason
 from app_server.egress.settings import MAX_HOSTS
-from app_server.pagination import Page
 
 
 def _checked(text: str) -> str:

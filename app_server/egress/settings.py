@@ -8,12 +8,12 @@ from sqlalchemy import Select, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.addresses import HostRule, parse_rule
-from app_server.config import Config
-from app_server.database import now
+from app_server.core.addresses import HostRule, parse_rule
+from app_server.core.config import Config
+from app_server.core.database import now
+from app_server.core.errors import BadRequest, Conflict
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressScope, EgressSetting
 from app_server.egress.policy import EgressMode, Policy, known_hosts
-from app_server.errors import BadRequest, Conflict
 
 MAX_HOSTS = 500
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from app_server.egress.reach import Line
+from app_server.egress.pinned_connector import PinnedConnection
 
 PIECE_BYTES = 64 * 1024
 IDLE_SECONDS = 600.0
@@ -19,7 +19,10 @@ class Traffic:
 
 
 async def join(
-    sandbox: Line, world: Line, traffic: Traffic, first_words: Callable[[], Awaitable[bytes]]
+    sandbox: PinnedConnection,
+    world: PinnedConnection,
+    traffic: Traffic,
+    first_words: Callable[[], Awaitable[bytes]],
 ) -> None:
     """Ends when both sides have ended. `first_words`: reads, and may refuse, what the sandbox sends first.
 
@@ -50,7 +53,7 @@ async def join(
         await _both(asyncio.create_task(up()), asyncio.create_task(down()))
 
 
-async def close(line: Line) -> None:
+async def close(line: PinnedConnection) -> None:
     line.writer.close()
     try:
         await line.writer.wait_closed()
@@ -71,11 +74,11 @@ async def _both(*tasks: asyncio.Task[None]) -> None:
             task.result()
 
 
-async def _write(line: Line, piece: bytes) -> None:
+async def _write(line: PinnedConnection, piece: bytes) -> None:
     line.writer.write(piece)
     await line.writer.drain()
 
 
-def _end(line: Line) -> None:
+def _end(line: PinnedConnection) -> None:
     if line.writer.can_write_eof():
         line.writer.write_eof()

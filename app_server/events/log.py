@@ -11,11 +11,11 @@ from uuid import UUID
 from sqlalchemy import Select, and_, delete, func, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.errors import BadRequest, Conflict
+from app_server.core.errors import BadRequest, Conflict
+from app_server.core.pagination import decode_page_id, encode_page_id
+from app_server.core.pubsub import Frame
 from app_server.events.models import StoredEvent
-from app_server.events.schemas import DurableFrame
-from app_server.pagination import decode_page_id, encode_page_id
-from app_server.pubsub import Frame
+from app_server.events.schemas import DurableFrame, durable_frame
 
 Columns = TypeVarTuple("Columns")
 
@@ -102,11 +102,6 @@ async def read_bodies(
         .limit(limit)
     )
     return list(await session.scalars(query))
-
-
-def durable_frame(seq: int, body: str) -> Frame:
-    """The frame around a stored event; the body is not encoded again."""
-    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}}}', seq)
 
 
 async def search(

@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base
+from app_server.core.database import Base
 
 
 class StoredEvent(Base):

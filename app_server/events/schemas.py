@@ -1,5 +1,6 @@
 """Frames as a sandbox reports them, and what the routes of the log give out."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError, to_json
 
-from app_server.pubsub import Frame
+from app_server.core.pubsub import Frame
 
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
@@ -22,6 +23,9 @@ MAX_REPORT_BYTES = 8 * 1024**2
 
 MAX_OUTPUT_CHARS = 16_000
 """Of one call that runs, in a frame of output."""
+
+OUTPUT, RETRY = "output", "retry"
+"""Subjects of frames that stand: what runs now has printed, and when the model is asked again."""
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 
@@ -48,6 +52,11 @@ class _Envelope(BaseModel):
     kind: _Word
     source: Annotated[_Word, Field(max_length=50)]
     timestamp: Moment
+
+
+def durable_frame(seq: int, body: str) -> Frame:
+    """The frame around a stored event; the body is not encoded again."""
+    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}}}', seq)
 
 
 class DurableFrame(BaseModel):
@@ -83,6 +92,19 @@ class DurableFrame(BaseModel):
         """The event as JSON text."""
         return self._body
 
+    @property
+    def frame(self) -> Frame:
+        """For those who watch."""
+        frame = durable_frame(self.seq, self.body)
+        return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
+
+    @property
+    def _ends_retry(self) -> bool:
+        # What is said, renamed or counted meanwhile leaves the agent waiting (as in events/reduce.ts).
+        if self._envelope.kind == "ConversationStateUpdateEvent":
+            return self.event.get("key") in ("execution_status", "full_state")
+        return self._envelope.source != "user"
+
 
 class _ItemFrame(BaseModel):
     model_config = ConfigDict(extra="ignore")
@@ -97,6 +119,10 @@ class _ItemFrame(BaseModel):
 
 class ItemStartedFrame(_ItemFrame):
     type: Literal["item_started"]
+
+    @property
+    def frame(self) -> Frame:
+        return replace(super().frame, stands=False, subject=RETRY)
 
 
 class DeltaFrame(_ItemFrame):
@@ -124,6 +150,10 @@ class ItemAbortedFrame(_ItemFrame):
     reason: str
     retry: Retry | None = None
 
+    @property
+    def frame(self) -> Frame:
+        return replace(super().frame, stands=self.retry is not None, subject=RETRY)
+
 
 _Style = tuple[
     Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], Annotated[str, Field(max_length=100)]
@@ -148,12 +178,24 @@ class OutputFrame(BaseModel):
 
     @property
     def frame(self) -> Frame:
-        return Frame(self.model_dump_json(), stands=bool(self.outputs))
+        return Frame(self.model_dump_json(), stands=bool(self.outputs), subject=OUTPUT)
 
 
 ReportedFrame = Annotated[
     DurableFrame | ItemStartedFrame | DeltaFrame | ItemAbortedFrame | OutputFrame, Field(discriminator="type")
 ]
+
+
+def as_of_now(frame: Frame) -> Frame:
+    """The frame for one who comes later: of a wait, with the seconds that are left."""
+    if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
+        return frame
+    aborted = ItemAbortedFrame.model_validate_json(frame.text)
+    if aborted.retry is None:
+        return frame
+    left = max(0.0, aborted.retry.wait_seconds - frame.kept_seconds)
+    retry = aborted.retry.model_copy(update={"wait_seconds": left})
+    return aborted.model_copy(update={"retry": retry}).frame
 
 
 class EventsReport(BaseModel):

@@ -12,9 +12,10 @@ from uuid import UUID
 import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app_server.database import Database
+from app_server.core.database import Database
+from app_server.core.pubsub import LOOK, End, Ended, Frame, PubSub, Subscription
 from app_server.events import log
-from app_server.pubsub import LOOK, End, Ended, Frame, PubSub, Subscription
+from app_server.events.schemas import as_of_now
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> 
             await websocket.send_text(text)
             await websocket.close(code)
     except (WebSocketDisconnect, RuntimeError, TimeoutError):
-        # It went first, or will not listen; there is nobody left to tell.
+        # The client has left or does not read, so there is no one to notify.
         logger.debug("stream closed before it could be told why", extra={"code": code})
 
 
@@ -135,7 +136,7 @@ class _Source:
             async for untold in self._stored(reached, await self._last_seq()):
                 yield untold
         elif frame.seq is None:
-            yield frame
+            yield as_of_now(frame)
         elif frame.seq > reached:
             # Two reports may commit in one order and be published in the other.
             async for earlier in self._stored(reached, frame.seq - 1):

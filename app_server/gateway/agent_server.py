@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from agent_runtime.relay.target import Header, without
 from agent_runtime.wire import API_KEY_HEADER
-from app_server.errors import Forbidden
+from app_server.core.errors import Forbidden
 
 _CONVERSATION = r"/api/conversations/[0-9a-fA-F-]{32,36}"
 _START_PLUGIN: Final = r"/api/runtime-plugins/(?P<plugin>vscode|desktop)/start"

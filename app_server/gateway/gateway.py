@@ -18,9 +18,12 @@ from agent_runtime.relay.http import relay_http
 from agent_runtime.relay.sockets import refuse_socket, relay_socket
 from agent_runtime.relay.target import Header, Target, Unanswered, first
 from agent_runtime.wire import NOT_ANSWERED_HEADER, relay_path
-from app_server.config import Config
-from app_server.database import UNAVAILABLE, now, on_database_error
-from app_server.errors import AppError, BadGateway, Conflict, Forbidden, NotAuthenticated
+from app_server.access.credentials_in_use import CredentialEnded
+from app_server.access.permissions import Permission
+from app_server.agent_client.client import AgentClient
+from app_server.core.config import Config
+from app_server.core.database import UNAVAILABLE, now, on_database_error
+from app_server.core.errors import AppError, BadGateway, Conflict, Forbidden, NotAuthenticated
 from app_server.gateway import agent_server, links
 from app_server.gateway.headers import (
     PREVIEW_COOKIES,
@@ -28,16 +31,15 @@ from app_server.gateway.headers import (
     reply_headers,
     request_headers,
 )
-from app_server.gateway.links import Grant
+from app_server.gateway.links import PreviewGrant
+from app_server.gateway.needed_names import needs_name, needs_name_problem
 from app_server.gateway.pages import refusal
-from app_server.gateway.places import OPEN_PATH, Below, OwnName, Place, Places
+from app_server.gateway.preview_origins import OPEN_PATH, Below, OwnName, Place, PreviewOrigins
 from app_server.gateway.rewriting import Addition, rewriting, unpacked, wants_page
 from app_server.gateway.schemas import PLUGINS_OF_PORTS
-from app_server.middleware import RequestContext, is_safe
-from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.models import Sandbox
+from app_server.http.middleware import RequestContext, is_safe
+from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.runtime_plugins import require_offered
-from app_server.users.in_use import CredentialEnded
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +52,7 @@ class Gateway:
     def __init__(self, app: ASGIApp, *, config: Config) -> None:
         self._app = app
         self._config = config
-        self._places = Places(config)
+        self._places = PreviewOrigins(config)
         self._previews = RequestContext(self._serve, page_headers={})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,6 +118,7 @@ class Gateway:
         client = await self._client(connection, grant, place)
         if grant.to_agent_server and isinstance(place, Below):
             await _require_allowed(connection, grant, place)
+        await _require_shown_there(client, grant, place)
         scope = connection.scope
         target = _target(connection, place, grant, client)
         if addition := _addition(connection, place, grant):
@@ -130,7 +133,7 @@ class Gateway:
 
         try:
             async with (
-                connection.state.credentials_in_use.hold(grant.made_by),
+                connection.state.credentials_in_use.hold(grant.made_by, Permission.WORK),
                 asyncio.timeout(_seconds_left(grant)),
             ):
                 if scope["type"] == "websocket":
@@ -141,7 +144,7 @@ class Gateway:
                 try:
                     await relay()
                 except BadGateway as error:
-                    await _start_plugin(connection, client, grant, error)
+                    await _start_plugin(connection, client, grant, place, error)
                     await relay()
         except Unanswered as error:
             raise _unreachable(str(error)) from error
@@ -150,7 +153,7 @@ class Gateway:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": _CLOSE_POLICY, "reason": "link_expired"})
 
-    def _grant(self, connection: HTTPConnection, place: Place) -> Grant:
+    def _grant(self, connection: HTTPConnection, place: Place) -> PreviewGrant:
         if isinstance(place, Below):
             return links.read(connection.state.cipher, place.token)
         token = connection.cookies.get(self._cookie)
@@ -163,7 +166,7 @@ class Gateway:
         _require_own_page(connection, place)
         return links.read(connection.state.cipher, token)
 
-    async def _client(self, connection: HTTPConnection, grant: Grant, place: Place) -> AgentClient:
+    async def _client(self, connection: HTTPConnection, grant: PreviewGrant, place: Place) -> AgentClient:
         """Of the sandbox that is meant. Raises Gone `link_expired`, Conflict `sandbox_not_running`."""
         if isinstance(place, OwnName) and (
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port)
@@ -194,25 +197,39 @@ class Gateway:
         return sources
 
 
+async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: Place) -> None:
+    """Raises Conflict `host_name_needed` for a runtime plugin that runs and cannot be shown below a path."""
+    if not (isinstance(place, Below) and needs_name(grant.port)):
+        return
+    plugin = PLUGINS_OF_PORTS[grant.port]
+    # Another program may listen on this port while the plugin does not run.
+    if any(one.name == plugin and one.status == "running" for one in await client.runtime_plugins()):
+        raise needs_name_problem(grant.port)
+
+
 async def _start_plugin(
-    connection: HTTPConnection, client: AgentClient, grant: Grant, error: BadGateway
+    connection: HTTPConnection, client: AgentClient, grant: PreviewGrant, place: Place, error: BadGateway
 ) -> None:
-    """The runtime plugin that should answer. Raises `error` where a start does not help."""
+    """The runtime plugin that should answer. Raises `error` where a start does not help, and Conflict
+    `host_name_needed` where its pages could not be shown.
+    """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
         raise error
     await _require_offered(connection, grant, plugin)
+    if isinstance(place, Below) and needs_name(grant.port):
+        raise needs_name_problem(grant.port)
     await client.start_runtime_plugin(plugin)
 
 
-async def _require_allowed(connection: HTTPConnection, grant: Grant, place: Below) -> None:
+async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, place: Below) -> None:
     """Of the agent server. Raises Forbidden `not_by_link`, `runtime_plugin_not_offered`."""
     agent_server.require_allowed(_method(connection), place.path)
     if plugin := agent_server.started_plugin(place.path):
         await _require_offered(connection, grant, plugin)
 
 
-async def _require_offered(connection: HTTPConnection, grant: Grant, plugin: str) -> None:
+async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plugin: str) -> None:
     """Raises Forbidden `runtime_plugin_not_offered`."""
     async with connection.state.database.read() as session:
         sandbox = await session.get(Sandbox, grant.sandbox_id)
@@ -220,17 +237,17 @@ async def _require_offered(connection: HTTPConnection, grant: Grant, plugin: str
         require_offered(sandbox, plugin)
 
 
-async def _require_maker(connection: HTTPConnection, grant: Grant) -> None:
+async def _require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
     """Raises Gone `link_expired`."""
     try:
-        await connection.state.credentials_in_use.require(grant.made_by)
+        await connection.state.credentials_in_use.require(grant.made_by, Permission.WORK)
     except CredentialEnded:
         raise links.expired(
-            "This link has ended: its maker has signed out, or the API key it was made with is deleted."
+            "This link has ended: its maker has signed out or may no longer use it, or its API key has ended."
         ) from None
 
 
-def _target(connection: HTTPConnection, place: Place, grant: Grant, client: AgentClient) -> Target:
+def _target(connection: HTTPConnection, place: Place, grant: PreviewGrant, client: AgentClient) -> Target:
     address = urlsplit(client.url)
     assert address.hostname
     path: bytes = connection.scope["raw_path"]
@@ -259,7 +276,7 @@ def _method(connection: HTTPConnection) -> str:
     return "WEBSOCKET" if scope["type"] == "websocket" else str(scope["method"])
 
 
-def _addition(connection: HTTPConnection, place: Place, grant: Grant) -> Addition | None:
+def _addition(connection: HTTPConnection, place: Place, grant: PreviewGrant) -> Addition | None:
     """What a page needs in order to work at this place. A program that was told its path needs nothing."""
     is_below = isinstance(place, Below)
     is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)
@@ -297,7 +314,7 @@ def _allowed(connection: HTTPConnection) -> Response:
     return response
 
 
-def _seconds_left(grant: Grant) -> int:
+def _seconds_left(grant: PreviewGrant) -> int:
     return max(1, int((grant.expires_at - now()).total_seconds()))
 
 

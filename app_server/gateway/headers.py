@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from agent_runtime.relay.target import Header, end_to_end, without
 from agent_runtime.wire import RELAY_KEY_HEADER
-from app_server.gateway.places import Below, OwnName, Place
-from app_server.middleware import SESSION_COOKIES
+from app_server.gateway.preview_origins import Below, OwnName, Place
+from app_server.http.middleware import SESSION_COOKIES
 from app_server.users.tokens import API_KEY_PREFIX
 
 PREVIEW_COOKIES: Final = ("__Host-slipway_preview", "slipway_preview")

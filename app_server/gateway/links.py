@@ -1,4 +1,4 @@
-"""What opens a port of a sandbox to whoever holds it: a signed link with an end."""
+"""Signed links that open a port of a sandbox to their holders until they expire."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -6,9 +6,9 @@ from uuid import UUID
 
 import jwt
 
-from app_server.encryption import Cipher
-from app_server.errors import Gone, NotFound
-from app_server.users.in_use import Credential
+from app_server.access.credentials_in_use import Credential
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Gone, NotFound
 
 _ALGORITHM = "HS256"
 _PURPOSE = "preview links"
@@ -16,7 +16,7 @@ _FIX = "Open the port again in Slipway, or ask whoever sent you the link for a n
 
 
 @dataclass(frozen=True)
-class Grant:
+class PreviewGrant:
     """One port of one sandbox until `expires_at`, as long as there are the sandbox and the key or
     session that made the link.
 
@@ -33,7 +33,7 @@ class Grant:
     to_agent_server: bool = False
 
 
-def sign(cipher: Cipher, grant: Grant) -> str:
+def sign(cipher: Cipher, grant: PreviewGrant) -> str:
     claims = {
         "sandbox": grant.sandbox_id.hex,
         "port": grant.port,
@@ -47,7 +47,7 @@ def sign(cipher: Cipher, grant: Grant) -> str:
     return jwt.encode(claims, cipher.signing_keys(_PURPOSE)[0], algorithm=_ALGORITHM)
 
 
-def read(cipher: Cipher, token: str) -> Grant:
+def read(cipher: Cipher, token: str) -> PreviewGrant:
     """Raises Gone `link_expired`, NotFound `link_unknown`."""
     for key in cipher.signing_keys(_PURPOSE):
         try:
@@ -59,7 +59,7 @@ def read(cipher: Cipher, token: str) -> Grant:
         if "by" not in claims:
             # Of a version whose links did not end with a sign-out.
             raise expired("This link is from an earlier version of Slipway.")
-        return Grant(
+        return PreviewGrant(
             sandbox_id=UUID(claims["sandbox"]),
             port=claims["port"],
             path=claims["path"],

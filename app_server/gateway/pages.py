@@ -5,7 +5,7 @@ from html import escape
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
-from app_server.errors import AppError, problem, request_id
+from app_server.core.errors import AppError, problem, request_id
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;color-scheme:light dark;max-width:34rem;margin:15vh auto;"

@@ -5,12 +5,17 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from app_server.database import now
-from app_server.gateway.exposed import url_of
-from app_server.gateway.links import Grant
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.credentials_in_use import Credential
+from app_server.core.database import now
+from app_server.core.errors import Conflict
+from app_server.gateway.exposed_urls import url_of
+from app_server.gateway.links import PreviewGrant
+from app_server.gateway.needed_names import needs_name, needs_name_problem
+from app_server.gateway.preview_origins import has_names, own_origin, prefix_of
 from app_server.gateway.schemas import AGENT_SERVER, CreateLink, Link, SandboxPort, SandboxPorts
+from app_server.gateway.told_paths import find_told
 from app_server.sandboxes.own import find_own
-from app_server.users.auth import Authentication, CurrentUser
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
@@ -25,19 +30,42 @@ async def list_ports(user: CurrentUser, sandbox_id: UUID, request: Request) -> S
 
 @router.post("/{sandbox_id}/links", status_code=201)
 async def create_link(
-    authentication: Authentication, sandbox_id: UUID, body: CreateLink, request: Request
+    principal: CurrentPrincipal, sandbox_id: UUID, body: CreateLink, request: Request
 ) -> Link:
     """A link that opens one port to all who have it. It ends by itself, when the sandbox is deleted, and when
-    its maker signs out or deletes the API key it was made with.
+    its maker signs out or deletes the API key it was made with. VS Code is refused with 409
+    `host_name_needed` where ports have no host names.
     """
-    await find_own(request, authentication.user, sandbox_id)
-    grant = Grant(
+    await find_own(request, principal.user, sandbox_id)
+    if body.name and needs_name(body.number) and not has_names(request.state.config, request.headers["host"]):
+        raise needs_name_problem(body.number)
+    if (told := await _told_link(request, sandbox_id, body, principal.credential)) is not None:
+        return told
+    grant = PreviewGrant(
         sandbox_id=sandbox_id,
         port=body.number,
         path=body.path,
-        keeps_prefix=body.keeps_prefix,
+        keeps_prefix=body.keeps_prefix or False,
         expires_at=(now() + timedelta(seconds=body.lifetime_seconds)).replace(microsecond=0),
-        made_by=authentication.credential,
+        made_by=principal.credential,
         to_agent_server=body.name == AGENT_SERVER,
     )
-    return Link(url=url_of(request, grant), expires_at=grant.expires_at)
+    return Link(url=url_of(request, grant), expires_at=grant.expires_at, keeps_prefix=grant.keeps_prefix)
+
+
+async def _told_link(
+    request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
+) -> Link | None:
+    """The link below whose path the program lives already; None without one, or if it cannot be asked."""
+    state, asked_at = request.state, request.headers["host"]
+    if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):
+        return None
+    try:
+        client = state.sandboxes.client(sandbox_id)
+    except Conflict:
+        return None  # it sleeps: what its program was told is seen when the link is made again
+    told = await find_told(state.cipher, client, port=body.number, made_by=made_by, sandbox_id=sandbox_id)
+    if told is None:
+        return None
+    url = f"{own_origin(state.config, asked_at)}{prefix_of(told.token)}{body.path}"
+    return Link(url=url, expires_at=told.grant.expires_at, keeps_prefix=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from app_server.errors import AppError
+from app_server.core.errors import AppError
 
 HOST_OF_PROVIDER = {
     "github": "github.com",
@@ -35,7 +35,7 @@ class Address:
     name: str
     """The directory it is put in."""
     local_path: Path | None = None
-    """Set when it lies on this machine."""
+    """Set when the repository is on this machine."""
 
     @property
     def identity(self) -> str:

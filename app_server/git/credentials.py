@@ -12,11 +12,11 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.encryption import Cipher
-from app_server.errors import Conflict, NotFound
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict, NotFound
 from app_server.git.address import Address
+from app_server.git.command import Credentials
 from app_server.git.models import GitCredential, PushScope
-from app_server.git.process import Credentials
 from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
 
 MAX_CREDENTIALS = 50

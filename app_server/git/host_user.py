@@ -9,7 +9,8 @@ import httpx
 import orjson
 from pydantic import BaseModel
 
-from app_server.errors import BadGateway, BadRequest
+from app_server.core.errors import BadGateway, BadRequest
+from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
 
 TIMEOUT_SECONDS = 15.0
 MAX_REPLY_BYTES = 256 * 1024
@@ -59,7 +60,9 @@ def api_of(origin: str) -> HostApi:
 async def ask(client: httpx.AsyncClient, api: HostApi, token: str, username: str | None) -> UserGitInfo:
     """Raises BadGateway `git_token_refused`, `git_host_failed`; Forbidden `private_address`."""
     auth = httpx.BasicAuth(username, token) if username else None
-    headers = {"Accept": "application/json"} | ({} if auth else {"Authorization": f"{api.scheme} {token}"})
+    headers = {"Accept": "application/json", **IDENTITY} | (
+        {} if auth else {"Authorization": f"{api.scheme} {token}"}
+    )
     try:
         call = client.stream("GET", api.url, headers=headers, auth=auth, timeout=TIMEOUT_SECONDS)
         async with call as reply:
@@ -67,21 +70,14 @@ async def ask(client: httpx.AsyncClient, api: HostApi, token: str, username: str
                 raise BadGateway("The git host refuses the token.", code="git_token_refused")
             if reply.status_code != httpx.codes.OK:
                 raise _failed(f"it answered {reply.status_code}")
-            content = await _read(reply)
+            content = await whole_body(reply, MAX_REPLY_BYTES, TIMEOUT_SECONDS)
         return api.read(orjson.loads(content))
+    except BodyTooLong as error:
+        raise _failed("its answer is too long") from error
     except httpx.HTTPError as error:
         raise _failed(str(error) or type(error).__name__) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _failed("its answer is not that of a git host") from error
-
-
-async def _read(reply: httpx.Response) -> bytes:
-    content = b""
-    async for part in reply.aiter_bytes():
-        content += part
-        if len(content) > MAX_REPLY_BYTES:
-            raise _failed("its answer is too long")
-    return content
 
 
 def _failed(why: str) -> BadGateway:

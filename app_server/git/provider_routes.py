@@ -6,14 +6,15 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from app_server.database import ReadSession, Session
-from app_server.errors import BadRequest, Forbidden
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
+from app_server.core.done import Done
+from app_server.core.errors import BadRequest, Forbidden
 from app_server.git import credentials
 from app_server.git.host_user import UserGitInfo, api_of, ask
 from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS
 from app_server.git.schemas import Origin, Token
-from app_server.users.auth import CurrentUser
 from app_server.users.models import ADMINISTRATORS
 
 router = APIRouter(prefix="/api/v1", tags=["Git"])
@@ -37,10 +38,6 @@ class SaveProviderTokens(BaseModel):
 
     provider_tokens: Annotated[dict[str, ProviderToken], Field(max_length=_MAX_PROVIDERS)] = {}
     mcp_config: None = None
-
-
-class Done(BaseModel):
-    message: str
 
 
 @router.get(

@@ -4,10 +4,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from app_server.database import ReadSession, Session
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
 from app_server.git import credentials
 from app_server.git.schemas import ChangeGitCredential, GitCredentialInfo, SaveGitCredential
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/settings/git-credentials", tags=["Settings"])
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstraints
 
-from app_server.database import Id, Timestamp
+from app_server.core.database import Id, Timestamp
 from app_server.git.address import origin_of
 from app_server.git.models import GitCredential, PushScope
 

@@ -9,18 +9,18 @@ import httpx
 from fastapi import Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.background import Background
-from app_server.database import Database
-from app_server.encryption import Cipher
-from app_server.errors import Unavailable
+from app_server.core.background import Background
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Unavailable
 from app_server.git.address import Address
 from app_server.git.credentials import credentials_for, push_scope_of
-from app_server.git_proxy import pushes
+from app_server.git_proxy import push_log as pushes
 from app_server.git_proxy.commands import Command
 from app_server.git_proxy.refusal import Refusal
-from app_server.git_proxy.upstream import Target
+from app_server.git_proxy.upstream import UpstreamRepository
+from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import sandbox_of
-from app_server.sandboxes.models import Sandbox
 from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
@@ -31,14 +31,14 @@ MAX_MOVES = 1000
 
 
 @dataclass(frozen=True)
-class Work:
+class ConversationRepository:
     """A repository that a conversation works on, and the branch it began from, as far as that was chosen."""
 
     address: Address
     base_branch: str | None
 
 
-WorkOf = Callable[[AsyncSession, Cipher, Sandbox], Awaitable[Sequence[Work]]]
+WorkOf = Callable[[AsyncSession, Cipher, Sandbox], Awaitable[Sequence[ConversationRepository]]]
 """What the conversations of a sandbox work on; they are known further up."""
 
 
@@ -60,11 +60,11 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class Access:
+class RepositoryAccess:
     """Of one sandbox to one repository, for one request."""
 
     sandbox: Sandbox
-    target: Target
+    target: UpstreamRepository
     database: Database
     background: Background
     moves: Moves
@@ -72,7 +72,7 @@ class Access:
     """Keeps a user who does not run this installation from its neighbours."""
 
     @classmethod
-    async def of(cls, request: Request, name: str) -> "Access":
+    async def of(cls, request: Request, name: str) -> "RepositoryAccess":
         """name: `host/owner/name`, with or without `.git`. Raises Refusal."""
         state = request.state
         async with state.database.read() as session:
@@ -122,8 +122,8 @@ def proxied_name(address: Address) -> str | None:
 
 
 async def _target(
-    session: AsyncSession, cipher: Cipher, sandbox: Sandbox, work: Sequence[Work], name: str
-) -> Target:
+    session: AsyncSession, cipher: Cipher, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
+) -> UpstreamRepository:
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]
     alike = [one for one in work if proxied_name(one.address) == wanted]
@@ -138,7 +138,7 @@ async def _target(
             "Commit here: the user sees and takes over the changes in Slipway."
         )
     address = found.address
-    return Target(
+    return UpstreamRepository(
         name=wanted,
         url=str(address.web_url),
         credentials=await credentials_for(session, cipher, sandbox.user_id, address),

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, enum_column, now
+from app_server.core.database import Base, enum_column, now
 
 
 class PushOutcome(StrEnum):

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
 from app_server.git_proxy import refusal, upstream
-from app_server.git_proxy.access import Access
+from app_server.git_proxy.access import RepositoryAccess
 from app_server.git_proxy.commands import CommandList, read_commands
 from app_server.git_proxy.pkt_line import ProtocolError, Reader
 from app_server.git_proxy.policy import FIX, refusals
-from app_server.git_proxy.push import Push
+from app_server.git_proxy.push_reply import Push
+from app_server.git_proxy.push_report import fatal, refused
 from app_server.git_proxy.refusal import Refusal, Service
-from app_server.git_proxy.report import fatal, refused
 from app_server.git_proxy.streams import passing
 
 router = APIRouter(prefix="/git", tags=["Git proxy"])
@@ -26,7 +26,7 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
     if wanted is None:
         return refusal.dumb_protocol()
     try:
-        access = await Access.of(request, name)
+        access = await RepositoryAccess.of(request, name)
         target, given = access.target, request.headers
         reply, place = await upstream.advertised(access.http, target, wanted, given)
     except Refusal as no:
@@ -48,7 +48,7 @@ async def fetch(name: str, request: Request) -> Response:
     reader = Reader(aiter(request.stream()))
     try:
         try:
-            access = await Access.of(request, name)
+            access = await RepositoryAccess.of(request, name)
             return passing(await _called(access, "git-upload-pack", request, reader.rest()))
         except Refusal as no:
             await reader.drain()
@@ -72,7 +72,7 @@ async def push(name: str, request: Request) -> Response:
 
 
 async def _judge(name: str, request: Request, reader: Reader) -> Response:
-    access = await Access.of(request, name)
+    access = await RepositoryAccess.of(request, name)
     if "content-encoding" in request.headers:
         raise Refusal("The request of a push must not be packed once more.")
     pushed = await read_commands(reader)
@@ -92,14 +92,16 @@ async def _judge(name: str, request: Request, reader: Reader) -> Response:
 
 
 async def _refuse(
-    access: Access, pushed: CommandList, reader: Reader, reasons: Mapping[str, str], message: str
+    access: RepositoryAccess, pushed: CommandList, reader: Reader, reasons: Mapping[str, str], message: str
 ) -> Response:
     await access.record(pushed.commands, reasons)
     await reader.drain()
     return refusal.to_push(refused(pushed, reasons, f"Slipway did not pass this push on. {message}"))
 
 
-async def _pass_on(access: Access, pushed: CommandList, reader: Reader, request: Request) -> Response:
+async def _pass_on(
+    access: RepositoryAccess, pushed: CommandList, reader: Reader, request: Request
+) -> Response:
     ids = await access.record(pushed.commands)
 
     async def body() -> AsyncIterator[bytes]:
@@ -119,6 +121,6 @@ async def _pass_on(access: Access, pushed: CommandList, reader: Reader, request:
 
 
 async def _called(
-    access: Access, service: Service, request: Request, body: AsyncIterator[bytes]
+    access: RepositoryAccess, service: Service, request: Request, body: AsyncIterator[bytes]
 ) -> httpx.Response:
     return await upstream.called(access.http, access.target, access.url, service, request.headers, body)

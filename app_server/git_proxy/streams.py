@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from app_server.passing import Passing
+from app_server.http.reply_streaming import Passing
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from app_server.errors import Forbidden
+from app_server.core.errors import Forbidden
 from app_server.git.address import origin_of
+from app_server.git.command import Credentials
 from app_server.git.models import PushScope
-from app_server.git.process import Credentials
 from app_server.git_proxy.refusal import Refusal, Service
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 
 
 @dataclass(frozen=True)
-class Target:
+class UpstreamRepository:
     """A repository as a conversation may use it. url: without credentials; kept: its base branch."""
 
     name: str
@@ -48,7 +48,7 @@ class Target:
 
 
 async def advertised(
-    http: httpx.AsyncClient, target: Target, service: Service, given: Mapping[str, str]
+    http: httpx.AsyncClient, target: UpstreamRepository, service: Service, given: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
     """The answer with the refs, still to be read, and the repository's URL: hosts move repositories.
 
@@ -69,7 +69,7 @@ async def advertised(
 
 async def called(
     http: httpx.AsyncClient,
-    target: Target,
+    target: UpstreamRepository,
     url: str,
     service: Service,
     given: Mapping[str, str],
@@ -91,7 +91,7 @@ async def called(
     return reply
 
 
-def _headers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
+def _headers(target: UpstreamRepository, given: Mapping[str, str]) -> dict[str, str]:
     headers = {name: given[name] for name in _FORWARDED if name in given}
     # Without it the client library would name what it can unpack, which git may not.
     headers.setdefault("accept-encoding", "identity")
@@ -104,7 +104,9 @@ def _headers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
     return headers
 
 
-async def _send(http: httpx.AsyncClient, target: Target, request: httpx.Request) -> httpx.Response:
+async def _send(
+    http: httpx.AsyncClient, target: UpstreamRepository, request: httpx.Request
+) -> httpx.Response:
     if target.credentials and origin_of(str(request.url)) != origin_of(target.credentials.origin):
         raise AssertionError("credentials would go to another host")
     request.extensions["timeout"] = _TIMEOUT.as_dict()
@@ -119,7 +121,7 @@ async def _send(http: httpx.AsyncClient, target: Target, request: httpx.Request)
         ) from error
 
 
-def _moved(target: Target, reply: httpx.Response, ending: str) -> str:
+def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:
     """Where to, if that is on the same host: credentials, and what was agreed to, hold for no other."""
     wanted = reply.next_request.url if reply.next_request else None
     place = str(wanted)
@@ -137,7 +139,9 @@ def _moved(target: Target, reply: httpx.Response, ending: str) -> str:
     return place.removesuffix(ending)
 
 
-async def _check(target: Target, reply: httpx.Response, service: Service, media_type: str) -> None:
+async def _check(
+    target: UpstreamRepository, reply: httpx.Response, service: Service, media_type: str
+) -> None:
     told = reply.headers.get("content-type", "").partition(";")[0].strip()
     if reply.status_code == HTTPStatus.OK and told == media_type:
         return
@@ -147,7 +151,7 @@ async def _check(target: Target, reply: httpx.Response, service: Service, media_
     raise Refusal(_explained(target, reply.status_code, service))
 
 
-def _explained(target: Target, status: int, service: Service) -> str:
+def _explained(target: UpstreamRepository, status: int, service: Service) -> str:
     host, name = target.host, target.name
     wish = "push to" if service == "git-receive-pack" else "read"
     with_token: dict[int, str] = {
@@ -167,5 +171,5 @@ def _explained(target: Target, status: int, service: Service) -> str:
     return known.get(status, f"{host} failed (HTTP {status}). Try again later.")
 
 
-def _sign_in(target: Target) -> str:
+def _sign_in(target: UpstreamRepository) -> str:
     return "The user's token may not open it." if target.credentials else f"It may need a token. {_ADD}"

@@ -16,8 +16,19 @@ DELETE_TIMEOUT_SECONDS = 15.0
 DELETE_POLL_SECONDS = 0.1
 
 
+GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
+"""Problems of an answer that is too late: the agent waits for another one, or for none."""
+
+
 class RunFailed(Exception):
-    """The run cannot go on; the message is for the person at the terminal."""
+    """The run cannot go on; the message is for the person at the terminal.
+
+    `code`: of the server's problem, if it sent one.
+    """
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Client:
@@ -52,9 +63,13 @@ class Client:
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
     def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
-        """Answers what the agent asks. It goes on with the reason."""
+        """Answers what the agent asks. It goes on with the reason. An answer that is too late is dropped."""
         body = {"accept": False, "action_ids": action_ids, "reason": reason}
-        self._json("POST", f"/app-conversations/{conversation_id}/respond-to-confirmation", json=body)
+        try:
+            self._json("POST", f"/app-conversations/{conversation_id}/respond-to-confirmation", json=body)
+        except RunFailed as failure:
+            if failure.code not in GONE_ON:
+                raise
 
     def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
         """Runs a command in the conversation's directory: `{exit_code, stdout, stderr, …}`."""
@@ -107,14 +122,16 @@ class Client:
         except httpx.TransportError as error:
             raise RunFailed(f"The server does not answer: {error}") from error
         if response.is_error:
-            raise RunFailed(_words_of(response))
+            raise _failure_of(response)
         return response
 
 
-def _words_of(response: httpx.Response) -> str:
+def _failure_of(response: httpx.Response) -> RunFailed:
     try:
         problem: Json = response.json()
     except ValueError:
-        return f"{response.request.method} {response.request.url.path}: HTTP {response.status_code}"
+        return RunFailed(
+            f"{response.request.method} {response.request.url.path}: HTTP {response.status_code}"
+        )
     words = f"{problem.get('detail')} [{problem.get('code')}]"
-    return f"{words}\n{problem['fix']}" if problem.get("fix") else words
+    return RunFailed(f"{words}\n{problem['fix']}" if problem.get("fix") else words, problem.get("code"))

@@ -11,7 +11,7 @@ MAX_REFUSALS = 5
 
 
 @dataclass
-class Outcome:
+class HeadlessOutcome:
     """`status` is the conversation's execution status, or `start_failed`."""
 
     status: str = "starting"

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
-from app_server.headless.outcome import Outcome
+from app_server.headless.outcome import HeadlessOutcome
 
 MAX_OUTPUT_LINES = 24
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
@@ -30,7 +30,7 @@ class Printer(Protocol):
 
     def note(self, text: str) -> None: ...
 
-    def end(self, outcome: Outcome, summary: dict[str, Any]) -> None: ...
+    def end(self, outcome: HeadlessOutcome, summary: dict[str, Any]) -> None: ...
 
 
 class JsonPrinter:
@@ -42,7 +42,7 @@ class JsonPrinter:
     def note(self, text: str) -> None:
         self._write({"type": "note", "text": text})
 
-    def end(self, outcome: Outcome, summary: dict[str, Any]) -> None:
+    def end(self, outcome: HeadlessOutcome, summary: dict[str, Any]) -> None:
         self._write({"type": "summary", "status": outcome.status, "failure": outcome.failure, **summary})
 
     def _write(self, value: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ class TerminalPrinter:
             case "durable":
                 self._event(frame["seq"], frame["event"])
 
-    def end(self, outcome: Outcome, summary: dict[str, Any]) -> None:
+    def end(self, outcome: HeadlessOutcome, summary: dict[str, Any]) -> None:
         if outcome.failure:
             self._failure(outcome.failure)
         if summary.get("diff"):

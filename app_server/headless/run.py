@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
-from app_server.config import Config
-from app_server.database import Database
+from app_server.core.config import Config
+from app_server.core.database import Database
 from app_server.headless.client import Client, RunFailed
-from app_server.headless.outcome import Outcome
+from app_server.headless.outcome import HeadlessOutcome
 from app_server.headless.printer import Printer, stage_seconds
 from app_server.headless.server_process import server_of
 from app_server.users.models import ApiKey, Role, User
@@ -62,7 +62,7 @@ def run(config: Config, what: Run, printer: Printer) -> bool:
 
 
 def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, sandbox: str) -> bool:
-    outcome = Outcome()
+    outcome = HeadlessOutcome()
     agent_started = time.monotonic()
     for frame in client.frames(conversation_id):
         printer.frame(frame)
@@ -99,7 +99,7 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
     return succeeded
 
 
-def _refuse(client: Client, conversation_id: str, outcome: Outcome, printer: Printer) -> None:
+def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
     """Says no in place of the user who is not there, so that the run does not wait for ever."""
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()

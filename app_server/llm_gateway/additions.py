@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app_server.config import Config
-from app_server.encryption import Cipher
+from app_server.core.config import Config
+from app_server.core.encryption import Cipher
 from app_server.settings.models import LLMProfile
 
 _SHORTEST_SECRET = 6

@@ -6,12 +6,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import select
 
-from app_server.database import Id, ReadSession, Session, now
-from app_server.errors import NotFound
+from app_server.core.database import Id, ReadSession, Session, now
+from app_server.core.errors import NotFound
 from app_server.llm_gateway import spending
 from app_server.llm_gateway.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
 from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingDefault
-from app_server.users.auth import AdminUser
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Administration"])
@@ -33,8 +32,7 @@ class SpendingLimits(BaseModel):
 
 
 @router.get("")
-async def get_spending_limits(admin: AdminUser, session: ReadSession) -> SpendingLimits:
-    del admin
+async def get_spending_limits(session: ReadSession) -> SpendingLimits:
     default = await spending.default_limit(session)
     users = (await session.scalars(select(User).order_by(User.name, User.id))).all()
     stored = {account.user_id: account for account in await spending.administered_accounts(session)}
@@ -44,21 +42,15 @@ async def get_spending_limits(admin: AdminUser, session: ReadSession) -> Spendin
 
 
 @router.put("/default")
-async def set_default_spending_limit(
-    admin: AdminUser, session: Session, body: SetSpendingLimit
-) -> SetSpendingLimit:
+async def set_default_spending_limit(session: Session, body: SetSpendingLimit) -> SetSpendingLimit:
     """Holds at once, for all users who have no limit of their own here."""
-    del admin
     amount = None if body.limit is None else spending.to_micros(body.limit)
     return _default_as_shown(await spending.set_default(session, amount, Period(body.period)))
 
 
 @router.put("/users/{user_id}")
-async def set_spending_limit_of_user(
-    admin: AdminUser, session: Session, user_id: UUID, body: SetSpendingLimit
-) -> UserLimit:
+async def set_spending_limit_of_user(session: Session, user_id: UUID, body: SetSpendingLimit) -> UserLimit:
     """Holds at once, beside the limit that the user has set: the lower one counts."""
-    del admin
     user = await _user(session, user_id)
     account = await spending.administered_account(session, user.id)
     allow(account, body)
@@ -68,9 +60,8 @@ async def set_spending_limit_of_user(
 
 
 @router.delete("/users/{user_id}")
-async def forget_spending_limit_of_user(admin: AdminUser, session: Session, user_id: UUID) -> UserLimit:
+async def forget_spending_limit_of_user(session: Session, user_id: UUID) -> UserLimit:
     """From now on the user is allowed what everybody is."""
-    del admin
     user = await _user(session, user_id)
     default = await spending.default_limit(session, lock=True)
     account = await spending.administered_account(session, user.id)

@@ -1,9 +1,13 @@
 """One call of a profile's model, wherever that is."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import httpx
 from fastapi import Request, Response
 
+from app_server.core.errors import BadGateway
 from app_server.llm_gateway.additions import additions_of
 from app_server.llm_gateway.pass_through import pass_through
 from app_server.llm_gateway.recorded import replay
@@ -13,34 +17,72 @@ from app_server.settings.models import LLMProfile
 from app_server.users.models import User
 from app_server.users.outgoing import guard_of, http_of, require_callable
 
+CHAT, RESPONSES = "/chat/completions", "/responses"
+
 
 async def ask(
     profile: LLMProfile, user: User, body: dict[str, Any], request: Request, *, working_dir: str
 ) -> Response:
-    """Raises Forbidden `private_address` where a member has named a server beside this one."""
+    """With a chat completion. Raises Forbidden `private_address` where a member has named a server beside
+    this one.
+    """
     added = additions_of(profile, request.state.cipher, request.state.config)
     match vendor_of(profile.model, profile.base_url):
         case Recorded(name):
             return replay(name, body, working_dir=working_dir)
         case PassThrough() as vendor:
-            return await pass_through(
-                http_of(request, user) if profile.base_url else request.state.http,
-                vendor,
-                body,
-                added=added,
-                headers=request.headers,
-            )
+            return await passed(profile, vendor, user, body, request, path=CHAT)
         case Translated() as vendor:
-            if vendor.base_url:
+            is_guarded = vendor.base_url is not None and not _is_shared_with(user, profile)
+            if vendor.base_url and is_guarded:
                 await require_callable(request, user, vendor.base_url)
-            return await translate(
-                vendor,
-                body,
-                api_key=added.api_key,
-                timeout_seconds=added.timeout_seconds,
-                guard=guard_of(request, user) if vendor.base_url else None,
-                headers=added.headers,
-            )
+            with _address_kept(profile, user):
+                return await translate(
+                    vendor,
+                    body,
+                    api_key=added.api_key,
+                    timeout_seconds=added.timeout_seconds,
+                    guard=guard_of(request, user) if is_guarded else None,
+                    headers=added.headers,
+                )
+
+
+async def passed(
+    profile: LLMProfile, vendor: PassThrough, user: User, body: dict[str, Any], request: Request, *, path: str
+) -> Response:
+    """With a body in the vendor's own protocol. Raises as `pass_through` does, and Forbidden
+    `private_address`.
+    """
+    is_guarded = profile.base_url is not None and not _is_shared_with(user, profile)
+    with _address_kept(profile, user):
+        return await pass_through(
+            http_of(request, user) if is_guarded else request.state.http,
+            vendor,
+            body,
+            added=additions_of(profile, request.state.cipher, request.state.config),
+            headers=request.headers,
+            path=path,
+        )
+
+
+def _is_shared_with(user: User, profile: LLMProfile) -> bool:
+    """An administrator has named its address, so it may be beside this server."""
+    return profile.user_id != user.id
+
+
+@contextmanager
+def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
+    """A failure does not tell others the address of a profile that is shared with them."""
+    try:
+        yield
+    except BadGateway as error:
+        if profile.base_url is None or not _is_shared_with(user, profile):
+            raise
+        address = httpx.URL(profile.base_url).netloc.decode()
+        detail = error.detail.replace(address, f"the address of {profile.name!r}")
+        raise BadGateway(
+            detail, code=error.code, fix="Ask the administrator who shares this model."
+        ) from error
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:

@@ -13,14 +13,16 @@ from typing import Any
 
 import httpx
 
-from app_server.addresses import BadHost, Named, parse_host
-from app_server.guarded import Guard, GuardedSyncTransport, Route
-from app_server.upstream import Upstream, upstream_of
+from app_server.core.addresses import BadHost, Named, parse_host
+from app_server.http.bounded_body import BoundedStream
+from app_server.http.guarded_client import Guard, GuardedSyncTransport, Route
+from app_server.http.outgoing_proxy import Upstream, upstream_of
 
 Origin = tuple[str, str, int | None]
 """Scheme, host, port."""
 
 _Send = Callable[[httpx.Request], httpx.Response]
+MAX_REPLY_BYTES = 64 * 1024**2
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _send: ContextVar[_Send | None] = ContextVar("how a call of litellm may send", default=None)
@@ -63,7 +65,10 @@ def bounded(litellm: Any, model: str, base_url: str | None, guard: Guard | None)
     def send(request: httpx.Request) -> httpx.Response:
         if origin_of(request.url) not in origins:
             raise OutOfBoundsError(f"{request.url.host} is not where this model is.", request=request)
-        return _transport(guard or _unguarded()).handle_request(request)
+        reply = _transport(guard or _unguarded()).handle_request(request)
+        assert isinstance(reply.stream, httpx.SyncByteStream)
+        reply.stream = BoundedStream(reply.stream, MAX_REPLY_BYTES, request)
+        return reply
 
     token, call = _send.set(send), object()
     _under_way.add(call)

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.errors import Forbidden, NotFound
-from app_server.sandboxes.models import Sandbox
+from app_server.core.errors import Forbidden, NotFound
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
 
 

@@ -17,8 +17,8 @@ from uuid import UUID, uuid4
 from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.background import Background
-from app_server.database import Base, Database, now
+from app_server.core.background import Background
+from app_server.core.database import Base, Database, now
 from app_server.llm_gateway.models import Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.refusals import price_unknown, reached
 from app_server.llm_gateway.spending import Payer, begin_anew_if_due, ensure_accounts
@@ -59,7 +59,7 @@ class Spending:
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def reserve(self, payer: Payer, micros: int | None) -> UUID:
-        """The id of a call that may begin. micros: what it may cost; None if nobody knows.
+        """The id of a call that may begin. micros: what it may cost; None if that is unknown.
 
         Raises PaymentRequired when one of the payer's limits is reached, or cannot be kept.
         """
@@ -152,7 +152,7 @@ async def _reserve(session: AsyncSession, payer: Payer, call_id: UUID, micros: i
 async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
     """The payer's as far as there are any, in their present periods; copies that belong to no session.
 
-    Nobody else changes them before this transaction ends.
+    They are locked until this transaction ends.
     """
     rows = await session.execute(_LOCKED, {"ids": list(payer.periods)})
     accounts = [SpendingAccount(**row) for row in rows.mappings()]

@@ -6,7 +6,7 @@ takes its place.
 
 from typing import Any
 
-from app_server.errors import BadRequest
+from app_server.core.errors import BadRequest
 
 UNFETCHED_IMAGE = (
     "[An image was left out here: it was given as an address, which is not fetched for this model.]"

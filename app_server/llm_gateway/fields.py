@@ -9,26 +9,28 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from app_server.errors import BadRequest, invalid_body
+from app_server.core.errors import BadRequest, invalid_body
 
 Object = dict[str, JsonValue]
 
 
-class _Closed(BaseModel):
+class Closed(BaseModel):
+    """Takes no field that it does not name."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class StreamOptions(_Closed):
+class StreamOptions(Closed):
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
 
 
-class ResponseFormat(_Closed):
+class ResponseFormat(Closed):
     type: Literal["text", "json_object", "json_schema"]
     json_schema: Object | None = None
 
 
-class Tool(_Closed):
+class Tool(Closed):
     """One that the agent runs. Those that a vendor runs would be a way out of the sandbox."""
 
     type: Literal["function", "custom"]
@@ -37,12 +39,12 @@ class Tool(_Closed):
     cache_control: Object | None = None
 
 
-class Thinking(_Closed):
+class Thinking(Closed):
     type: Literal["enabled", "disabled", "adaptive"]
     budget_tokens: int | None = None
 
 
-class ChatFields(_Closed):
+class ChatFields(Closed):
     """OpenAI's own, for every vendor. `model` is required by the protocol; the profile's is asked."""
 
     model: str | None = None
@@ -105,7 +107,7 @@ class CompatibleFields(ChatFields):
     random_seed: int | None = None
 
 
-def check(body: dict[str, Any], fields: type[ChatFields]) -> None:
+def check(body: dict[str, Any], fields: type[Closed]) -> None:
     """Raises BadRequest `unknown_model_field`, and RequestValidationError for a wrong type."""
     try:
         fields.model_validate(body)

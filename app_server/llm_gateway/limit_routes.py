@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from agent_runtime.wire import Dollars
-from app_server.database import Session
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import Session
 from app_server.llm_gateway import spending
 from app_server.llm_gateway.models import MICROS, Period, SpendingAccount
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/settings/spending-limit", tags=["Settings"])
 

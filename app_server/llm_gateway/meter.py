@@ -1,4 +1,4 @@
-"""What a reply says of its own cost, read as it passes through."""
+"""Reads the usage that a reply states while it passes through."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -8,11 +8,13 @@ from fastapi import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of
+from agent_runtime.metering.usage import Usage, usage_of, usage_of_response
 
 MAX_LINE_BYTES = 1024**2
 MAX_DOCUMENT_BYTES = 16 * 1024**2
 _BYTES_PER_TOKEN = 4
+_ENDINGS = {"response.completed", "response.incomplete", "response.failed"}
+"""The last events of a streamed response, after which there is no `[DONE]`."""
 
 
 class Meter(Protocol):
@@ -54,8 +56,9 @@ class EventStreamMeter:
         return self._usage
 
     def _read(self, content: bytes) -> None:
-        if stated := _stated(content):
-            self._usage = usage_of(stated)
+        event = _decoded(content)
+        self._usage = _stated(event) or self._usage
+        self.has_ended = self.has_ended or event.get("type") in _ENDINGS
 
 
 class DocumentMeter:
@@ -73,8 +76,7 @@ class DocumentMeter:
             self._pieces.append(piece)
 
     def usage(self) -> Usage | None:
-        stated = _stated(b"".join(self._pieces))
-        return usage_of(stated) if stated else None
+        return _stated(_decoded(b"".join(self._pieces)))
 
 
 def meter_for(content_type: str | None) -> Meter:
@@ -120,8 +122,18 @@ class Metered(Response):
             self._at_end()
 
 
-def _stated(content: bytes) -> dict[str, Any]:
+def _decoded(content: bytes) -> dict[str, Any]:
     try:
-        return a_dict(a_dict(orjson.loads(content)).get("usage"))
+        return a_dict(orjson.loads(content))
     except orjson.JSONDecodeError:
         return {}
+
+
+def _stated(reply: dict[str, Any]) -> Usage | None:
+    """Of a reply or an event of one: a chat completion, a response, or an event that holds a response."""
+    if usage := a_dict(a_dict(reply.get("response")).get("usage")):
+        return usage_of_response(usage)
+    usage = a_dict(reply.get("usage"))
+    if reply.get("object") == "response":
+        return usage_of_response(usage) if usage else None
+    return usage_of(usage) if usage else None

@@ -8,12 +8,13 @@ from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from agent_runtime.metering.counts import a_count, a_dict
-from app_server.database import Database
-from app_server.errors import BadGateway
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import Database
+from app_server.core.errors import BadGateway
+from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
 from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
-from app_server.settings.profiles import get_profile
+from app_server.settings.profile_lookup import get_profile
 from app_server.settings.schemas import BaseUrl, ProfileName
-from app_server.users.auth import CurrentUser
 from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
@@ -74,7 +75,8 @@ async def _key(user: User, body: ListModels, request: Request) -> str | None:
     database: Database = request.state.database
     async with database.read() as session:
         profile = await get_profile(session, user.id, body.profile)
-    if profile.base_url != body.base_url or profile.api_key_encrypted is None:
+    is_own = profile.user_id == user.id
+    if not is_own or profile.base_url != body.base_url or profile.api_key_encrypted is None:
         return None
     key: str = request.state.cipher.decrypt(profile.api_key_encrypted)
     return key
@@ -82,15 +84,16 @@ async def _key(user: User, body: ListModels, request: Request) -> str | None:
 
 async def _fetched(http: httpx.AsyncClient, url: str, headers: dict[str, str]) -> bytes:
     async with http.stream(
-        "GET", url, headers=headers, timeout=TIMEOUT_SECONDS, follow_redirects=False
+        "GET", url, headers={**IDENTITY, **headers}, timeout=TIMEOUT_SECONDS, follow_redirects=False
     ) as reply:
         if reply.headers.get("content-type", "").startswith("text/html"):
             raise wrong_base_url(url, reply.status_code)
-        received = b""
-        async for piece in reply.aiter_bytes():
-            received += piece
-            if len(received) > MAX_BYTES:
-                raise BadGateway("The server's list of models is too long.", code="model_list_too_long")
+        try:
+            received = await whole_body(reply, MAX_BYTES, TIMEOUT_SECONDS)
+        except BodyTooLong as error:
+            raise BadGateway(
+                "The server's list of models is too long.", code="model_list_too_long"
+            ) from error
     if reply.status_code != httpx.codes.OK:
         raise BadGateway(
             f"The server does not list its models (HTTP {reply.status_code}).",

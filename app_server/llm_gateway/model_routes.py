@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from agent_runtime.metering.listed_models import ListedModel, listed_models
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OTHER_PROTOCOLS
-from app_server.pagination import Limit, Page, PageId, page_of
-from app_server.users.auth import require_user
+from app_server.access.authentication import require_user
+from app_server.core.pagination import Limit, Page, PageId, page_of
 
 router = APIRouter(prefix="/api/v1/config", tags=["Config"], dependencies=[Depends(require_user)])
 

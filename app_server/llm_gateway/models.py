@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import BigInteger, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, enum_column, now
+from app_server.core.database import Base, enum_column, now
 
 MICROS = 1_000_000
 
@@ -62,7 +62,7 @@ class SpendingDefault(Base):
 
 
 class SpendingReservation(Base):
-    """What a call under way may cost. It ends with the call, or with a lease that nobody renews any more."""
+    """What a call under way may cost. It ends with the call, or when its lease expires."""
 
     __tablename__ = "spending_reservations"
 

@@ -1,4 +1,4 @@
-"""One call that somebody pays for: reserved before it goes out, settled when its reply has ended."""
+"""One paid call: its cost is reserved before it is sent and settled when its reply has ended."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,8 @@ from app_server.settings.models import LLMProfile
 
 USUAL_REPLY_TOKENS = 8192
 """Reserved for a reply whose length the request does not limit."""
+
+_LENGTHS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ async def begin(
 
 def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
     """As much as the call is likely to use at most."""
-    asked = a_count(body.get("max_completion_tokens")) or a_count(body.get("max_tokens"))
+    asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens
     return Usage(
         # Pictures are many bytes and few tokens.

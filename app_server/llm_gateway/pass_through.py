@@ -8,11 +8,12 @@ import httpx
 import orjson
 from fastapi import Response
 
-from app_server.errors import BadGateway
+from app_server.core.errors import BadGateway
+from app_server.http.bounded_body import beginning_of
+from app_server.http.reply_streaming import Passing
 from app_server.llm_gateway.additions import Additions
 from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
 from app_server.llm_gateway.vendors import PassThrough
-from app_server.passing import Passing
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +21,7 @@ _FORWARDED = ("accept", "user-agent", "openai-beta", "idempotency-key")
 _RETURNED = ("content-type", "content-encoding", "retry-after", "retry-after-ms", "x-request-id")
 _RETURNED_PREFIXES = ("x-ratelimit-", "openai-")
 _MAX_ERROR_BYTES = 64 * 1024
+_ERROR_SECONDS = 15.0
 _CONNECT_TIMEOUT_SECONDS = 15.0
 
 
@@ -30,8 +32,9 @@ async def pass_through(
     *,
     added: Additions,
     headers: Mapping[str, str],
+    path: str,
 ) -> Response:
-    """The vendor's reply as it comes.
+    """The vendor's reply as it comes. path: of the body's protocol, below the vendor's base URL.
 
     Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`.
     """
@@ -39,7 +42,7 @@ async def pass_through(
     length = str(len(content))
     request = http.build_request(
         "POST",
-        f"{vendor.base_url}/chat/completions",
+        f"{vendor.base_url}{path}",
         content=_let_go(content),
         headers={**_request_headers(headers, added), "content-length": length},
         timeout=httpx.Timeout(added.timeout_seconds, connect=_CONNECT_TIMEOUT_SECONDS),
@@ -72,7 +75,7 @@ async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
             fix="Set the base URL to the final address.",
         )
     try:
-        content = (await reply.aread())[:_MAX_ERROR_BYTES]
+        content = await beginning_of(reply, _MAX_ERROR_BYTES, _ERROR_SECONDS)
     finally:
         await reply.aclose()
     logger.warning("the model's vendor refused", extra={"status": reply.status_code})

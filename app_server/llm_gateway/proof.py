@@ -7,7 +7,7 @@ model, so that none can name another one to pay.
 import hmac
 from uuid import UUID
 
-from app_server.encryption import Cipher
+from app_server.core.encryption import Cipher
 
 _PURPOSE = "calls of models"
 _CHARACTERS = 32

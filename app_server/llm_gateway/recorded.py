@@ -15,7 +15,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from app_server.errors import NotFound
+from app_server.core.errors import NotFound
 
 _RECORDINGS = Path(__file__).parent / "recordings"
 _WORD = re.compile(r"\S+\s*|\s+")

@@ -5,7 +5,7 @@ from agent_runtime.metering.limits import (
     CONVERSATION_LIMIT_WORDS,
     USER_LIMIT_WORDS,
 )
-from app_server.errors import PaymentRequired
+from app_server.core.errors import PaymentRequired
 from app_server.llm_gateway.models import MICROS, Period, SpendingAccount
 
 

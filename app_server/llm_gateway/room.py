@@ -1,8 +1,8 @@
-"""How much of this server the calls of models may take: at a time, for each sandbox, and for large bodies."""
+"""How much of this server calls of models may take: at a time, of a sandbox, of a user, in large bodies."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -11,9 +11,11 @@ import orjson
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from app_server.errors import BadRequest, PayloadTooLarge, TooManyRequests
+from app_server.core.errors import BadRequest, PayloadTooLarge, TooManyRequests
 
 CALLS_OF_A_SANDBOX = 24
+CALLS_OF_A_USER = 96
+LARGE_OF_A_USER = 3
 WAIT_SECONDS = 30.0
 LARGE_BYTES = 2 * 1024**2
 LARGE_AT_ONCE = 8
@@ -24,36 +26,49 @@ tokens of text stay far below.
 """
 
 
-class Room:
-    """large_at_once: bodies that are read and decoded side by side, one of each sandbox."""
+class CallCapacity:
+    """large_at_once: bodies that are read and decoded side by side: one of a sandbox, a few of a user."""
 
     def __init__(
         self,
         calls_of_a_sandbox: int = CALLS_OF_A_SANDBOX,
+        calls_of_a_user: int = CALLS_OF_A_USER,
         large_at_once: int = LARGE_AT_ONCE,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
-        self._limit = calls_of_a_sandbox
+        self._of_a_sandbox = calls_of_a_sandbox
+        self._of_a_user = calls_of_a_user
         self._wait_seconds = wait_seconds
         self._sandboxes: WeakValueDictionary[UUID, _Share] = WeakValueDictionary()
+        self._users: WeakValueDictionary[UUID, _Share] = WeakValueDictionary()
         self._large = asyncio.Semaphore(large_at_once)
         self._decoding = asyncio.Lock()
 
-    async def enter(self, sandbox_id: UUID) -> "Place":
-        """For one call, until its reply has ended. Raises TooManyRequests `too_many_model_calls`."""
-        share = self._sandboxes.setdefault(sandbox_id, _Share(self._limit))
-        try:
-            async with asyncio.timeout(self._wait_seconds):
-                await share.calls.acquire()
-        except TimeoutError:
-            raise TooManyRequests(
-                f"This sandbox has {self._limit} calls of models under way.",
-                code="too_many_model_calls",
-                headers={"Retry-After": "5"},
-            ) from None
-        return Place(self, share)
+    async def enter(self, sandbox_id: UUID | None, user_id: UUID) -> "CallSlot":
+        """For one call, until its reply has ended. Raises TooManyRequests `too_many_model_calls`.
 
-    async def body_of(self, request: Request, share: "_Share") -> tuple[dict[str, Any], int]:
+        A user with many sandboxes takes no more than one user may: others have their places. sandbox_id: None
+        for a call that its user makes without one.
+        """
+        until = asyncio.get_running_loop().time() + self._wait_seconds
+        shares = self._shares_of(sandbox_id, user_id)
+        async with AsyncExitStack() as taken:
+            for share in shares:
+                await share.take(until)
+                taken.callback(share.calls.release)
+            taken.pop_all()
+        return CallSlot(self, *shares)
+
+    def _shares_of(self, sandbox_id: UUID | None, user_id: UUID) -> "list[_Share]":
+        user = _Share("The sandboxes of this user have", self._of_a_user, large=LARGE_OF_A_USER)
+        shares = [self._users.setdefault(user_id, user)]
+        if sandbox_id is not None:
+            # First: one that waits for its own sandbox's places holds none of the user's.
+            sandbox = _Share("This sandbox has", self._of_a_sandbox, large=1)
+            shares.insert(0, self._sandboxes.setdefault(sandbox_id, sandbox))
+        return shares
+
+    async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
         """The JSON object, and its size in bytes.
 
         Raises BadRequest `malformed_json`, `body_too_slow`, PayloadTooLarge `too_many_parts`.
@@ -62,28 +77,31 @@ class Room:
         if told.isdecimal() and int(told) <= LARGE_BYTES:
             content = await _read(request)
             return _object_of(content), len(content)
-        async with share.large, self._large:
+        async with AsyncExitStack() as stack:
+            for limit in (*(share.large for share in shares), self._large):
+                await stack.enter_async_context(limit)
             content = await _read(request)
             # In a thread, one after the other: the loop has its turns in between, not while orjson works.
             async with self._decoding:
                 return await asyncio.to_thread(_object_of, content), len(content)
 
 
-class Place:
+class CallSlot:
     """Of one call. It ends with `left_after`, or with `leave`."""
 
-    def __init__(self, room: Room, share: "_Share") -> None:
+    def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
         self._room = room
-        self._share = share
+        self._shares = shares
         self._is_left = False
 
     async def body_of(self, request: Request) -> tuple[dict[str, Any], int]:
-        return await self._room.body_of(request, self._share)
+        return await self._room.body_of(request, *self._shares)
 
     def leave(self) -> None:
         if not self._is_left:
             self._is_left = True
-            self._share.calls.release()
+            for share in self._shares:
+                share.calls.release()
 
     def left_after(self, response: Response) -> Response:
         return _LeavingAfter(response, self)
@@ -99,13 +117,30 @@ class Place:
 
 
 class _Share:
-    def __init__(self, limit: int) -> None:
+    """whose: how a sentence about its calls begins."""
+
+    def __init__(self, whose: str, limit: int, *, large: int) -> None:
+        self._words = f"{whose} {limit} calls of models under way."
         self.calls = asyncio.Semaphore(limit)
-        self.large = asyncio.Lock()
+        self.large = asyncio.Semaphore(large)
+
+    async def take(self, until: float) -> None:
+        """until: of the loop's clock. Raises TooManyRequests."""
+        try:
+            async with asyncio.timeout_at(until):
+                await self.calls.acquire()
+        except TimeoutError:
+            raise TooManyRequests(
+                self._words,
+                code="too_many_model_calls",
+                fix="Wait until some of them have ended. The limits are SLIPWAY_LLM_CALLS_PER_SANDBOX and "
+                "SLIPWAY_LLM_CALLS_PER_USER.",
+                headers={"Retry-After": "5"},
+            ) from None
 
 
 class _LeavingAfter(Response):
-    def __init__(self, response: Response, place: Place) -> None:
+    def __init__(self, response: Response, place: CallSlot) -> None:
         super().__init__(status_code=response.status_code)
         self._response = response
         self._place = place

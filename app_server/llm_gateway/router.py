@@ -1,23 +1,30 @@
 """The way from a sandbox to a model: the sandbox's user pays, with a key that the sandbox never sees."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from app_server.database import Database
+from app_server.core.database import Database
 from app_server.llm_gateway import fields, paid_call
-from app_server.llm_gateway.ask import ask, with_usage
+from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.caller import Caller, require_caller
 from app_server.llm_gateway.proof import is_proof
-from app_server.llm_gateway.room import Place, Room
+from app_server.llm_gateway.protocols import responses
+from app_server.llm_gateway.room import CallCapacity, CallSlot
 from app_server.llm_gateway.spending import Payer
 from app_server.llm_gateway.vendors import PassThrough, vendor_of
+from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
-from app_server.sandboxes.models import Sandbox
+from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
-from app_server.settings.profiles import get_profile
+from app_server.settings.profile_lookup import get_profile
 
 router = APIRouter(prefix="/llm", tags=["LLM gateway"])
+
+Paid = Callable[[CallSlot, Payer, LLMProfile, Caller, Request], Awaitable[Response]]
 
 
 @router.post("/{profile_name}/conversations/{conversation_id}/{proof}/v1/chat/completions")
@@ -26,7 +33,19 @@ async def complete_with_proof(
 ) -> Response:
     """A call of one of the sandbox's conversations, which has this address from us."""
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
-    return await _complete(profile_name, conversation_id, sandbox, request, is_proven=is_proven)
+    return await _call(_completion, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
+
+
+@router.post("/{profile_name}/conversations/{conversation_id}/{proof}/v1/responses")
+async def respond_with_proof(
+    profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
+) -> Response:
+    """A call in OpenAI's Responses protocol, for models that speak it. Nothing is stored at the vendor.
+
+    400 `model_protocol_unsupported` for other models.
+    """
+    is_proven = is_proof(request.state.cipher, conversation_id, proof)
+    return await _call(_response, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
 
 
 @router.post("/{profile_name}/conversations/{conversation_id}/v1/chat/completions")
@@ -34,33 +53,40 @@ async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
     """A call of the only conversation of a sandbox, from before there were proofs."""
-    return await _complete(profile_name, conversation_id, sandbox, request)
+    return await _call(_completion, profile_name, conversation_id, sandbox, request)
 
 
 @router.post("/{profile_name}/v1/chat/completions")
 async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request) -> Response:
     """A call of the conversation that the sandbox was made for."""
-    return await _complete(profile_name, sandbox.id, sandbox, request)
+    return await _call(_completion, profile_name, sandbox.id, sandbox, request)
 
 
-async def _complete(
-    profile_name: str, conversation_id: UUID, sandbox: Sandbox, request: Request, *, is_proven: bool = False
+async def _call(
+    paid: Paid,
+    profile_name: str,
+    conversation_id: UUID,
+    sandbox: Sandbox,
+    request: Request,
+    *,
+    is_proven: bool = False,
 ) -> Response:
+    """paid: makes the call in its protocol, and has it metered."""
     database: Database = request.state.database
     # Closed before the vendor is asked: a reply may take minutes.
     async with database.brief_read() as session:
         profile = await get_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
-    room: Room = request.state.room_for_models
-    place = await room.enter(sandbox.id)
+    room: CallCapacity = request.state.room_for_models
+    place = await room.enter(sandbox.id, sandbox.user_id)
     async with place.unless_left():
         payer = Payer(sandbox.user_id, conversation_id)
-        return place.left_after(await _paid(place, payer, profile, caller, request))
+        return place.left_after(await paid(place, payer, profile, caller, request))
 
 
-async def _paid(
-    place: Place, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+async def _completion(
+    place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
     user, working_dir = caller.user, caller.working_dir or "."
     body, size = await place.body_of(request)
@@ -69,10 +95,35 @@ async def _paid(
     if profile.is_recording:
         return await ask(profile, user, body, request, working_dir=working_dir)
     body = with_usage(body)
+    reply = partial(ask, profile, user, body, request, working_dir=working_dir)
+    return await _settled(reply, payer, profile, body, size, request)
+
+
+async def _response(
+    place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+) -> Response:
+    body, size = await place.body_of(request)
+    vendor = responses.require_spoken(vendor_of(profile.model, profile.base_url), effective(profile))
+    fields.check(body, responses.ResponsesFields)
+    responses.check_input(body)
+    body = responses.unstored(body)
+    reply = partial(passed, profile, vendor, caller.user, body, request, path=RESPONSES)
+    return await _settled(reply, payer, profile, body, size, request)
+
+
+async def _settled(
+    reply: Callable[[], Awaitable[Response]],
+    payer: Payer,
+    profile: LLMProfile,
+    body: dict[str, Any],
+    size: int,
+    request: Request,
+) -> Response:
+    """The vendor's reply, once its cost is reserved; its end settles the call. size: bytes of the request."""
     sent = {**body, **profile.chosen.extra_body}
     paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
     try:
-        response = await ask(profile, user, body, request, working_dir=working_dir)
+        response = await reply()
     except BaseException:
         paid.failed()
         raise

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.database import now
+from app_server.core.database import now
 from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingDefault
 
 
@@ -34,7 +34,7 @@ def administered_id(user_id: UUID) -> UUID:
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """The payer's, in their present periods. Nobody else changes them before this transaction ends."""
+    """The payer's, in their present periods. They are locked until this transaction ends."""
     await ensure_accounts(session, payer)
     query = (
         select(SpendingAccount)
@@ -54,7 +54,7 @@ async def ensure_accounts(session: AsyncSession, payer: Payer) -> None:
     insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgres_insert
     new = {"user_id": payer.user_id, "began_at": now(), "raised": 0, "spent": 0}
     own = {"allowed": None, "follows_default": None}
-    # Whoever changes the default waits until this one is there to be changed, or is waited for.
+    # A change of the default waits for this row, or this waits for the change.
     default = await default_limit(session, lock=True)
     everybodys = {"allowed": default.allowed, "period": default.period, "follows_default": True}
     administered = administered_id(payer.user_id)

@@ -1,4 +1,4 @@
-"""Vendors with protocols of their own: litellm translates, in threads, never on the event loop."""
+"""Vendors with other protocols: litellm translates, in threads, never on the event loop."""
 
 import logging
 import os
@@ -11,8 +11,8 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from app_server.errors import BadGateway
-from app_server.guarded import Guard
+from app_server.core.errors import BadGateway
+from app_server.http.guarded_client import Guard
 from app_server.llm_gateway import bounds
 from app_server.llm_gateway.additions import Additions
 from app_server.llm_gateway.contents import without_addresses
@@ -59,7 +59,7 @@ async def translate(
     }
     added = Additions(api_key, timeout_seconds, headers)
     arguments |= {"extra_headers": dict(headers)} if headers else {}
-    # A thread of its own: a slow model must not use up those that everybody shares.
+    # A separate thread: a slow model must not use up the shared ones.
     limiter = CapacityLimiter(1)
     within = partial(_within, vendor, guard)
     try:

@@ -10,16 +10,17 @@ from pydantic import BaseModel
 from starlette.types import Message
 
 from agent_runtime.metering.counts import a_dict
-from app_server.database import Database
-from app_server.errors import BadGateway, BadRequest
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import Database
+from app_server.core.errors import BadGateway, BadRequest
 from app_server.llm_gateway import paid_call, trial
 from app_server.llm_gateway.ask import ask, with_usage
+from app_server.llm_gateway.room import CallCapacity
 from app_server.llm_gateway.spending import Payer
 from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
-from app_server.settings.profiles import get_profile
+from app_server.settings.profile_lookup import get_profile
 from app_server.settings.schemas import ProfileNameInPath
-from app_server.users.auth import CurrentUser
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/settings/profiles", tags=["Settings"])
@@ -59,9 +60,14 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
     if profile.is_recording:
         raise BadRequest("A recorded model is not tested: nothing is called.", code="llm_profile_recorded")
     began = monotonic()
+    room: CallCapacity = request.state.room_for_models
     try:
         async with asyncio.timeout(profile.chosen.timeout or PATIENCE_SECONDS):
-            return await _tried(profile, user, request, began)
+            place = await room.enter(None, user.id)
+            try:
+                return await _tried(profile, user, request, began)
+            finally:
+                place.leave()
     except TimeoutError as error:
         raise BadGateway(
             "The model did not answer in time.",

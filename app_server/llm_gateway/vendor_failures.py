@@ -3,7 +3,7 @@
 import httpx
 
 from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
-from app_server.errors import BadGateway
+from app_server.core.errors import BadGateway
 
 RETRY_HEADERS = ("retry-after", "retry-after-ms")
 
@@ -31,7 +31,7 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
 
 
 def connection_failure(error: BaseException) -> httpx.ConnectError | None:
-    """What lies below the error of a library, if it is that no connection came about."""
+    """The cause of a library's error, if that cause is a failed connection."""
     seen: set[int] = set()
     below: BaseException | None = error
     while below is not None and id(below) not in seen:

@@ -16,7 +16,7 @@ class PassThrough:
 
 @dataclass(frozen=True)
 class Translated:
-    """Has a protocol of its own; litellm knows it by the whole model name."""
+    """Does not speak the OpenAI protocol; litellm knows it by the whole model name."""
 
     model: str
     base_url: str | None

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, now
+from app_server.core.database import Base, now
 
 MAX_REPOSITORY_CHARACTERS = 500
 MAX_SERVER_CHARACTERS = 200

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import McpChangeAnswer
 from agent_runtime.wire.mcp_definitions import ToolDefinition
-from app_server.database import now
+from app_server.core.database import now
 from app_server.mcp_approvals.changes import with_answers
 from app_server.mcp_approvals.models import (
     MAX_REPOSITORY_CHARACTERS,

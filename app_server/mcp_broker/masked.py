@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterable, AsyncIterator, Collection
 
-from app_server.echoes import Echoes
+from app_server.http.response_redaction import Echoes
 
 HIDDEN = b"[hidden]"
 MIN_CHARACTERS = 16

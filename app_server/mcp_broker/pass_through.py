@@ -13,10 +13,10 @@ from uuid import UUID
 import httpx
 from fastapi import Request, Response
 
-from app_server.errors import BadGateway, TooManyRequests
+from app_server.core.errors import BadGateway, TooManyRequests
+from app_server.http.reply_streaming import Passing
 from app_server.mcp_broker.masked import masked
 from app_server.mcp_servers.scopes import asked_for
-from app_server.passing import Passing
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 @dataclass(frozen=True)
-class Target:
+class UpstreamServer:
     """headers: all that opens it. timeout_seconds: how long it may stay silent.
 
     renewed: the headers in place of those that it has refused; None if there are no others.
@@ -56,7 +56,7 @@ class Exchanges:
         self.open: Counter[UUID] = Counter()
 
     @contextmanager
-    def of(self, sandbox_id: UUID) -> Iterator["Place"]:
+    def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
         """A place among them, given back at the end unless a reply has taken it. Raises TooManyRequests."""
         if self.open[sandbox_id] >= MAX_EXCHANGES:
             raise TooManyRequests(
@@ -64,7 +64,7 @@ class Exchanges:
                 code="too_many_mcp_exchanges",
             )
         self.open[sandbox_id] += 1
-        place = Place(lambda: self._give_back(sandbox_id))
+        place = ReplySlot(lambda: self._give_back(sandbox_id))
         try:
             yield place
         finally:
@@ -77,7 +77,7 @@ class Exchanges:
             del self.open[sandbox_id]
 
 
-class Place:
+class ReplySlot:
     """`is_taken`: a reply that is still to be sent gives it back."""
 
     def __init__(self, give_back: Callable[[], None]) -> None:
@@ -85,7 +85,9 @@ class Place:
         self.give_back = give_back
 
 
-async def pass_through(http: httpx.AsyncClient, target: Target, request: Request, place: Place) -> Response:
+async def pass_through(
+    http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
+) -> Response:
     """Raises BadGateway `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused`,
     `mcp_scope_needed`, and what `renewed` raises.
     """
@@ -113,7 +115,7 @@ async def pass_through(http: httpx.AsyncClient, target: Target, request: Request
 
 
 async def _send(
-    http: httpx.AsyncClient, target: Target, headers: Mapping[str, str], request: Request
+    http: httpx.AsyncClient, target: UpstreamServer, headers: Mapping[str, str], request: Request
 ) -> httpx.Response:
     silence = _LISTEN_SECONDS if request.method == "GET" else target.timeout_seconds
     outgoing = http.build_request(
@@ -143,7 +145,7 @@ async def _bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
         logger.info("an MCP server broke off", extra={"cause": type(error).__name__})
 
 
-def _refusal(target: Target, reply: httpx.Response) -> BadGateway:
+def _refusal(target: UpstreamServer, reply: httpx.Response) -> BadGateway:
     if reply.is_redirect:
         return BadGateway(
             f"The MCP server {target.name!r} answered with a redirect.",
@@ -158,7 +160,7 @@ def _refusal(target: Target, reply: httpx.Response) -> BadGateway:
     )
 
 
-def _scope_needed(target: Target, scope: str) -> BadGateway:
+def _scope_needed(target: UpstreamServer, scope: str) -> BadGateway:
     said = f": {scope}" if scope else ""
     return BadGateway(
         f"The MCP server {target.name!r} wants more permission for this call than its user has given{said}.",

@@ -8,10 +8,10 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter, Request, Response
 
-from app_server.database import Database
-from app_server.encryption import Cipher
-from app_server.errors import NotFound
-from app_server.mcp_broker.pass_through import Target, pass_through
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import NotFound
+from app_server.mcp_broker.pass_through import UpstreamServer, pass_through
 from app_server.mcp_servers.grants import Grants, bearer
 from app_server.mcp_servers.schemas import ServerNameInPath
 from app_server.mcp_servers.service import definition_of, get_server
@@ -45,7 +45,7 @@ async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Req
             code="mcp_server_off",
             fix="Switch it on in the settings.",
         )
-    target = Target(
+    target = UpstreamServer(
         name=name, url=definition.url, headers=definition.headers, timeout_seconds=definition.timeout
     )
     http = http_of(request, user)
@@ -55,7 +55,9 @@ async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Req
         return await pass_through(http, target, request, place)
 
 
-async def _signed_in(target: Target, server_id: UUID, grants: Grants, http: httpx.AsyncClient) -> Target:
+async def _signed_in(
+    target: UpstreamServer, server_id: UUID, grants: Grants, http: httpx.AsyncClient
+) -> UpstreamServer:
     token = await grants.access_token(http, server_id, target.name)
 
     async def renewed() -> Mapping[str, str]:

@@ -18,21 +18,23 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import ColumnElement, or_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.background import finish
-from app_server.database import Database, now
-from app_server.encryption import Cipher
-from app_server.errors import BadGateway, Forbidden
+from app_server.core.background import finish
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadGateway, Forbidden
+from app_server.http.bounded_body import IDENTITY, whole_body
 from app_server.mcp_servers.models import McpGrant
 from app_server.mcp_servers.scopes import union
 
 RENEW_SECONDS = 20.0
+MAX_TOKEN_BYTES = 1024**2
 CLAIM_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.2
 _EXPIRES_EARLY_SECONDS = 30.0
 """A token must still hold when it arrives."""
 
 
-class Grant(BaseModel):
+class OAuthGrant(BaseModel):
     """Tokens, and what is needed to renew them. expires_at: seconds since 1970; None: not told.
 
     scope: what they are for, if that was told. wanted_scope: what the next sign-in has to ask for, since the
@@ -63,7 +65,7 @@ class SignedInTo:
 
     server_id: UUID
     url: str
-    grant: Grant
+    grant: OAuthGrant
 
 
 class _TokenReply(BaseModel):
@@ -73,12 +75,12 @@ class _TokenReply(BaseModel):
 
 
 class SignInNeeded(BadGateway):
-    """Nobody is signed in to the MCP server, or not any more."""
+    """The user is not signed in to the MCP server, or the sign-in has ended."""
 
     code = "mcp_sign_in_needed"
 
 
-async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, grant: Grant) -> None:
+async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, grant: OAuthGrant) -> None:
     """In place of the one there was."""
     await session.merge(
         McpGrant(
@@ -110,21 +112,21 @@ class Grants:
             row = await self._row(server_id)
             if row is None or row.is_refused:
                 raise _needed(name)
-            grant = Grant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
+            grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
             if grant.is_fresh and grant.access_token != refused:
                 return grant.access_token
             if grant.refresh_token is None:
                 await self._end(row)
                 raise _needed(name)
             if await self._claim(row):
-                # Once asked for, the new tokens must be kept, even if nobody waits for them any more.
+                # Once requested, the new tokens must be saved, even if the caller has gone.
                 return await finish(self._renew(http, row, grant, name))
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
         """Notes that the server has refused a call without this scope. The tokens stay good for others."""
         while (row := await self._row(server_id)) is not None:
-            grant = Grant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
+            grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
             wanted = union(grant.scope, grant.wanted_scope, scope)
             if grant.wanted_scope == wanted:
                 return
@@ -158,17 +160,19 @@ class Grants:
             result = await session.execute(statement.values(**values).returning(McpGrant.server_id))
             return result.scalar_one_or_none() is not None
 
-    async def _renew(self, http: httpx.AsyncClient, row: McpGrant, grant: Grant, name: str) -> str:
+    async def _renew(self, http: httpx.AsyncClient, row: McpGrant, grant: OAuthGrant, name: str) -> str:
         try:
             # Over before the claim is, or another would send the same refresh token meanwhile.
             async with asyncio.timeout(RENEW_SECONDS):
-                reply = await http.post(
+                async with http.stream(
+                    "POST",
                     grant.token_endpoint,
                     data=_form(grant),
                     auth=_client_auth(grant),
-                    headers={"Accept": "application/json"},
+                    headers={"Accept": "application/json", **IDENTITY},
                     follow_redirects=False,
-                )
+                ) as reply:
+                    content = await whole_body(reply, MAX_TOKEN_BYTES, RENEW_SECONDS)
         except (httpx.HTTPError, TimeoutError) as error:
             await self._change(row, claimed_until=None)
             raise _unreachable(name, type(error).__name__) from error
@@ -179,7 +183,8 @@ class Grants:
             await self._end(row)
             raise _needed(name)
         try:
-            tokens = _TokenReply.model_validate_json(reply.raise_for_status().content)
+            reply.raise_for_status()
+            tokens = _TokenReply.model_validate_json(content)
         except (httpx.HTTPError, ValidationError) as error:
             await self._change(row, claimed_until=None)
             raise _unreachable(name, f"HTTP {reply.status_code}") from error
@@ -210,7 +215,7 @@ def expiry(expires_in: float | None) -> float | None:
     return None if expires_in is None else time.time() + expires_in
 
 
-def _form(grant: Grant) -> dict[str, str]:
+def _form(grant: OAuthGrant) -> dict[str, str]:
     """RFC 6749, section 6, and RFC 8707."""
     form = {
         "grant_type": "refresh_token",
@@ -222,14 +227,14 @@ def _form(grant: Grant) -> dict[str, str]:
     return {name: value for name, value in form.items() if value is not None}
 
 
-def _client_auth(grant: Grant) -> httpx.Auth:
+def _client_auth(grant: OAuthGrant) -> httpx.Auth:
     """RFC 6749, section 2.3.1."""
     if not _says_who_in_header(grant):
         return httpx.Auth()
     return httpx.BasicAuth(quote(grant.client_id, safe=""), quote(grant.client_secret or "", safe=""))
 
 
-def _says_who_in_header(grant: Grant) -> bool:
+def _says_who_in_header(grant: OAuthGrant) -> bool:
     return grant.client_secret is not None and grant.client_auth_method == "client_secret_basic"
 
 

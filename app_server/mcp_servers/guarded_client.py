@@ -4,25 +4,65 @@ Not only the server's own address is named by others: who lets users in, who reg
 out tokens, the server says. The library speaks httpx2, which shares no types with httpx.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from app_server.guarded import Guard, pinned_extensions
+from app_server.http.bounded_body import IDENTITY
+from app_server.http.guarded_client import Guard, pinned_extensions
 
 if TYPE_CHECKING:
     import httpx2
+
+MAX_REPLY_BYTES = 16 * 1024**2
 
 
 def mcp_client(
     guard: Guard | None, headers: Mapping[str, str], auth: "httpx2.Auth | None"
 ) -> "httpx2.AsyncClient":
-    """guard: None for whoever may call anything. Else calls raise Forbidden `private_address`."""
+    """guard: None for users who may call any address. With one, calls raise Forbidden `private_address`."""
     import httpx2
     from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
 
     timeout = httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
     transport = _guarded(guard) if guard else None
-    return httpx2.AsyncClient(timeout=timeout, headers=dict(headers), auth=auth, transport=transport)
+    return httpx2.AsyncClient(
+        timeout=timeout,
+        headers={**IDENTITY, **headers},
+        auth=auth,
+        transport=transport,
+        event_hooks={"response": [_bounding()]},
+    )
+
+
+def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
+    """Holds each reply to a size. The library reads replies whole, and so do its sign-ins."""
+    import httpx2
+
+    class Bounded(httpx2.AsyncByteStream):
+        def __init__(self, inner: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
+            self._inner = inner
+            self._request = request
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = MAX_REPLY_BYTES
+            async for piece in self._inner:
+                left -= len(piece)
+                if left < 0:
+                    raise httpx2.ReadError("The reply is longer than any may be.", request=self._request)
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    async def bound(response: httpx2.Response) -> None:
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise httpx2.DecodingError(
+                "The reply is packed: it could be of any size.", request=response.request
+            )
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = Bounded(response.stream, response.request)
+
+    return bound
 
 
 def _guarded(guard: Guard) -> "httpx2.AsyncBaseTransport":

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, now
+from app_server.core.database import Base, now
 
 MAX_NAME_CHARACTERS = 64
 
@@ -27,10 +27,10 @@ class McpServer(Base):
 
 
 class McpGrant(Base):
-    """What a user's sign-in to a server has brought: a Grant as JSON.
+    """What a user's sign-in to a server has brought: an OAuthGrant as JSON.
 
     is_refused: it cannot be renewed any more.
-    claimed_until: until then somebody is renewing it, and nobody else may.
+    claimed_until: until then one server is renewing it, and no other may.
     """
 
     __tablename__ = "mcp_grants"

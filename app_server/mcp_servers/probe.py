@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from app_server.guarded import Guard
+from app_server.http.guarded_client import Guard
 from app_server.mcp_servers.guarded_client import mcp_client
 from app_server.mcp_servers.schemas import McpTestReport, McpToolInfo, McpTroubleKind
 
@@ -71,7 +71,7 @@ async def list_tools(
             refusals.append(response)
 
     async with mcp_client(guard, headers, auth) as http:
-        http.event_hooks = {"response": [note]}
+        http.event_hooks["response"].append(note)
         connection = streamable_http_client(url, http_client=http)
         async with Client(connection, client_info=Implementation(name="slipway", version="1")) as client:
             return await _listed(client)

@@ -2,10 +2,11 @@
 
 from fastapi import APIRouter, Request
 
-from app_server.config import Config
-from app_server.database import Database, ReadSession, Session
-from app_server.encryption import Cipher
-from app_server.errors import Conflict
+from app_server.access.authentication import CurrentUser
+from app_server.core.config import Config
+from app_server.core.database import Database, ReadSession, Session
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict
 from app_server.mcp_servers import service
 from app_server.mcp_servers.grants import Grants, bearer
 from app_server.mcp_servers.probe import probe
@@ -20,8 +21,7 @@ from app_server.mcp_servers.schemas import (
     SignedIn,
     SignInStarted,
 )
-from app_server.mcp_servers.sign_in import Answer, SignIns
-from app_server.users.auth import CurrentUser
+from app_server.mcp_servers.sign_in import AuthorizationResponse, SignIns
 from app_server.users.outgoing import guard_of, http_of, require_callable
 
 router = APIRouter(prefix="/api/v1/settings/mcp", tags=["MCP servers"])
@@ -116,7 +116,7 @@ async def finish_sign_in(user: CurrentUser, body: FinishSignIn, request: Request
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
     sign_ins: SignIns = request.state.mcp_sign_ins
-    answer = Answer(body.state, body.code, body.error, body.iss)
+    answer = AuthorizationResponse(body.state, body.code, body.error, body.iss)
     finished = await sign_ins.finish(user.id, answer)
     async with database.session() as session:
         name = await service.connect(session, cipher, user.id, finished)

@@ -1,4 +1,6 @@
-"""MCP servers on the wire, as the protocol writes them down. Values of headers go in and never come out."""
+"""MCP servers on the wire, as the protocol writes them down. Values of headers and variables go in and never
+come out.
+"""
 
 import re
 from typing import Annotated, Any, Literal
@@ -19,7 +21,7 @@ from pydantic import (
 from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
 
 MASK = "**********"
-"""Stands for the value of a header; sent back, it keeps the stored one."""
+"""Stands for the value of a header or a variable; sent back, it keeps the stored one."""
 MAX_HEADERS = 20
 MAX_ARGUMENTS = 100
 MAX_VARIABLES = 50
@@ -86,7 +88,7 @@ class OAuth(BaseModel):
 class Definition(BaseModel):
     """A URL with what opens it, or a command that is run in the sandbox. timeout: seconds for a call.
 
-    `env` stands in the sandbox in plain: nothing confidential belongs there.
+    `env` stands in the sandbox in plain: everything that runs there can read it. Replies do not show it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -130,7 +132,7 @@ def _without_nulls(given: Any) -> Any:
 
 
 class SaveMcpServer(Definition):
-    """A header whose value is asterisks keeps the stored one."""
+    """A header or a variable whose value is asterisks keeps the stored one."""
 
     enabled: bool = True
 
@@ -153,7 +155,7 @@ SignInState = Literal["none", "connected", "expired", "more_wanted"]
 
 
 class McpServerInfo(BaseModel):
-    """`headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+    """`headers`, `env`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
 
     `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
     """

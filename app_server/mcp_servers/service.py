@@ -9,13 +9,15 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.encryption import Cipher
-from app_server.errors import BadRequest, Conflict, NotFound, invalid_body
-from app_server.mcp_servers.grants import Grant, SignedInTo, save_grant
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest, Conflict, NotFound, invalid_body
+from app_server.mcp_servers.grants import OAuthGrant, SignedInTo, save_grant
 from app_server.mcp_servers.models import McpGrant, McpServer
 from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
 
 MAX_SERVERS = 50
+# What a server that is added keeps: no header and no variable.
+_NOTHING = Definition(command="none")
 
 
 async def list_servers(session: AsyncSession, user_id: UUID) -> Sequence[McpServer]:
@@ -51,7 +53,7 @@ async def add_server(
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
         raise Conflict(f"There can be at most {MAX_SERVERS} MCP servers.", code="too_many_mcp_servers")
     server = McpServer(user_id=user_id, name=name)
-    _put(server, cipher, given, kept={})
+    _put(server, cipher, given, kept=_NOTHING)
     session.add(server)
     try:
         await session.flush()
@@ -64,7 +66,7 @@ async def change_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: Mapping[str, Any]
 ) -> McpServer:
     """Raises NotFound; RequestValidationError; Conflict `mcp_headers_needed` when stored headers would go to
-    another address than the one they were given for.
+    another address than the one they were given for; BadRequest for asterisks where nothing is stored.
     """
     server = await get_server(session, user_id, name)
     before = definition_of(cipher, server)
@@ -78,7 +80,7 @@ async def change_server(
     if (given.url, given.auth) != (before.url, before.auth):
         # A token is for the one server that it was granted for.
         await disconnect(session, server)
-    _put(server, cipher, given, kept=before.headers)
+    _put(server, cipher, given, kept=before)
     await session.flush()
     return server
 
@@ -130,7 +132,7 @@ async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer)
 
 
 def _wanted(cipher: Cipher, row: McpGrant | None) -> str | None:
-    return Grant.model_validate_json(cipher.decrypt(row.grant_encrypted)).wanted_scope if row else None
+    return OAuthGrant.model_validate_json(cipher.decrypt(row.grant_encrypted)).wanted_scope if row else None
 
 
 def _state(row: McpGrant | None, wanted: str | None) -> SignInState:
@@ -144,11 +146,11 @@ def _state(row: McpGrant | None, wanted: str | None) -> SignInState:
 def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerInfo:
     wanted = _wanted(cipher, row)
     definition = definition_of(cipher, server)
-    shown = definition.model_dump(exclude={"transport", "headers"})
+    shown = definition.model_dump(exclude={"transport", "headers", "env"})
     return McpServerInfo(
         **shown,
+        **_masked(definition),
         transport=definition.kind,
-        headers=dict.fromkeys(definition.headers, MASK),
         sign_in=_state(row, wanted) if definition.auth else None,
         wanted_scope=wanted if definition.auth else None,
         enabled=server.is_enabled,
@@ -158,7 +160,7 @@ def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerI
 def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -> SaveMcpServer:
     stands = {
         **before.model_dump(exclude={"transport"}),
-        "headers": dict.fromkeys(before.headers, MASK),
+        **_masked(before),
         "enabled": server.is_enabled,
     }
     try:
@@ -167,21 +169,42 @@ def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -
         raise invalid_body(error) from error
 
 
-def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Mapping[str, str]) -> None:
+def _masked(definition: Definition) -> dict[str, dict[str, str]]:
+    """What has values that never come out, with asterisks for these."""
+    return {
+        "headers": dict.fromkeys(definition.headers, MASK),
+        "env": dict.fromkeys(definition.env, MASK),
+    }
+
+
+def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Definition) -> None:
     definition = given.definition()
-    headers = {name: _value(name, value, kept) for name, value in definition.headers.items()}
-    whole = definition.model_copy(update={"headers": headers})
+    headers = {name: _header(name, value, kept.headers) for name, value in definition.headers.items()}
+    env = {name: _variable(name, value, kept.env) for name, value in definition.env.items()}
+    whole = definition.model_copy(update={"headers": headers, "env": env})
     server.is_enabled = given.enabled
     server.definition_encrypted = cipher.encrypt(whole.model_dump_json())
 
 
-def _value(name: str, value: str, kept: Mapping[str, str]) -> str:
+def _header(name: str, value: str, kept: Mapping[str, str]) -> str:
     if value != MASK:
         return value
     if name not in kept:
         raise BadRequest(
             f"The header {name} has no stored value to keep.",
             code="mcp_headers_needed",
+            fix="Enter its value.",
+        )
+    return kept[name]
+
+
+def _variable(name: str, value: str, kept: Mapping[str, str]) -> str:
+    if value != MASK:
+        return value
+    if name not in kept:
+        raise BadRequest(
+            f"The variable {name} has no stored value to keep.",
+            code="mcp_variables_needed",
             fix="Enter its value.",
         )
     return kept[name]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urljoin, urlsplit
 from uuid import UUID
 
-from app_server.errors import AppError, BadGateway, BadRequest, Forbidden, NotFound
-from app_server.guarded import Guard
-from app_server.mcp_servers.grants import Grant, SignedInTo
+from app_server.core.errors import AppError, BadGateway, BadRequest, Forbidden, NotFound
+from app_server.http.guarded_client import Guard
+from app_server.mcp_servers.grants import OAuthGrant, SignedInTo
 from app_server.mcp_servers.probe import TIMEOUT_SECONDS, first_cause, innermost, list_tools
 from app_server.mcp_servers.scopes import asking
 
@@ -29,7 +29,7 @@ _MAX_ERROR_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
-class Answer:
+class AuthorizationResponse:
     """What the browser was sent back with."""
 
     state: str
@@ -47,8 +47,10 @@ class _SignIn:
     guard: Guard | None
     scope: str | None
     address: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    task: asyncio.Task[Grant] | None = None
+    answer: asyncio.Future[AuthorizationResponse] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+    task: asyncio.Task[OAuthGrant] | None = None
 
 
 class SignIns:
@@ -56,7 +58,7 @@ class SignIns:
 
     def __init__(self) -> None:
         self._waiting: dict[str, _SignIn] = {}
-        self._tasks: dict[asyncio.Task[Grant], UUID] = {}
+        self._tasks: dict[asyncio.Task[OAuthGrant], UUID] = {}
 
     async def start(
         self,
@@ -75,7 +77,7 @@ class SignIns:
         `mcp_sign_in_not_wanted`.
         """
         self._give_up_oldest(user_id)
-        # The library takes most of a second to load, which nobody else must wait for.
+        # The library takes most of a second to load, so a thread loads it.
         await asyncio.to_thread(importlib.import_module, "mcp.client.auth")
         sign_in = _SignIn(user_id, server_id, url, redirect_uri, guard, scope)
         task = sign_in.task = asyncio.create_task(_obtain(sign_in), name=f"mcp sign-in {server_id}")
@@ -96,7 +98,7 @@ class SignIns:
         task.add_done_callback(lambda _: self._waiting.pop(state, None))
         return address
 
-    async def finish(self, user_id: UUID, answer: Answer) -> SignedInTo:
+    async def finish(self, user_id: UUID, answer: AuthorizationResponse) -> SignedInTo:
         """What was granted, and for which server.
 
         Raises NotFound `mcp_sign_in_not_found`; BadRequest `mcp_sign_in_refused`; BadGateway
@@ -137,10 +139,10 @@ class SignIns:
         for task in own[: max(0, len(own) + 1 - MAX_SIGN_INS)]:
             task.cancel()
 
-    def _forget(self, task: asyncio.Task[Grant]) -> None:
+    def _forget(self, task: asyncio.Task[OAuthGrant]) -> None:
         self._tasks.pop(task, None)
         if not task.cancelled():
-            # Whoever waits for it is told; if nobody does any more, nobody needs to know.
+            # The callers that wait for it get the error. Without any it can be dropped.
             task.exception()
 
 
@@ -168,7 +170,7 @@ class _Storage:
         self._client = client_info
 
 
-async def _obtain(sign_in: _SignIn) -> Grant:
+async def _obtain(sign_in: _SignIn) -> OAuthGrant:
     """Asks the server for its tools, which it answers only to those who have signed in."""
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):
@@ -199,7 +201,7 @@ def _provider(sign_in: _SignIn) -> "OAuthClientProvider":
     )
 
 
-def _granted(provider: "OAuthClientProvider") -> Grant:
+def _granted(provider: "OAuthClientProvider") -> OAuthGrant:
     context = provider.context
     tokens, client = context.current_tokens, context.client_info
     if tokens is None or client is None or client.client_id is None:
@@ -207,7 +209,7 @@ def _granted(provider: "OAuthClientProvider") -> Grant:
     told = context.oauth_metadata.token_endpoint if context.oauth_metadata else None
     base = context.get_authorization_base_url(context.server_url)
     has_resource = context.should_include_resource_param(context.protocol_version)
-    return Grant(
+    return OAuthGrant(
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,
         expires_at=context.token_expiry_time,
@@ -221,7 +223,7 @@ def _granted(provider: "OAuthClientProvider") -> Grant:
     )
 
 
-def _failure(task: "asyncio.Task[Grant]") -> AppError:
+def _failure(task: "asyncio.Task[OAuthGrant]") -> AppError:
     cause = None if task.cancelled() else task.exception()
     if cause is not None and isinstance(inner := innermost(cause), Forbidden):
         return inner

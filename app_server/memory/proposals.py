@@ -12,11 +12,11 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.database import now
-from app_server.errors import NotFound
+from app_server.core.database import now
+from app_server.core.errors import NotFound
 from app_server.memory import service
 from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote, MemoryProposal
-from app_server.memory.written import Written
+from app_server.memory.written import MemoryWrite
 
 MAX_PROPOSALS = 200
 """Per user and repository. What is proposed beyond that is not kept."""
@@ -25,7 +25,7 @@ ProposalKind = Literal["new", "change", "deletion"]
 
 
 async def propose(
-    session: AsyncSession, user_id: UUID, repository: str, conversation_id: UUID, written: Written
+    session: AsyncSession, user_id: UUID, repository: str, conversation_id: UUID, written: MemoryWrite
 ) -> None:
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -94,7 +94,7 @@ async def _take(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Memo
 
 
 def _proposed(
-    written: Written, waiting: MemoryProposal | None, note: MemoryNote | None
+    written: MemoryWrite, waiting: MemoryProposal | None, note: MemoryNote | None
 ) -> tuple[str, str | None]:
     """Title and text; what is not written stays as it was proposed before, or as it is."""
     if written.command == "delete":

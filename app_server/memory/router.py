@@ -5,7 +5,8 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from app_server.database import ReadSession, Session
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
 from app_server.memory import proposals, service
 from app_server.memory.models import MemoryNote
 from app_server.memory.schemas import (
@@ -14,7 +15,6 @@ from app_server.memory.schemas import (
     MemoryProposalInfo,
     UpdateMemoryNote,
 )
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/memory", tags=["Memory"])
 proposal_router = APIRouter(prefix="/api/v1/memory-proposals", tags=["Memory"])

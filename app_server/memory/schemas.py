@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app_server.database import Id, Timestamp
+from app_server.core.database import Id, Timestamp
 
 MAX_TEXT_BYTES = 8 * 1024
 MAX_TITLE_CHARACTERS = 120

@@ -7,8 +7,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.database import now
-from app_server.errors import Conflict, NotFound
+from app_server.core.database import now
+from app_server.core.errors import Conflict, NotFound
 from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.memory.schemas import UpdateMemoryNote
 
@@ -32,7 +32,7 @@ async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Seq
 
 
 async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> MemoryNote:
-    """Raises NotFound, also for somebody else's."""
+    """Raises NotFound, also for an entry of another user."""
     note = await session.scalar(_of_user(user_id).where(MemoryNote.id == note_id))
     if note is None:
         raise NotFound("No such note.")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from app_server.memory.schemas import NoteName, NoteText, NoteTitle
 
 
-class Written(BaseModel):
+class MemoryWrite(BaseModel):
     """One successful call of the tool."""
 
     command: Literal["create", "update", "delete"]
@@ -31,12 +31,12 @@ def succeeded(event: Mapping[str, Any]) -> str | None:
             return None
 
 
-def written_by(call: Mapping[str, Any]) -> Written | None:
+def written_by(call: Mapping[str, Any]) -> MemoryWrite | None:
     """What the call was for; None if it is none, or asks for what no note may be."""
     match call:
         case {"kind": "ActionEvent", "tool_name": "memory_write", "action": {"data": dict(data)}}:
             try:
-                return Written.model_validate(data)
+                return MemoryWrite.model_validate(data)
             except ValidationError:
                 return None
         case _:

@@ -11,11 +11,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_runtime.relay.sockets import refuse_socket
-from app_server.errors import problem
-from app_server.sandboxes.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
+from app_server.core.errors import problem
+from app_server.sandbox_backends.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
 
 TOKEN_SCHEME = APIKeyHeader(name=TOKEN_HEADER, scheme_name="HostToken", auto_error=False)
-"""For the description of the API: `Access` is what checks it."""
+"""For the description of the API: `HostAuthentication` is what checks it."""
 OPEN_PATH = "/health"
 
 
@@ -24,7 +24,7 @@ def host_token(home: Path) -> str:
     return _kept(home / "host-token", secrets.token_urlsafe(32))
 
 
-class Access:
+class HostAuthentication:
     """In front of all that this host answers, WebSockets included."""
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:

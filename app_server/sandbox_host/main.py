@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app_server.config import Config
-from app_server.errors import (
+from app_server.core.config import Config
+from app_server.core.errors import (
     PROBLEM_RESPONSES,
     ConfigurationError,
     StartFailure,
@@ -21,15 +21,15 @@ from app_server.errors import (
     install_error_handlers,
     problem,
 )
-from app_server.listeners import Server, home_of_our_own, listen, stop_on_signals
-from app_server.middleware import BodyLimit, RequestContext
-from app_server.sandbox_host.access import Access, host_token
-from app_server.sandbox_host.relay import AgentRelay
+from app_server.core.startup_failures import explained
+from app_server.core.version import VERSION
+from app_server.http.listeners import Server, home_of_our_own, listen, stop_on_signals
+from app_server.http.middleware import BodyLimit, RequestContext
+from app_server.sandbox_backends.remote.wire import MAX_BASE_BYTES, PREFIX
+from app_server.sandbox_host.access import HostAuthentication, host_token
+from app_server.sandbox_host.agent_server_relay import AgentRelay
 from app_server.sandbox_host.routes import open_router, router
-from app_server.sandbox_host.work import Work
-from app_server.sandboxes.remote.wire import MAX_BASE_BYTES, PREFIX
-from app_server.start_faults import explained
-from app_server.version import VERSION
+from app_server.sandbox_host.services import HostServices
 
 TEND_SECONDS = 5.0
 
@@ -45,7 +45,7 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
         with explained(config):
             stack.enter_context(home_of_our_own(config.home))
             token = await asyncio.to_thread(host_token, config.home)
-        work = Work(config)
+        work = HostServices(config)
         stack.push_async_callback(work.backend.close)
         stack.push_async_callback(work.background.close)
         await work.backend.open()
@@ -67,7 +67,7 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
             await server.ended.wait()
 
 
-def create_host_app(work: Work, token: str) -> FastAPI:
+def create_host_app(work: HostServices, token: str) -> FastAPI:
     """The app of a sandbox host; also what its description is made from."""
     app = _HostApp(
         title="Slipway sandbox host",
@@ -79,7 +79,7 @@ def create_host_app(work: Work, token: str) -> FastAPI:
         responses=PROBLEM_RESPONSES,
         middleware=[
             Middleware(RequestContext),
-            Middleware(Access, home=work.config.home, token=token),
+            Middleware(HostAuthentication, home=work.config.home, token=token),
             Middleware(AgentRelay, backend=work.backend),
             Middleware(BodyLimit, max_bytes=MAX_BASE_BYTES, streamed=(f"{PREFIX}/sandboxes/",)),
             Middleware(_WithWork, work=work),
@@ -100,7 +100,7 @@ class _HostApp(FastAPI):
 
 
 class _WithWork:
-    def __init__(self, app: ASGIApp, *, work: Work) -> None:
+    def __init__(self, app: ASGIApp, *, work: HostServices) -> None:
         self._app = app
         self._work = work
 

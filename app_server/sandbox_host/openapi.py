@@ -3,13 +3,13 @@
 import json
 import sys
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.sandbox_host.main import create_host_app
-from app_server.sandbox_host.work import Work
+from app_server.sandbox_host.services import HostServices
 
 if __name__ == "__main__":
     json.dump(
-        create_host_app(Work(Config()), "").openapi(),
+        create_host_app(HostServices(Config()), "").openapi(),
         sys.stdout,
         indent=2,
         sort_keys=True,

@@ -10,14 +10,11 @@ from fastapi import APIRouter, Depends, File, Form, Query, Request, Response, Up
 from fastapi.responses import StreamingResponse
 from pydantic import Json
 
-from app_server.errors import StartFailure
-from app_server.sandbox_host.access import OPEN_PATH, TOKEN_SCHEME
-from app_server.sandbox_host.bases import base_by_name, base_of
-from app_server.sandbox_host.streams import SinkOfReply, SourceOfRequest
-from app_server.sandbox_host.work import Work
-from app_server.sandboxes.backend import Report, workspace_missing
-from app_server.sandboxes.image_store import prune_images, stored_images
-from app_server.sandboxes.remote.wire import (
+from app_server.core.errors import StartFailure
+from app_server.core.start_report import Report
+from app_server.core.version import VERSION
+from app_server.sandbox_backends.backend import workspace_missing
+from app_server.sandbox_backends.remote.wire import (
     NDJSON,
     PREFIX,
     PROTOCOL,
@@ -31,12 +28,16 @@ from app_server.sandboxes.remote.wire import (
     HostInfo,
     ImageName,
     LastWordsInfo,
-    StartRequest,
+    SandboxStartRequest,
     Step,
     WorkspaceSize,
 )
-from app_server.sandboxes.workspace_tar import PARTS
-from app_server.version import VERSION
+from app_server.sandbox_backends.workspace_tar import PARTS
+from app_server.sandbox_host.access import OPEN_PATH, TOKEN_SCHEME
+from app_server.sandbox_host.received_base import base_by_name, base_of
+from app_server.sandbox_host.services import HostServices
+from app_server.sandbox_host.streams import SinkOfReply, SourceOfRequest
+from app_server.sandbox_images.image_store import prune_images, stored_images
 
 open_router = APIRouter(tags=["host"])
 router = APIRouter(prefix=PREFIX, tags=["sandboxes"], dependencies=[Depends(TOKEN_SCHEME)])
@@ -65,7 +66,7 @@ async def health() -> dict[str, str]:
 
 @router.get("/info")
 async def get_info(request: Request) -> HostInfo:
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     return HostInfo(
         protocol=PROTOCOL,
         version=VERSION,
@@ -82,7 +83,7 @@ async def get_info(request: Request) -> HostInfo:
 @router.post("/image", response_class=_Steps, responses=_STEPS)
 async def prepare_image(request: Request) -> StreamingResponse:
     """Sees that sandboxes have something to start from: an image is built if there is none."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
 
     async def prepare(report: Report) -> Step:
         await work.backend.prepare(report)
@@ -108,7 +109,7 @@ async def prune_unneeded_images(request: Request, base: _Bases = None) -> list[H
 @router.get("/bases")
 async def get_base(request: Request, name: Annotated[ImageName, Query()]) -> BaseInfo:
     """Whether sandboxes can start on this base at once."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     return BaseInfo(image=await work.image(name))
 
 
@@ -122,7 +123,7 @@ async def prepare_base(
 
     context: the gzipped tar of what the base is built from. A second request for it joins the build.
     """
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     packed = await context.read() if context else None
     wanted = await asyncio.to_thread(base_of, base, packed, work.config)
 
@@ -136,17 +137,17 @@ async def prepare_base(
 @router.get("/sandboxes")
 async def list_sandboxes(request: Request) -> list[HostedSandbox]:
     """All of this host's: what it was ever given, and not told to delete."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
-async def start_sandbox(request: Request, sandbox_id: UUID, body: StartRequest) -> StreamingResponse:
+async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
     """Its machine: adopted when it runs, let go on when it is halted, else started on the workspace it had.
 
     Does not wait for the agent server to answer.
     """
-    work: Work = request.state.work
+    work: HostServices = request.state.work
 
     async def start(report: Report) -> Step:
         if body.authority:
@@ -180,7 +181,7 @@ async def workspace_size(request: Request, sandbox_id: UUID) -> WorkspaceSize:
 @router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
 async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
     """Halts it with all that runs there; a start lets it go on."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.hosted:
             await work.backend.freeze(sandbox_id)
@@ -189,7 +190,7 @@ async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
 @router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
 async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
     """Ends its machine. Its workspace stays. Nothing happens when there is none."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.hosted:
             await work.backend.stop(sandbox_id)
@@ -198,7 +199,7 @@ async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
 @router.delete("/sandboxes/{sandbox_id}", status_code=204)
 async def delete_sandbox(request: Request, sandbox_id: UUID) -> None:
     """Removes its machine and its workspace. Nothing happens when there is none."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.hosted:
             await work.backend.delete(sandbox_id)
@@ -221,7 +222,7 @@ async def export_workspace(
     folder: a directory of each part that takes its place; nothing beside it is written.
     A reply that breaks off is of an export that failed.
     """
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     if sandbox_id not in work.hosted:
         raise workspace_missing()
     await work.ready_to_carry()
@@ -250,7 +251,7 @@ async def export_workspace(
 )
 async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
     """A new workspace with what a clean tar holds, in place of the machine and the workspace it had."""
-    work: Work = request.state.work
+    work: HostServices = request.state.work
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
         work.hosted.add(sandbox_id)
@@ -269,7 +270,7 @@ async def fetch_connection(socket: WebSocket, name: str) -> None:
 
 
 def _follow(
-    work: Work, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
+    work: HostServices, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
     """Tells how it goes on, line by line. It goes to its end, also when the caller has left.
 

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from app_server.sandboxes.remote.wire import PIECE_BYTES
+from app_server.sandbox_backends.remote.wire import PIECE_BYTES
 
 _WAITING = 16
 
 
-class Gone(Exception):
+class ReceiverGone(Exception):
     """The receiver of the rest is no longer there."""
 
 
@@ -23,7 +23,7 @@ class SinkOfReply:
         self._buffer = bytearray()
 
     def write(self, piece: bytes) -> int:
-        """From the thread. Raises Gone."""
+        """From the thread. Raises ReceiverGone."""
         self._buffer += piece
         if len(self._buffer) >= PIECE_BYTES:
             self._flush()
@@ -56,7 +56,7 @@ class SinkOfReply:
 
     def _flush(self) -> None:
         if self._is_gone:
-            raise Gone
+            raise ReceiverGone
         piece, self._buffer = bytes(self._buffer), bytearray()
         asyncio.run_coroutine_threadsafe(self._queue.put(piece), self._loop).result()
 

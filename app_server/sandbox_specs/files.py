@@ -12,21 +12,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from app_server.errors import AppError, BadRequest, StartFailure
+from app_server.core.errors import AppError, BadRequest, StartFailure
 from app_server.git.address import Address
-from app_server.git.process import Credentials
-from app_server.git.source import check_out
-from app_server.guarded import Guard
-from app_server.sandboxes.context_files import MAX_TAR_BYTES
-from app_server.sandboxes.devcontainer import PLACES, Devcontainer, read_devcontainer
-from app_server.sandboxes.own_base import BaseSource, pack_base, resolved_source
+from app_server.git.command import Credentials
+from app_server.git.repository_bundle import check_out
+from app_server.http.guarded_client import Guard
+from app_server.sandbox_images.build_context import MAX_TAR_BYTES
+from app_server.sandbox_images.custom_base import BaseSource, pack_base, resolved_source
+from app_server.sandbox_images.devcontainer import PLACES, Devcontainer, read_devcontainer
 
 CLONE_SECONDS = 120.0
 MAX_SHOWN_CHARACTERS = 65_536
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedSpec:
     """`base`: the name of what it makes. `build`, `tar`: of what is built; None for an image by its name."""
 
     base: str
@@ -38,7 +38,7 @@ class Packed:
     ignored: list[str] | None = None
 
 
-def pack_text(dockerfile: str) -> Packed:
+def pack_text(dockerfile: str) -> PackedSpec:
     """Of a Dockerfile that copies nothing. Blocking."""
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")
@@ -52,7 +52,7 @@ async def pack_repository(
     path: str | None,
     credentials: Credentials | None,
     guard: Guard | None,
-) -> Packed:
+) -> PackedSpec:
     """Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and
     `repository_…` or `branch_not_found` where it cannot be had.
     """
@@ -70,7 +70,7 @@ async def pack_repository(
     except StartFailure as failure:
         raise BadRequest(failure.cause, code=failure.code, fix=failure.fix) from failure
     except AppError as error:
-        # Where it lay for a moment is nobody's business.
+        # The temporary path is not shown.
         raise BadRequest(
             re.sub(rf"{re.escape(str(scratch))}(/tree)?/?", "", error.detail),
             code=error.code,
@@ -80,13 +80,13 @@ async def pack_repository(
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
 
-def _pack_project(project: Path, path: str | None, identity: str) -> Packed:
+def _pack_project(project: Path, path: str | None, identity: str) -> PackedSpec:
     file = _file(project, path)
     shown = str(file.relative_to(project))
     if file.suffix == ".json":
         found = read_devcontainer(file)
         if isinstance(found.base, str):
-            return Packed(found.base, origin=f"{identity}: {shown}", path=shown, ignored=found.ignored)
+            return PackedSpec(found.base, origin=f"{identity}: {shown}", path=shown, ignored=found.ignored)
         return _packed(found.base, found, shown, identity)
     return _packed(resolved_source(file), Devcontainer("", []), shown, identity)
 
@@ -110,11 +110,11 @@ def _file(project: Path, path: str | None) -> Path:
     )
 
 
-def _packed(source: BaseSource, found: Devcontainer, path: str, identity: str | None = None) -> Packed:
+def _packed(source: BaseSource, found: Devcontainer, path: str, identity: str | None = None) -> PackedSpec:
     with tempfile.TemporaryFile() as tar:
         files = pack_base(source, tar)
         build = {name: value for name, value in asdict(files).items() if name != "name"}
-        return Packed(
+        return PackedSpec(
             base=files.name,
             dockerfile=_text(source.dockerfile),
             build=build,

@@ -1,8 +1,8 @@
 """Who may choose what sandboxes are built on: to build is to run code, with a network, beside the engine."""
 
-from app_server.config import Config
-from app_server.errors import Forbidden
-from app_server.sandboxes.backend import SandboxKind
+from app_server.core.config import Config
+from app_server.core.errors import Forbidden
+from app_server.sandbox_backends.backend import SandboxKind
 from app_server.users.models import Role
 
 _ADMINS = {Role.OWNER, Role.ADMIN}

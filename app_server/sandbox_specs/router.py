@@ -7,16 +7,19 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.config import Config
-from app_server.database import ReadSession, Session, now
-from app_server.errors import BadRequest, Conflict, Forbidden, StartFailure
+from app_server.access.authentication import CurrentUser
+from app_server.core.config import Config
+from app_server.core.database import ReadSession, Session, now
+from app_server.core.errors import BadRequest, Conflict, Forbidden, StartFailure
+from app_server.core.pagination import Limit, PageId, page_of
 from app_server.git.address import check_exists, parse_address
 from app_server.git.credentials import credentials_for
-from app_server.git.local import refuse_foreign_path
-from app_server.git.way import guard_for
-from app_server.pagination import Limit, PageId, page_of
+from app_server.git.local_repositories import refuse_foreign_path
+from app_server.git.pinned_git import guard_for
+from app_server.sandbox_images.definition import BASE_REPOSITORY, REPOSITORY
+from app_server.sandbox_records.models import SandboxSpec
 from app_server.sandbox_specs import service
-from app_server.sandbox_specs.files import Packed, pack_repository, pack_text
+from app_server.sandbox_specs.files import PackedSpec, pack_repository, pack_text
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
 from app_server.sandbox_specs.schemas import (
     ChooseSandboxSpec,
@@ -29,9 +32,6 @@ from app_server.sandbox_specs.schemas import (
     SandboxSpecSettings,
 )
 from app_server.sandbox_specs.service import ALL_REPOSITORIES, DEFAULT, NewSpec
-from app_server.sandboxes.models import SandboxSpec
-from app_server.sandboxes.recipe import BASE_REPOSITORY, REPOSITORY
-from app_server.users.auth import CurrentUser
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/sandbox-specs", tags=["Sandbox specs"])
@@ -142,7 +142,7 @@ async def _new(request: Request, user: User, body: CreateSandboxSpec) -> NewSpec
     return NewSpec(body.name, packed.base, packed)
 
 
-async def _pack(request: Request, user: User, given: FromRepository) -> Packed:
+async def _pack(request: Request, user: User, given: FromRepository) -> PackedSpec:
     address = parse_address(given.selected_repository, given.git_provider)
     try:
         refuse_foreign_path(address, user.role)
@@ -159,7 +159,7 @@ async def _pack(request: Request, user: User, given: FromRepository) -> Packed:
 
 
 def _foreign(image: str) -> str:
-    """Ours may be built from files of somebody else. Raises BadRequest."""
+    """Refuses Slipway's own images, which may hold files of another user. Raises BadRequest."""
     if image.partition(":")[0] in {BASE_REPOSITORY, REPOSITORY}:
         raise BadRequest(
             f"{image} is an image of Slipway itself.",

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app_server.config import IMAGE_NAME
-from app_server.database import Timestamp
-from app_server.pagination import Page
+from app_server.core.config import IMAGE_NAME
+from app_server.core.database import Timestamp
+from app_server.core.pagination import Page
 from app_server.sandboxes.runtime_plugins import RuntimePluginName
 
 MAX_DOCKERFILE_CHARACTERS = 65_536

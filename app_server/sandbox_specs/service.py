@@ -9,9 +9,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.errors import Conflict, NotFound
-from app_server.sandbox_specs.files import Packed
-from app_server.sandboxes.models import Archive, Sandbox, SandboxSpec, SpecChoice
+from app_server.core.errors import Conflict, NotFound
+from app_server.sandbox_records.models import Archive, Sandbox, SandboxSpec, SpecChoice
+from app_server.sandbox_specs.files import PackedSpec
 
 MAX_SPECS = 20
 DEFAULT = "default"
@@ -24,7 +24,7 @@ class NewSpec:
 
     name: str
     base: str
-    packed: Packed | None = None
+    packed: PackedSpec | None = None
 
 
 async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSpec]:

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from fastapi import Request
 
-from app_server.errors import NotFound
-from app_server.sandboxes.models import Sandbox
+from app_server.core.errors import NotFound
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
 
 

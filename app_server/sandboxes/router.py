@@ -8,10 +8,13 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.database import ReadSession
-from app_server.errors import BadRequest, Conflict, Unavailable
-from app_server.pagination import Limit, PageId, decode_page_id, encode_page_id
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.core.database import ReadSession
+from app_server.core.errors import BadRequest, Conflict, Unavailable
+from app_server.core.pagination import Limit, PageId, decode_page_id, encode_page_id
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.own import find_own
 from app_server.sandboxes.schemas import (
     ResumeSandbox,
@@ -21,7 +24,6 @@ from app_server.sandboxes.schemas import (
     SandboxPaused,
     SandboxResumed,
 )
-from app_server.users.auth import Authenticated, Authentication, CurrentUser
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
@@ -29,20 +31,20 @@ router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 @router.get("/search")
 async def search_sandboxes(
     request: Request,
-    authentication: Authentication,
+    principal: CurrentPrincipal,
     session: ReadSession,
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> SandboxPage:
     """The user's sandboxes, newest first."""
-    query = select(Sandbox).where(Sandbox.user_id == authentication.user.id)
+    query = select(Sandbox).where(Sandbox.user_id == principal.user.id)
     if page_id:
         query = query.where(tuple_(Sandbox.created_at, Sandbox.id) < _position(page_id))
     query = query.order_by(Sandbox.created_at.desc(), Sandbox.id.desc()).limit(limit + 1)
     found = list((await session.execute(query)).scalars())
     page, more = found[:limit], found[limit:]
     return SandboxPage(
-        items=[await _info(request, session, authentication, sandbox) for sandbox in page],
+        items=[await _info(request, session, principal, sandbox) for sandbox in page],
         next_page_id=encode_page_id(page[-1].created_at.isoformat(timespec="microseconds"), page[-1].id.hex)
         if more
         else None,
@@ -52,14 +54,14 @@ async def search_sandboxes(
 @router.get("")
 async def get_sandboxes(
     request: Request,
-    authentication: Authentication,
+    principal: CurrentPrincipal,
     session: ReadSession,
     ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxInfo | None]:
     """The sandboxes of these ids, in their order; null for one that is not there."""
-    query = select(Sandbox).where(Sandbox.user_id == authentication.user.id, Sandbox.id.in_(ids))
+    query = select(Sandbox).where(Sandbox.user_id == principal.user.id, Sandbox.id.in_(ids))
     found = {
-        sandbox.id: await _info(request, session, authentication, sandbox)
+        sandbox.id: await _info(request, session, principal, sandbox)
         for sandbox in (await session.scalars(query)).all()
     }
     return [found.get(sandbox_id) for sandbox_id in ids]
@@ -111,9 +113,9 @@ async def archive_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request)
 
 
 async def _info(
-    request: Request, session: AsyncSession, authentication: Authenticated, sandbox: Sandbox
+    request: Request, session: AsyncSession, principal: Principal, sandbox: Sandbox
 ) -> SandboxInfo:
-    if sandbox.status != SandboxStatus.RUNNING:
+    if sandbox.status != SandboxStatus.RUNNING or not principal.may(Permission.WORK):
         return SandboxInfo.of(sandbox, None)
     state = request.state
     try:
@@ -124,7 +126,7 @@ async def _info(
     except Unavailable:
         pass  # another server has it
     folder = await state.folder_of(session, sandbox, sandbox.id)
-    return SandboxInfo.of(sandbox, state.exposed_urls(request, sandbox, authentication.credential, folder))
+    return SandboxInfo.of(sandbox, state.exposed_urls(request, sandbox, principal.credential, folder))
 
 
 def _position(page_id: str) -> tuple[datetime, UUID]:

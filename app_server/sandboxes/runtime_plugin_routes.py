@@ -5,10 +5,10 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 
 from agent_runtime.wire import RuntimePluginList
+from app_server.access.authentication import CurrentUser
 from app_server.sandboxes.own import find_own
 from app_server.sandboxes.runtime_plugins import list_runtime_plugins, start_runtime_plugin
 from app_server.sandboxes.schemas import RuntimePluginStarted
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/sandboxes/{sandbox_id}/runtime-plugins", tags=["sandboxes"])
 

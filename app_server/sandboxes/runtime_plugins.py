@@ -5,10 +5,10 @@ from typing import Literal
 from urllib.parse import quote
 
 from agent_runtime.wire import RuntimePluginInfo
-from app_server.config import Config
-from app_server.errors import Forbidden, Unavailable
-from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.process import SPEC_ID as PROCESS
+from app_server.core.config import Config
+from app_server.core.errors import Forbidden, Unavailable
+from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
+from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.schemas import RuntimePluginStarted
 from app_server.sandboxes.service import Sandboxes
 

@@ -3,9 +3,9 @@
 from pydantic import BaseModel
 
 from agent_runtime.wire import RuntimePluginInfo
-from app_server.database import Id, Timestamp
-from app_server.pagination import Page
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.core.database import Id, Timestamp
+from app_server.core.pagination import Page
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 
 
 class ExposedUrl(BaseModel):
@@ -19,7 +19,8 @@ class ExposedUrl(BaseModel):
 class SandboxInfo(BaseModel):
     """The key of a sandbox stays in the app server: `session_api_key` is always null.
 
-    `exposed_urls`: of one that runs. Each link ends like those of `POST …/links`.
+    `exposed_urls`: of one that runs, for those who may work in it.
+    Each link ends like those of `POST …/links`.
     """
 
     id: Id

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
-from app_server.database import Database
-from app_server.encryption import Cipher
-from app_server.errors import NotFound
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import NotFound
+from app_server.sandbox_records.models import SandboxStatus
 from app_server.sandboxes.auth import CurrentSandbox
-from app_server.sandboxes.models import SandboxStatus
 from app_server.secrets.schemas import SecretNameInPath
 from app_server.secrets.service import get_secret, list_secrets
 

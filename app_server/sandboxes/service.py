@@ -7,27 +7,28 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.config import Config
-from app_server.database import Database
-from app_server.encryption import Cipher
-from app_server.errors import Conflict, NotFound, StartFailure, Unavailable
-from app_server.sandboxes.admission import Admission, Crowded
-from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.archives import Archives
-from app_server.sandboxes.archiving import Archiving
-from app_server.sandboxes.backend import Report, SandboxKind, WorkspaceLimit
-from app_server.sandboxes.backups import Backups, Position
-from app_server.sandboxes.machines import Machines, OnAddress, OnChange, OnRestored, log_report
-from app_server.sandboxes.models import Sandbox, SandboxStatus
-from app_server.sandboxes.monitor import Monitor
-from app_server.sandboxes.ownership import on_other_server
-from app_server.sandboxes.places import Places
-from app_server.sandboxes.process import SPEC_ID as PROCESS
-from app_server.sandboxes.rows import Rows
-from app_server.sandboxes.running import RunningSandbox
-from app_server.sandboxes.session_keys import SessionKeys
-from app_server.sandboxes.sleep import Sleep
-from app_server.sandboxes.watch import Watch
+from app_server.agent_client.client import AgentClient
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.archives.archives import Archives
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict, NotFound, StartFailure, Unavailable
+from app_server.core.start_report import Report
+from app_server.sandbox_backends.backend import SandboxKind, WorkspaceCapacity
+from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
+from app_server.sandbox_lifecycle.admission import Admission, Crowded
+from app_server.sandbox_lifecycle.archiving import Archiving
+from app_server.sandbox_lifecycle.backups import Backups, Position
+from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations
+from app_server.sandbox_lifecycle.disk_quota import Watch
+from app_server.sandbox_lifecycle.idle_sleep import Sleep
+from app_server.sandbox_lifecycle.machines import Machines, OnAddress, OnChange, OnRestored, log_report
+from app_server.sandbox_lifecycle.monitor import Monitor
+from app_server.sandbox_lifecycle.session_keys import SessionKeys
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.ownership import Ownership
+from app_server.sandbox_records.rows import Rows
 from app_server.users.tokens import new_token, token_hash
 
 WAKE_PATIENCE_SECONDS = 20.0
@@ -45,7 +46,9 @@ class Sandboxes:
         archives = Archives(config, database)
         self._machines = Machines(config, self._rows, archives, SessionKeys(config, database, cipher))
         self._sleep = Sleep(config, self._machines, self._rows)
-        self._admission = Admission(config, self._machines, self._rows, self._sleep, Places(database))
+        self._admission = Admission(
+            config, self._machines, self._rows, self._sleep, CapacityReservations(database)
+        )
         self._watch = Watch(self._machines, self._rows)
         self._monitor = Monitor(self._machines, self._rows, self._admission)
         self.backups = Backups(config, self._machines, self._rows, archives, self._sleep)
@@ -93,10 +96,14 @@ class Sandboxes:
         """Whose the process sandboxes are that are made here; None: no other server is on the database."""
         return self._rows.ownership.server_id
 
+    @property
+    def ownership(self) -> Ownership:
+        return self._rows.ownership
+
     def describe(self) -> SandboxKind:
         return self._machines.backend.kind
 
-    def workspace_limit(self) -> WorkspaceLimit:
+    def workspace_limit(self) -> WorkspaceCapacity:
         return self._machines.backend.workspace_limit
 
     def inner_addresses(self) -> list[str]:
@@ -127,6 +134,7 @@ class Sandboxes:
             encrypted_session_key=self._cipher.encrypt(key),
             spec_id=(backend := self._machines.backend.kind.backend),
             server_id=self.server_id if backend == PROCESS else None,
+            seals_specs=True,
             archive_id=snapshot_id,
             base_image=base_image,
             runtime_plugins=None if runtime_plugins is None else [*runtime_plugins],
@@ -178,7 +186,7 @@ class Sandboxes:
         if running := self._machines.running.get(sandbox_id):
             return running
         if sandbox_id in self._machines.elsewhere:
-            raise on_other_server()
+            raise self._rows.ownership.refusal()
         raise Conflict(
             "The sandbox does not run at the moment.",
             code="sandbox_not_running",

@@ -1,4 +1,4 @@
-"""Values that agents may use and nobody may see."""
+"""Secret values: agents may use them, and no one may read them."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, now
+from app_server.core.database import Base, now
 
 
 class Secret(Base):

@@ -4,18 +4,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from app_server.database import ReadSession, Session
-from app_server.pagination import Limit, Page, PageId
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
+from app_server.core.done import Done
+from app_server.core.pagination import Limit, Page, PageId
 from app_server.secrets import service
 from app_server.secrets.schemas import (
     ChangeSecret,
-    Done,
     SavedSecret,
     SaveSecret,
     SecretInfo,
     SecretNameInPath,
 )
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/secrets", tags=["Secrets"])
 

@@ -6,6 +6,8 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
+from app_server.core.done import Done
+
 MIN_VALUE_CHARACTERS = 4
 """Shorter ones could not be hidden in what agents write."""
 MAX_VALUE_CHARACTERS = 16_000
@@ -46,10 +48,6 @@ class SecretInfo(BaseModel):
 
     name: str
     description: str | None
-
-
-class Done(BaseModel):
-    message: str
 
 
 class SavedSecret(SecretInfo, Done):

@@ -7,9 +7,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.encryption import Cipher
-from app_server.errors import Conflict, NotFound
-from app_server.pagination import decode_page_id, encode_page_id
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict, NotFound
+from app_server.core.pagination import decode_page_id, encode_page_id
 from app_server.secrets.models import Secret
 from app_server.secrets.schemas import ChangeSecret, SaveSecret
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from agent_runtime.catalogue.facts import Facts
 from agent_runtime.catalogue.lookup import facts_of
 from agent_runtime.vendors import OTHER_PROTOCOLS
-from app_server.errors import BadRequest
+from app_server.core.errors import BadRequest
 from app_server.settings.schemas import LLMSettings
 
 RESERVED = frozenset(

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.database import ReadSession, Session
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
 from app_server.settings.models import UserSettings
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
 

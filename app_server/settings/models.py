@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app_server.database import Base, now
+from app_server.core.database import Base, now
 from app_server.settings.options import ProfileOptions
 
 RECORDED_PREFIX = "recorded/"
@@ -32,6 +32,13 @@ class LLMProfile(Base):
             sqlite_where=text("is_active"),
             postgresql_where=text("is_active"),
         ),
+        Index(
+            "uq_llm_profiles_shared",
+            "name",
+            unique=True,
+            sqlite_where=text("is_shared"),
+            postgresql_where=text("is_shared"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
@@ -50,6 +57,8 @@ class LLMProfile(Base):
     extra_headers_encrypted: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     """Each value by its header's name; only calls from this server have them."""
     is_active: Mapped[bool] = mapped_column(default=False)
+    is_shared: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """With everyone, as long as its user is an administrator."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 
@@ -84,5 +93,7 @@ class UserSettings(Base):
     git_user_name: Mapped[str | None] = mapped_column(String(200))
     """As whom agents commit; so is the next. None: as Slipway."""
     git_user_email: Mapped[str | None] = mapped_column(String(200))
+    shared_profile_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_profiles.id", ondelete="SET NULL"))
+    """A shared model profile that is in use instead of an own one."""
     max_iterations: Mapped[int | None]
     """Steps of a run; None: DEFAULT_MAX_ITERATIONS."""

@@ -1,13 +1,12 @@
-"""LLM profiles of the current user."""
-
-from collections.abc import Sequence
+"""LLM profiles: those of the current user, and which of them an administrator shares."""
 
 from fastapi import APIRouter, Request
 from pydantic import SecretStr
 
 from agent_runtime.catalogue.lookup import facts_of
-from app_server.database import ReadSession, Session
-from app_server.settings import profiles
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
+from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.models import LLMProfile
 from app_server.settings.schemas import (
     ChangedProfile,
@@ -22,20 +21,23 @@ from app_server.settings.schemas import (
     SaveProfile,
 )
 from app_server.settings.shown import shown, shown_facts
-from app_server.users.auth import CurrentUser
+from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/settings/profiles", tags=["Settings"])
+sharing_router = APIRouter(prefix="/api/v1/settings/shared-profiles", tags=["Settings"])
 facts_router = APIRouter(prefix="/api/v1/settings/model-facts", tags=["Settings"])
 
 
 @router.get("")
 async def list_profiles(user: CurrentUser, session: ReadSession) -> LLMProfiles:
-    return _listed(await profiles.list_profiles(session, user.id))
+    active = await profile_lookup.active_profile(session, user.id)
+    rows = await profile_lookup.list_profiles(session, user.id)
+    return LLMProfiles(profiles=[shown(row, user.id) for row in rows], active_profile=active and active.name)
 
 
 @router.get("/{name}")
 async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileNameInPath) -> LLMProfileDetails:
-    info = shown(await profiles.get_profile(session, user.id, name))
+    info = shown(await profile_lookup.get_profile(session, user.id, name), user.id)
     config = info.model_dump(include=set(LLMSettings.model_fields)) | {"api_key": None}
     return LLMProfileDetails(**info.model_dump(), config=config)
 
@@ -46,14 +48,14 @@ async def save_profile(
 ) -> ChangedProfile:
     """Makes it, or replaces one of this name."""
     cipher = request.state.cipher
-    llm = body.llm or await profiles.settings_in_use(session, cipher, user.id)
+    llm = body.llm or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
         without: dict[str, object] = {"api_key": None, "extra_headers": None}
         if not body.preserve_existing_api_key:
             without = {"api_key": SecretStr(""), "extra_headers": {}}
         llm = llm.model_copy(update=without)
     row = await profiles.save_profile(session, cipher, user.id, name, llm)
-    return _changed(row, "saved")
+    return _changed(row, user, "saved")
 
 
 @router.delete("/{name}")
@@ -64,14 +66,32 @@ async def delete_profile(user: CurrentUser, session: Session, name: ProfileNameI
 
 @router.post("/{name}/activate")
 async def activate_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> ChangedProfile:
-    return _changed(await profiles.activate_profile(session, user.id, name), "in use")
+    """One's own, or a shared one."""
+    return _changed(await profiles.activate_profile(session, user.id, name), user, "in use")
 
 
 @router.post("/{name}/rename")
 async def rename_profile(
     user: CurrentUser, session: Session, name: ProfileNameInPath, body: RenameProfile
 ) -> ChangedProfile:
-    return _changed(await profiles.rename_profile(session, user.id, name, body.new_name), "renamed")
+    return _changed(await profiles.rename_profile(session, user.id, name, body.new_name), user, "renamed")
+
+
+@sharing_router.put("/{name}")
+async def share_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> ChangedProfile:
+    """Lets everyone use a profile of one's own. Its key stays here; each person's calls count for them.
+
+    404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+    """
+    return _changed(await sharing.share_profile(session, user.id, name), user, "shared")
+
+
+@sharing_router.delete("/{name}")
+async def stop_sharing_profile(
+    user: CurrentUser, session: Session, name: ProfileNameInPath
+) -> ChangedProfile:
+    """Conversations that use it stop at their next call. 404 `llm_profile_not_found`."""
+    return _changed(await sharing.stop_sharing_profile(session, name), user, "shared no more")
 
 
 @facts_router.get("")
@@ -80,10 +100,5 @@ async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
     return shown_facts(facts_of(model))
 
 
-def _changed(row: LLMProfile, became: str) -> ChangedProfile:
-    return ChangedProfile(**shown(row).model_dump(), message=f"The profile {row.name} is {became}.")
-
-
-def _listed(rows: Sequence[LLMProfile]) -> LLMProfiles:
-    active = next((row.name for row in rows if row.is_active), None)
-    return LLMProfiles(profiles=[shown(row) for row in rows], active_profile=active)
+def _changed(row: LLMProfile, user: User, became: str) -> ChangedProfile:
+    return ChangedProfile(**shown(row, user.id).model_dump(), message=f"The profile {row.name} is {became}.")

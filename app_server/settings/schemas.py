@@ -141,10 +141,13 @@ class ModelFacts(BaseModel):
 
 class LLMProfileInfo(ProfileOptions):
     """`is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
-    not shown.
+    not shown. `is_shared`: an administrator lets everyone use it; where `is_own` is false, `base_url`,
+    `extra_header_names` and `extra_body` are left empty.
     """
 
     name: str
+    is_own: bool
+    is_shared: bool
     model: str
     base_url: str | None
     api_key_set: bool

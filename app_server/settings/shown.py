@@ -1,24 +1,31 @@
 """Profiles and models as their users see them. Pure."""
 
+from uuid import UUID
+
 from agent_runtime.catalogue.facts import Facts
 from agent_runtime.catalogue.lookup import facts_of
 from app_server.settings.models import LLMProfile
 from app_server.settings.schemas import LLMProfileInfo, ModelFacts
 
 
-def shown(profile: LLMProfile) -> LLMProfileInfo:
+def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
+    """user_id: who looks. Of another person's shared profile, what goes to its vendor is not shown."""
+    is_own = profile.user_id == user_id
+    options = profile.chosen if is_own else profile.chosen.model_copy(update={"extra_body": {}})
     return LLMProfileInfo(
         name=profile.name,
         model=profile.model,
-        base_url=profile.base_url,
+        is_own=is_own,
+        is_shared=profile.is_shared,
+        base_url=profile.base_url if is_own else None,
         api_key_set=profile.api_key_set,
         max_budget_per_task=profile.max_budget_per_task,
         input_cost_per_token=profile.input_cost_per_token,
         output_cost_per_token=profile.output_cost_per_token,
-        extra_header_names=profile.extra_header_names,
+        extra_header_names=profile.extra_header_names if is_own else [],
         is_recording=profile.is_recording,
         facts=shown_facts(facts_of(profile.model)),
-        **profile.chosen.model_dump(),
+        **options.model_dump(),
     )
 
 

@@ -1,14 +1,14 @@
 """Signing in with the one-time link, and out again."""
 
-from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from app_server.config import Config
-from app_server.database import Session
-from app_server.middleware import page_proof_of, session_cookie
+from app_server.access.web_sessions import end_of_session
+from app_server.core.config import Config
+from app_server.core.database import Session, now
+from app_server.http.middleware import page_proof_of, session_cookie
 from app_server.sign_in import service
 from app_server.users.schemas import UserInfo
 
@@ -35,8 +35,13 @@ async def sign_in_with_link(
     body: SignInWithLink, session: Session, request: Request, response: Response
 ) -> SignedInUser:
     config: Config = request.state.config
-    lifetime = timedelta(days=config.session_days)
-    signed_in = await service.sign_in_with_link(session, body.token, lifetime=lifetime)
+    browser = service.Browser(
+        user_agent=request.headers.get("user-agent"),
+        address=request.client.host if request.client else None,
+    )
+    signed_in = await service.sign_in_with_link(
+        session, body.token, browser=browser, expires_at=end_of_session(config, now())
+    )
     response.set_cookie(
         session_cookie(config),
         signed_in.cookie,

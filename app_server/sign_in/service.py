@@ -1,34 +1,56 @@
 """Signing in: a one-time link is traded for a browser session."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.database import now
-from app_server.errors import BadRequest, Gone
+from app_server.access.authentication import account_disabled
+from app_server.core.database import now
+from app_server.core.errors import BadRequest, Gone
 from app_server.users.models import SignInLink, User, WebSession
 from app_server.users.tokens import new_token, token_hash
 
 LINK_LIFETIME = timedelta(hours=24)
 
+_PROVIDER_LINK_LIFETIME = timedelta(minutes=1)
+_MAX_USER_AGENT = 300
 _KEPT_FOR_EXPLANATION = timedelta(days=7)
 _FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
 
 
-async def create_link(session: AsyncSession, user_id: UUID) -> str:
-    """A new one-time token, valid for 24 hours. Only its hash is kept."""
+@dataclass(frozen=True)
+class LinkOrigin:
+    """The sign-in at a provider that a link completes; `provider_session`: its `sid`, if it has one."""
+
+    identity_id: UUID
+    provider_session: str | None
+
+
+async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigin | None = None) -> str:
+    """A new one-time token. Only its hash is kept.
+
+    It is valid for 24 hours. After a sign-in at a provider the browser uses it at once: a minute is enough.
+    """
     await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
     token = new_token()
-    session.add(SignInLink(token_hash=token_hash(token), user_id=user_id, expires_at=now() + LINK_LIFETIME))
+    session.add(
+        SignInLink(
+            token_hash=token_hash(token),
+            user_id=user_id,
+            expires_at=now() + (_PROVIDER_LINK_LIFETIME if origin else LINK_LIFETIME),
+            identity_id=origin and origin.identity_id,
+            provider_session=origin and origin.provider_session,
+        )
+    )
     await session.flush()
     return token
 
 
 @dataclass(frozen=True)
-class SignedIn:
+class NewBrowserSession:
     """A new browser session: its cookie, and the proof for its pages."""
 
     user: User
@@ -36,29 +58,47 @@ class SignedIn:
     page_proof: str
 
 
-async def sign_in_with_link(session: AsyncSession, token: str, *, lifetime: timedelta) -> SignedIn:
+@dataclass(frozen=True)
+class Browser:
+    """By what its user recognises it later."""
+
+    user_agent: str | None
+    address: str | None
+
+
+async def sign_in_with_link(
+    session: AsyncSession, token: str, *, browser: Browser, expires_at: datetime
+) -> NewBrowserSession:
     """A new browser session. Of two at once, one wins.
 
-    Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`.
+    Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`,
+    NotAuthenticated `account_disabled`: then the link stays unused.
     """
     unused = update(SignInLink).where(
         SignInLink.token_hash == token_hash(token),
         SignInLink.used_at.is_(None),
         SignInLink.expires_at > now(),
     )
-    user_id = await session.scalar(unused.values(used_at=now()).returning(SignInLink.user_id))
-    if user_id is None:
+    link = await session.scalar(unused.values(used_at=now()).returning(SignInLink))
+    if link is None:
         raise await _why_not(session, token)
-    user = await session.get_one(User, user_id)
+    user = await session.get_one(User, link.user_id)
+    if user.disabled_at is not None:
+        raise account_disabled()
     user.signed_in_at = now()
     await session.execute(delete(WebSession).where(WebSession.expires_at < now()))
-    signed_in = SignedIn(user, cookie=new_token(), page_proof=new_token())
+    signed_in = NewBrowserSession(user, cookie=new_token(), page_proof=new_token())
     session.add(
         WebSession(
             token_hash=token_hash(signed_in.cookie),
             proof_hash=token_hash(signed_in.page_proof),
-            user_id=user_id,
-            expires_at=now() + lifetime,
+            user_id=user.id,
+            identity_id=link.identity_id,
+            provider_session=link.provider_session,
+            user_agent=browser.user_agent and browser.user_agent[:_MAX_USER_AGENT],
+            address=browser.address,
+            last_used_at=now(),
+            expires_at=expires_at,
         )
     )
     await session.flush()

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from app_server.config import Config
+from app_server.core.config import Config
 
 Origin = Literal["user", "organisation", "public"]
 
@@ -66,7 +66,7 @@ def _all_files(config: Config, user_id: UUID) -> Iterator[tuple[Origin, Path, Pa
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """`*.md`, and `SKILL.md` in directories of their own, by name."""
+    """`*.md`, and `SKILL.md` in subdirectories, by name."""
     if not directory.is_dir():
         return
     for entry in sorted(directory.iterdir()):

@@ -4,10 +4,10 @@ import asyncio
 
 from fastapi import APIRouter, Request
 
-from app_server.pagination import Limit, Page, PageId, page_of
+from app_server.access.authentication import CurrentUser
+from app_server.core.pagination import Limit, Page, PageId, page_of
 from app_server.skills.catalogue import ListedSkill, listed
 from app_server.skills.files import read_skill_files
-from app_server.users.auth import CurrentUser
 
 router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
 

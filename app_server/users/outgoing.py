@@ -3,8 +3,8 @@
 import httpx
 from starlette.requests import HTTPConnection
 
-from app_server.errors import BadGateway
-from app_server.guarded import Guard
+from app_server.core.errors import BadGateway
+from app_server.http.guarded_client import Guard
 from app_server.users.models import ADMINISTRATORS, User
 
 
@@ -17,7 +17,7 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """For libraries that bring a client of their own. None: this user may call whatever there is."""
+    """For libraries that bring an HTTP client. None: this user may call any address."""
     guard: Guard = connection.state.guard
     return None if user.role in ADMINISTRATORS else guard
 

@@ -1,11 +1,13 @@
 """Users, and the keys that act for them."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.errors import Conflict, NotFound
+from app_server.core.errors import Conflict, NotFound
 from app_server.users.models import ApiKey, Role, User
 from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
 
@@ -31,8 +33,16 @@ async def list_api_keys(session: AsyncSession, user: User) -> list[ApiKey]:
     return list(await session.scalars(query))
 
 
-async def create_api_key(session: AsyncSession, user: User, *, name: str) -> tuple[ApiKey, str]:
-    """The row, and the key itself: it is known only now."""
+async def create_api_key(
+    session: AsyncSession,
+    user: User,
+    *,
+    name: str,
+    scopes: Sequence[str] | None = None,
+    addresses: Sequence[str] | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """The row, and the key itself: it is known only now. Raises Conflict `too_many_api_keys`."""
     if len(await list_api_keys(session, user)) >= MAX_API_KEYS:
         raise Conflict(
             f"You have {MAX_API_KEYS} API keys, which is as many as there can be.",
@@ -40,7 +50,15 @@ async def create_api_key(session: AsyncSession, user: User, *, name: str) -> tup
             fix="Delete one that is no longer used.",
         )
     key = new_api_key()
-    row = ApiKey(user_id=user.id, name=name, prefix=key[:_SHOWN_CHARACTERS], key_hash=token_hash(key))
+    row = ApiKey(
+        user_id=user.id,
+        name=name,
+        prefix=key[:_SHOWN_CHARACTERS],
+        key_hash=token_hash(key),
+        scopes=None if scopes is None else [str(one) for one in scopes],
+        addresses=None if addresses is None else [*addresses],
+        expires_at=expires_at,
+    )
     session.add(row)
     await session.flush()
     return row, key

@@ -1,7 +1,7 @@
 # A flavour with the agent server of this source: the one layer that every change of the code makes anew.
 ARG DEPENDENCIES
 FROM ${DEPENDENCIES}
-# Its entrypoint, started as root, keeps the agent server and the agent apart (app_server/sandboxes/hardening.py).
+# Its entrypoint, started as root, keeps the agent server and the agent apart (app_server/sandbox_backends/docker/hardening.py).
 # Home and /tmp lie in the workspace, on disk; an image without this label gets memory for them.
 LABEL slipway.users=two slipway.home=workspace
 COPY containers/sandbox/entrypoint.sh /opt/slipway/bin/entrypoint

@@ -14,9 +14,10 @@ import uvicorn
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from app_server.config import Config
-from app_server.database import Database
-from app_server.main import State, WithState, create_app, create_inner_app, lifespan
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.lifespan import State, lifespan
+from app_server.main import WithState, create_app, create_inner_app
 from app_server.users.models import User
 from app_server.users.service import create_api_key, find_owner
 from tests.support.sandbox_image import FLAVOUR

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 
 
 async def eventually(is_true: Callable[[], Awaitable[bool]]) -> None:
     """Returns once `is_true`; TimeoutError if that takes too long."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await is_true():  # noqa: ASYNC110 (the database tells nobody when it changes)
-            await asyncio.sleep(0.005)
+        pauses = pauses_between_looks()
+        while not await is_true():  # noqa: ASYNC110 (the database sends no events)
+            await asyncio.sleep(next(pauses))

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from app_server.conversations.models import Conversation
-from app_server.sandboxes.models import SandboxStatus
+from app_server.sandbox_records.models import SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
 from app_server.users.tokens import token_hash

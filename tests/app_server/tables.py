@@ -1,7 +1,7 @@
 """Tables without the migrations: quick, for tests that need many databases."""
 
-from app_server.database import Base, Database
-from app_server.migrate import use_write_ahead_log
+from app_server.core.database import Base, Database
+from app_server.core.migrations import use_write_ahead_log
 
 
 async def create_tables(database: Database) -> None:

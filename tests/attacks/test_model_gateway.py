@@ -12,11 +12,11 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from app_server.conversations.models import Conversation
-from app_server.errors import BadGateway
+from app_server.core.errors import BadGateway
 from app_server.llm_gateway.contents import UNFETCHED_IMAGE
 from app_server.llm_gateway.translate import translate
 from app_server.llm_gateway.vendors import Translated
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import User

@@ -7,6 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.closed_calls import REFUSED
+from tests.support.closed_calls import WRITE_PROBE as TRY_CALLS
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import (
     AppServerProcess,
@@ -14,7 +16,9 @@ from tests.support.server import (
     add_model,
     events,
     start_conversation,
+    start_task,
     wait_for_status,
+    wait_until,
 )
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.timeout(300)]
@@ -108,6 +112,17 @@ def test_commands_and_cells_of_a_process_sandbox_do_not_reach_the_server(
     client.post(url, json=everything).raise_for_status()
     reply = client.post(url, json={"command": probe, "timeout": 60}).raise_for_status().json()
     assert reply["stdout"].startswith("tried []"), json.dumps(reply)
+
+
+def test_sockets_to_a_hypervisor_and_io_uring_are_closed_in_process_sandboxes(client: httpx.Client) -> None:
+    conversation_id = str(client.post("/app-conversations", json={}).raise_for_status().json()["id"])
+    wait_until(lambda: start_task(client, conversation_id)["status"] == "READY", lambda: "its start")
+    reply = client.post(
+        f"/app-conversations/{conversation_id}/execute-bash-command",
+        json={"command": f"cd /tmp\n{TRY_CALLS}\npython3 calls.py", "timeout": 60},
+    )
+
+    assert reply.raise_for_status().json()["stdout"].strip() == REFUSED, reply.text
 
 
 def observations(client: httpx.Client, conversation_id: str) -> list[Json]:

@@ -179,15 +179,21 @@ def test_keys_and_secrets_outlive_a_restart_of_a_server_with_a_secret_key(
     server = AgentServer(tmp_path, python=os.environ["SLIPWAY_PYTHON"])
     server.start()
     workspace = workspace_on(server, tmp_path)
+    heard = Heard()
     conversation = Conversation(
         agent=make_agent(scripted_llm, "terminal"),
         workspace=workspace,
         visualizer=None,
+        callbacks=[heard],
         secrets={"TOKEN": "correct-horse"},
         delete_on_close=False,
     )
+    heard.wait_for_status("idle")
     server.kill()
+    heard.events.clear()
     server.start()
+    # The client takes the first state after it has come back for the end of a run that it has just begun.
+    heard.wait_for_status("idle")
 
     scripted_llm.script(call("terminal", command="echo $TOKEN | wc -c; echo $TOKEN"), say("Done."))
     conversation.send_message("Go.")

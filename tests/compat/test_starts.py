@@ -115,3 +115,25 @@ def test_a_conversation_has_a_title_after_its_first_message(begin: Begin, script
 
     heard.wait_for(lambda event: event.kind == "ConversationStateUpdateEvent" and event.key == "title")
     assert conversation.state.refresh_from_server()["title"] == "A fine title"
+
+
+def test_without_autotitle_a_conversation_has_no_title(
+    begin: Begin, scripted_llm: ScriptedLLM, workspace: RemoteWorkspace
+):
+    agent = make_agent(scripted_llm)
+    request = StartConversationRequest(
+        agent=agent,
+        workspace=LocalWorkspace(working_dir=str(workspace.working_dir)),
+        conversation_id=uuid4(),
+        autotitle=False,
+    )
+    body = request.model_dump(mode="json", context={"expose_secrets": True})
+    workspace.client.post("/api/conversations", json=body).raise_for_status()
+    scripted_llm.script(say("Done."))
+
+    conversation = begin(agent=agent, conversation_id=request.conversation_id)
+    conversation.send_message("Go.")
+    conversation.run(timeout=PATIENCE_SECONDS)
+
+    assert conversation.state.refresh_from_server()["title"] is None
+    assert len(scripted_llm.requests) == 1

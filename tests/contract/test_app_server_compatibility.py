@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.main import create_inner_app
 from tests.contract.wire_shape import PARTS, Shape, shapes_of, without_names
 

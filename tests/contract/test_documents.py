@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app_server.config import Config
+from app_server.core.config import Config
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [*sorted(ROOT.glob("requirements*.lock")), ROOT / "tests" / "compat" / "requirements.lock"]

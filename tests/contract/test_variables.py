@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from app_server.config import Config
-from app_server.variables import unknown_variables
+from app_server.core.config import Config
+from app_server.core.variables import unknown_variables
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("app_server", "agent_runtime", "migrations", "scripts", "benchmarks", "tests")

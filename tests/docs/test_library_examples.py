@@ -213,6 +213,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
     server.stop()
 
 
+@pytest.fixture(scope="module")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is found out of the library for one document is known for the next."""
+    return tmp_path_factory.mktemp("mypy")
+
+
 def test_no_example_is_left_out():
     written = {
         (document, heading) for document in (README, LIBRARY) for heading in blocks(document) if heading
@@ -252,10 +258,10 @@ def test_an_example_does_what_it_shows(
 
 
 @pytest.mark.parametrize("document", [README, LIBRARY], ids=lambda document: document.stem)
-def test_examples_pass_strict_type_checking(document: Path, tmp_path: Path):
+def test_examples_pass_strict_type_checking(document: Path, tmp_path: Path, mypy_cache: Path):
     for number, heading in enumerate(heading for heading in blocks(document) if heading):
         (tmp_path / f"example_{number}.py").write_text(program(document, heading))
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={mypy_cache}"]
 
     checked = subprocess.run(
         [*command, "--follow-imports=silent", *map(str, tmp_path.glob("example_*.py"))],

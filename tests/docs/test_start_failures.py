@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from app_server.errors import StartCode
+from app_server.core.errors import StartCode
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "start-failures.md"
 ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (.+) \|$", re.MULTILINE)

@@ -43,3 +43,23 @@ def test_a_page_whose_script_never_comes_says_so_and_stops_asking(server: AppSer
         page.unroute(THE_APP)
         page.reload()
         expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()
+
+
+def test_a_part_that_was_missing_during_a_restart_comes_when_the_user_tries_again(
+    server: AppServerProcess,
+) -> None:
+    with visitor() as someone:
+        page = someone.page
+        someone.sign_in(server)
+        expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()
+        server.stop()
+        page.get_by_role("link", name="All conversations").first.click()
+        alert = page.get_by_role("main").get_by_role("alert")
+        expect(alert).to_contain_text("The server may be restarting, or it was upgraded.")
+        alert.get_by_role("button", name="Try again").click()
+        expect(alert).to_contain_text("The server does not answer yet.")
+        someone.photograph("missing-part")
+
+        server.start()
+        alert.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("heading", name="Conversations")).to_be_visible()

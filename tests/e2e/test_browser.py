@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.support.browser import Visitor, visitor
+from tests.support.browser import DESKTOP, Visitor, visitor
 from tests.support.scripted_llm import ScriptedLLM, call
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
 
 pytestmark = pytest.mark.browser
 
+SMALL_PHONE = ViewportSize(width=390, height=640)
 RECONNECTS = 100
 STEPS = 40
 
@@ -35,6 +36,29 @@ def reconnect(page: Page) -> None:
     opening.value.wait_for_event("framereceived")
 
 
+def look_at_the_model_dialog_on_a_small_phone(someone: Visitor) -> None:
+    """It is longer than that screen: scrolling reaches its last button, and its title again."""
+    page = someone.page
+    page.set_viewport_size(SMALL_PHONE)
+    page.get_by_role("button", name="Add a model").first.click()
+    dialog = page.get_by_role("dialog")
+    title = dialog.get_by_role("heading", name="Add a model")
+    save = dialog.get_by_role("button", name="Save")
+    expect(title).to_be_in_viewport(ratio=1)
+    save.scroll_into_view_if_needed()
+    expect(save).to_be_in_viewport(ratio=1)
+    save.click(trial=True)
+    title.scroll_into_view_if_needed()
+    expect(title).to_be_in_viewport(ratio=1)
+    box = dialog.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= SMALL_PHONE["width"] - box["width"]
+    someone.photograph("add-a-model")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+    page.set_viewport_size(DESKTOP)
+
+
 def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppServerProcess) -> None:
     with visitor() as someone:
         page = someone.page
@@ -43,6 +67,7 @@ def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppSer
         expect(page.get_by_text(NOT_WHOLLY_ISOLATED)).to_be_visible()
         expect(page.get_by_role("button", name="Add a model").first).to_be_visible()
         someone.photograph("home")
+        look_at_the_model_dialog_on_a_small_phone(someone)
 
         page.get_by_role("button", name="Start the demo").click()
         expect(page).to_have_url(re.compile(r"/conversations/[0-9a-f]{32}$"))

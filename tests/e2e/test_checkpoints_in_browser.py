@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.browser import visitor
 from tests.support.scripted_llm import ScriptedLLM, call, say
-from tests.support.server import AppServerProcess
+from tests.support.server import AppServerProcess, wait_for_status
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -44,6 +44,8 @@ def test_files_and_chat_go_back_and_edits_stay(
         expect(page.get_by_text("The second is there.")).to_be_visible(timeout=AGENT_TIMEOUT_MS)
         conversation_id = page.url.rsplit("/", 1)[-1]
         with scripted_server.client() as client:
+            # What is edited before the run is over counts as the agent's.
+            wait_for_status(client, conversation_id, "finished")
             edit = {"command": "echo mine > two.txt"}
             client.post(
                 f"/app-conversations/{conversation_id}/execute-bash-command", json=edit

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from app_server.config import Config
-from app_server.headless.outcome import MAX_REFUSALS, Outcome
+from app_server.core.config import Config
+from app_server.headless.client import RunFailed
+from app_server.headless.outcome import MAX_REFUSALS, HeadlessOutcome
 from app_server.headless.run import Run, owner_client, run
 from app_server.headless.server_process import server_of
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call, say
@@ -28,7 +30,7 @@ class Notes:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def end(self, outcome: Outcome, summary: dict[str, Any]) -> None:
+    def end(self, outcome: HeadlessOutcome, summary: dict[str, Any]) -> None:
         self.failure, self.summary = outcome.failure, summary
 
 
@@ -79,3 +81,25 @@ def test_a_run_whose_agent_goes_on_asking_ends_and_says_why(config: Config, scri
     assert printer.failure is not None
     assert printer.failure["code"] == "confirmation_needed"
     assert HARMFUL in printer.failure["cause"]
+
+
+@pytest.mark.timeout(300)
+def test_an_answer_that_comes_too_late_ends_no_run(config: Config, scripted_llm: ScriptedLLM):
+    scripted_llm.aside = say("A title")
+    scripted_llm.script(say("Done."))
+    with server_of(config.home, "process") as url, owner_client(config, url) as client:
+        words = [{"type": "text", "text": "Hello."}]
+        request = {"initial_message": {"content": words}, "llm_profile": "mine"}
+        conversation_id = client.start(request)["id"]
+        outcome = HeadlessOutcome()
+        for frame in client.frames(conversation_id):
+            outcome.take(frame)
+            if outcome.has_ended:
+                break
+
+        client.refuse(conversation_id, [str(uuid4())], "No.")
+        with pytest.raises(RunFailed) as unknown:
+            client.refuse(str(uuid4()), [str(uuid4())], "No.")
+
+    assert outcome.succeeded
+    assert unknown.value.code == "not_found"

@@ -1,4 +1,4 @@
-"""Nothing jumps while a page loads: what appears later has its place already."""
+"""Pages load with little, and nothing jumps meanwhile: what appears later has its place already."""
 
 import json
 from pathlib import Path
@@ -13,6 +13,15 @@ from tests.support.server import AppServerProcess, start_conversation, wait_for_
 pytestmark = pytest.mark.browser
 
 MOST = 0.02
+MOST_BYTES_OF_HOME = 260_000
+"""Of everything but the API's answers, as it is sent."""
+
+SENT = """
+() => performance.getEntries()
+  .filter(({ entryType, name }) =>
+    entryType === 'navigation' || (entryType === 'resource' && !new URL(name).pathname.startsWith('/api/')))
+  .map((part) => [new URL(part.name).pathname, part.encodedBodySize, part.decodedBodySize])
+"""
 WATCH = """
 window.shifts = []
 new PerformanceObserver((list) => {
@@ -36,12 +45,24 @@ def settled_shifts(page: Page) -> float:
     page.wait_for_load_state("networkidle")
     page.evaluate("document.fonts.ready")
     page.evaluate(
-        "() => new Promise((done) => requestIdleCallback(() => requestAnimationFrame(() => done())))"
+        # Chromium may give a page that rests no idle moment for minutes.
+        "() => new Promise((done) =>"
+        " requestIdleCallback(() => requestAnimationFrame(() => done()), { timeout: 2000 }))"
     )
     found = page.evaluate("window.shifts")
     # Of a failure, pytest shows it.
     print(page.url, json.dumps([one for one in found if one["value"] > MOST / 10]))  # noqa: T201
     return float(sum(one["value"] for one in found))
+
+
+def bytes_sent(page: Page) -> int:
+    """The size of the page and its assets, compressed, also of those that the browser had in its cache."""
+    parts = page.evaluate(SENT)
+    assert any(name.startswith("/assets/") for name, _, _ in parts)
+    # Of a failure, pytest shows it.
+    print(json.dumps(parts))  # noqa: T201
+    assert all(sent < whole for _, sent, whole in parts if whole > 4096), "each large part is compressed"
+    return sum(sent for _, sent, _ in parts)
 
 
 def test_pages_do_not_jump_while_they_load(
@@ -66,6 +87,7 @@ def test_pages_do_not_jump_while_they_load(
         page.goto(scripted_server.url)
         expect(page.get_by_label("Task", exact=True)).to_be_visible()
         shifts["home"] = settled_shifts(page)
+        assert 0 < bytes_sent(page) <= MOST_BYTES_OF_HOME
         page.goto(f"{scripted_server.url}/conversations/{conversation}")
         expect(page.get_by_text("It has several paragraphs.").last).to_be_visible()
         shifts["conversation"] = settled_shifts(page)

@@ -1,10 +1,12 @@
-"""What a command prints while it runs, as a person sees it in a real Chromium."""
+"""What happens between two events of the log, as a person sees it in a real Chromium, also after a reload."""
+
+import re
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import visitor
-from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.scripted_llm import ScriptedLLM, call, fail, say
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
 
 pytestmark = pytest.mark.browser
@@ -44,6 +46,14 @@ def test_output_is_seen_while_the_command_runs_and_after_a_reload(
         expect(page.get_by_text("Built.").first).to_be_visible()
         expect(page.get_by_text("step 1", exact=True)).to_have_class("ansi-front")
         someone.photograph("coloured-output")
+        scripted_llm.script(fail(429, retry_after=300))
+        page.get_by_label("Message to the agent").fill("Build it again.")
+        page.keyboard.press("Enter")
+        wait_for_the_model = page.get_by_text(re.compile(r"asking again in [12]\d\d s \(attempt 2"))
+        expect(wait_for_the_model).to_be_visible()
+        page.reload()
+        expect(wait_for_the_model).to_be_visible()
+        someone.photograph("retry")
         told = str(scripted_llm.requests[-1].messages)
         assert "step 1 of 2" in told
         assert "\\x1b" not in told

@@ -12,9 +12,9 @@ from uuid import uuid4
 import docker
 import pytest
 
-from app_server.config import DEFAULT_BASE_IMAGE
-from app_server.sandboxes.own_base import ensure_own_base, resolved_source
-from app_server.sandboxes.recipe import recipe_of
+from app_server.core.config import DEFAULT_BASE_IMAGE
+from app_server.sandbox_images.custom_base import ensure_own_base, resolved_source
+from app_server.sandbox_images.definition import recipe_of
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status

@@ -103,6 +103,12 @@ def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Ins
         inside.wait_for("cat by-terminal", "10001 1")
         photograph(someone.page, "vscode")
 
+    # Below a path its pages would stay blank: it says so.
+    link = inside.client.post(f"/sandboxes/{inside.id}/links", json={"name": "VSCODE"}).raise_for_status()
+    token = httpx.URL(link.json()["url"]).params["token"]
+    refused = httpx.get(f"{inside.server.url}/preview/{token}/", trust_env=False)
+    assert (refused.status_code, refused.json()["code"]) == (409, "host_name_needed")
+
 
 @pytest.mark.docker
 @pytest.mark.timeout(1800)

@@ -13,8 +13,8 @@ import pytest
 from docker import DockerClient
 
 from app_server import demo
-from app_server.errors import StartCode
-from app_server.sandboxes.network import NETWORK
+from app_server.core.errors import StartCode
+from app_server.sandbox_backends.docker.network import NETWORK
 from tests.support.engine_proxy import EngineProxy
 from tests.support.sandbox_image import sandbox_image
 from tests.support.tiny_image import derived_image, tiny_image

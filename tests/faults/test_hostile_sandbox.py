@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app_server.sandboxes.network import NETWORK
+from app_server.sandbox_backends.docker.network import NETWORK
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import sandbox_image
 from tests.support.server import AppServerProcess, Json, start_task, wait_until

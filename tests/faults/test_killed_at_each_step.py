@@ -15,8 +15,8 @@ from threading import Event
 import pytest
 
 from app_server.conversations.models import STAGES, StartStatus
-from app_server.conversations.start import STEPS
-from app_server.conversations.start_worker import MAX_CONCURRENT
+from app_server.conversations.start.steps import STEPS
+from app_server.conversations.start.worker import MAX_CONCURRENT
 from tests.support.halting import Call, Moment
 from tests.support.killed_site import (
     ANSWER,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app_server.config import DEFAULT_BASE_IMAGE
+from app_server.core.config import DEFAULT_BASE_IMAGE
 from tests.support.build_halting import STREAMED, BuildHalts, When
 from tests.support.killed_site import Site, assert_seen_through, open_site
 from tests.support.own_image import QUICK, own_image

@@ -14,10 +14,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app_server.config import Config
 from app_server.conversations.models import StartStatus
-from app_server.database import Database
-from app_server.sandboxes.containers import LABEL
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.sandbox_backends.docker.containers import LABEL
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.support.halting import Call, Moment

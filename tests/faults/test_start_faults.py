@@ -15,15 +15,17 @@ import httpx
 import pytest
 from docker import DockerClient
 
-from app_server.config import Config
-from app_server.database import Database
-from app_server.errors import Unavailable
-from app_server.main import WithState, create_app, lifespan
-from app_server.sandboxes.doctor import examine
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.errors import Unavailable
+from app_server.doctor.checks import examine
+from app_server.lifespan import lifespan
+from app_server.main import WithState, create_app
 from app_server.users.service import create_api_key, find_owner
 from tests.app_server.conftest import http_client, no_outer_configuration
 from tests.app_server.conversations.conftest import ROOT, eventually
 from tests.faults.start_faults import FAULTS, Fault, Place, walls_broken
+from tests.support.migrated import copy_migrated_sqlite
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
 
@@ -47,6 +49,8 @@ def place(tmp_path: Path, engine: DockerClient, monkeypatch: pytest.MonkeyPatch)
     sandbox_image()  # before the event loop runs, which the build needs for itself
     place = Place(tmp_path, engine, monkeypatch)
     place.settings["inner_port"] = free_port()
+    place.home.mkdir(mode=0o700)
+    copy_migrated_sqlite(place.home / "slipway.sqlite3")
     return place
 
 

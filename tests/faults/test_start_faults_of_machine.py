@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from app_server.config import DEFAULT_BASE_IMAGE
-from app_server.sandboxes.network import NETWORK
+from app_server.core.config import DEFAULT_BASE_IMAGE
+from app_server.sandbox_backends.docker.network import NETWORK
 from tests.support.requirements import OWN_MOUNTS
 from tests.support.server import AppServerProcess, Json, start_conversation, start_task, wait_until
 

@@ -22,8 +22,8 @@ def used_home(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     home = tmp_path_factory.mktemp("used")
     code = (
         "import asyncio, pathlib, sys\n"
-        "from app_server.database import Database\n"
-        "from app_server.migrate import migrate\n"
+        "from app_server.core.database import Database\n"
+        "from app_server.core.migrations import migrate\n"
         "asyncio.run(migrate(Database(f'sqlite+aiosqlite:///{sys.argv[1]}')))\n"
     )
     file = home / DATABASE

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from agent_runtime.server.application import application_for
 from agent_runtime.server.config import Config
+from agent_runtime.server.startup.application import application_for
 from tests.support.agent_server import KEY
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 
 
 @asynccontextmanager
@@ -57,5 +57,6 @@ async def wait_for_status(client: httpx.AsyncClient, conversation_id: str, wante
     """Returns when the conversation says so over HTTP."""
     path = f"/api/conversations/{conversation_id}"
     async with asyncio.timeout(PATIENCE_SECONDS):
+        pauses = pauses_between_looks()
         while (await called(client, "GET", path))["execution_status"] != wanted:  # noqa: ASYNC110 (over HTTP)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(next(pauses))

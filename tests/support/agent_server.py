@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
 
@@ -105,6 +105,7 @@ class AgentServer:
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
+        pauses = pauses_between_looks()
         while time.monotonic() < deadline:
             assert self.process is not None
             assert self.process.poll() is None, self.log_text()
@@ -113,5 +114,5 @@ class AgentServer:
                 if health.status_code == httpx.codes.OK:
                     return
             except httpx.TransportError:
-                time.sleep(0.02)
+                time.sleep(next(pauses))
         raise TimeoutError(self.log_text())

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from app_server.config import Config
-from app_server.encryption import load_cipher
+from app_server.core.config import Config
+from app_server.core.encryption import load_cipher
 from tests.support.server import AppServerProcess
 
 API = Path(__file__).parents[2] / "docs" / "openapi" / "app_server.json"

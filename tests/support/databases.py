@@ -1,28 +1,59 @@
 """Fixtures of databases: new ones for each test, on SQLite and on PostgreSQL."""
 
-import asyncio
 import os
-import shutil
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import zlib
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from app_server.database import Database
-from app_server.migrate import migrate
+from tests.support.migrated import copy_migrated_sqlite, in_a_loop, migrate_url
 
 POSTGRES_URL = os.environ.get("SLIPWAY_TEST_POSTGRES_URL")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+SQLITE = pytest.param("sqlite")
+POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
+
+_WITH_PROGRAMS = {"home", "way_out"}
+"""Fixtures of tests that start sandboxes or other programs: seconds each, and few SQL statements."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--both-databases", action="store_true", help="run each test of stored data on both")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Which databases a test runs on, unless it names the kinds itself.
+
+    A test of stored data runs on SQLite or on PostgreSQL: its name decides, always in the same way, so that
+    each feature meets both. A test with programs runs on SQLite. One that is marked `both_databases` runs on
+    both; so does each with the option `--both-databases`.
+    """
+    if "database_kind" not in metafunc.fixturenames or _names_kinds(metafunc.definition):
+        return
+    if metafunc.definition.get_closest_marker("both_databases") or metafunc.config.getoption(
+        "--both-databases"
+    ):
+        kinds = [SQLITE, POSTGRES]
+    elif _WITH_PROGRAMS & {*metafunc.fixturenames}:
+        kinds = [SQLITE]
+    else:
+        kinds = [POSTGRES if zlib.crc32(metafunc.function.__name__.encode()) % 2 else SQLITE]
+    metafunc.parametrize("database_kind", kinds, indirect=True)
+
+
+def _names_kinds(test: pytest.Function) -> bool:
+    return any("database_kind" in marker.args[0] for marker in test.iter_markers("parametrize"))
+
+
+@pytest.fixture
 def database_kind(request: pytest.FixtureRequest) -> str:
-    """Both databases that the app server knows, one after the other."""
+    """`sqlite` or `postgres`."""
     return str(request.param)
 
 
@@ -43,7 +74,7 @@ async def database_url(
     """A new database with all tables, copied from one that was migrated before: that takes a tenth."""
     if database_kind == "sqlite":
         file = tmp_path / "slipway.sqlite3"
-        shutil.copyfile(request.getfixturevalue("migrated_sqlite"), file)
+        copy_migrated_sqlite(file)
         yield _sqlite_url(file)
         return
     async with postgres_database(request.getfixturevalue("migrated_postgres")) as url:
@@ -51,20 +82,13 @@ async def database_url(
 
 
 @pytest.fixture(scope="session")
-def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("migrated") / "slipway.sqlite3"
-    _in_a_loop(_migrate(_sqlite_url(file)))
-    return file
-
-
-@pytest.fixture(scope="session")
 def migrated_postgres() -> Iterator[str]:
     """The name of the database."""
     name = f"slipway_migrated_{uuid4().hex}"
-    _in_a_loop(_on_postgres(f"CREATE DATABASE {name}"))
-    _in_a_loop(_migrate(_postgres_url(name)))
+    in_a_loop(_on_postgres(f"CREATE DATABASE {name}"))
+    in_a_loop(migrate_url(_postgres_url(name)))
     yield name
-    _in_a_loop(_on_postgres(f"DROP DATABASE {name} WITH (FORCE)"))
+    in_a_loop(_on_postgres(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
 @asynccontextmanager
@@ -76,26 +100,12 @@ async def postgres_database(template: str = "template1") -> AsyncIterator[str]:
     await _on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def _migrate(url: str) -> None:
-    database = Database(url)
-    try:
-        await migrate(database)
-    finally:
-        await database.close()
-
-
 async def _on_postgres(statement: str) -> None:
     assert POSTGRES_URL is not None
     server = create_async_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
     async with server.connect() as connection:
         await connection.execute(text(statement))
     await server.dispose()
-
-
-def _in_a_loop(work: Coroutine[Any, Any, None]) -> None:
-    """In a thread, since asynchronous tests have a loop in this one."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, work).result()
 
 
 def _sqlite_url(file: Path) -> str:

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 from tests.support.patience import PATIENCE_SECONDS
 
-MODULES = ("app_server.cli", "app_server.serve", "app_server.logs")
+MODULES = ("app_server.cli.main", "app_server.serve", "app_server.core.logs")
 _LARGEST_MESSAGE = 1024**2
 _OF_THE_INTERPRETER = ("PYTHON", "LD_")
 
@@ -146,7 +146,7 @@ def _main(orders: socket.socket) -> None:
     arguments = _serve(orders)
     gc.enable()
     if arguments is not None:
-        from app_server.cli import app
+        from app_server.cli.main import app
 
         sys.argv = ["slipway", *arguments]
         app()

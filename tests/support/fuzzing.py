@@ -1,5 +1,6 @@
 """Sends all kinds of requests to an agent server and compares its answers with its OpenAPI document."""
 
+import json
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ _SETTINGS = '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", 502
 
 
 def fuzz(url: str, headers: dict[str, str], conversation: str, workspace: str, scratch: Path) -> None:
-    """Fails with the report of Schemathesis if an answer is not as documented.
+    """Fails with the report of Schemathesis if an answer is not as documented, or an operation was not tried.
 
     `conversation`: the id of an existing one. `workspace`: a directory of the server that may be written to.
     `scratch`: an empty directory here. SLIPWAY_FUZZ_EXAMPLES=500 tries 500 requests per operation, new ones
@@ -32,12 +33,21 @@ def fuzz(url: str, headers: dict[str, str], conversation: str, workspace: str, s
         *("--checks", _CHECKS, "--continue-on-failure", "--warnings", "off", "--no-color"),
         *(() if EXAMPLES else ("--seed", "1")),
     ]
+    tried_operations = scratch / "tried"
     environment = {
         **os.environ,
         "PYTHONPATH": str(_ROOT),
         "SCHEMATHESIS_HOOKS": "tests.support.harmless",
         "FUZZ_WORKSPACE": workspace,
         "FUZZ_CONVERSATION": conversation,
+        "FUZZ_TRIED": str(tried_operations),
     }
     tried = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
     assert tried.returncode == 0, tried.stdout + tried.stderr
+    assert _documented() - {*tried_operations.read_text().splitlines()} == set()
+
+
+def _documented() -> set[str]:
+    """Every operation of an agent server, as the committed document has them."""
+    paths = json.loads((_ROOT / "docs" / "openapi" / "agent_server.json").read_text())["paths"]
+    return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}

@@ -25,8 +25,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from app_server.sandboxes.containers import AGENT_PORT
-from app_server.sandboxes.network import NETWORK
+from app_server.sandbox_backends.docker.containers import AGENT_PORT
+from app_server.sandbox_backends.docker.network import NETWORK
 from tests.support.engine_proxy import REAL
 from tests.support.http_wire import carry, closing, read_head, read_to_the_end
 from tests.support.patience import PATIENCE_SECONDS

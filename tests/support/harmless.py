@@ -1,23 +1,28 @@
 """Keeps what Schemathesis sends harmless: loaded by its command line (SCHEMATHESIS_HOOKS).
 
 Whatever is invented, commands do nothing, files stay in FUZZ_WORKSPACE, and no other machine is called.
-FUZZ_CONVERSATION is a conversation that is there, so that more than "not found" is tried.
+FUZZ_CONVERSATION is a conversation that is there, so that more than "not found" is tried. Each operation that
+is tried is noted in FUZZ_TRIED.
 """
 
 import os
 import uuid
+from pathlib import Path
 from typing import Any
 
 import schemathesis
 
 WORKSPACE = os.environ["FUZZ_WORKSPACE"]
 CONVERSATION = os.environ["FUZZ_CONVERSATION"]
+TRIED = Path(os.environ["FUZZ_TRIED"])
 NOWHERE = "http://127.0.0.1:9"
 
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
     """The last moment before a request leaves."""
+    with TRIED.open("a") as tried:
+        tried.write(f"{case.operation.method.upper()} {case.operation.path}\n")
     _into_the_conversation(case)
     _into_the_workspace(case.query)
     _without_effect(case)

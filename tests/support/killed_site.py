@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 import httpx
 
-from app_server.sandboxes.containers import LABEL
+from app_server.sandbox_backends.docker.containers import LABEL
 from tests.support.git_host import GitHost, git
 from tests.support.halting import Halt, Moment, Wires
 from tests.support.patience import PATIENCE_SECONDS

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_runtime.conversation.consent import approve, reject
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.approval.answers import approve, reject
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.fork import fork
-from agent_runtime.conversation.pursue import pursue
+from agent_runtime.conversation.run.goal_commands import pursue
 from agent_runtime.events.content import ImageContent, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.wire import ForkRequest
@@ -16,7 +16,7 @@ from tests.agent_runtime.conversation.conftest import Conversations, Watch, even
 from tests.agent_runtime.conversation.labour import condensing, think, working
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call, calls, cut, fail, hang, hold, say
 
-Act = Callable[["Stage"], Awaitable[Conversation]]
+Act = Callable[["Stage"], Awaitable[ConversationEngine]]
 
 PIXEL = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01"
 SAME = call("terminal", command="echo same")
@@ -30,10 +30,10 @@ class Stage:
     conversations: Conversations
     llm: ScriptedLLM
 
-    def create(self, **request: Any) -> Conversation:
+    def create(self, **request: Any) -> ConversationEngine:
         return self.conversations.create(**request)
 
-    async def talk(self, conversation: Conversation, *messages: str | Message) -> Conversation:
+    async def talk(self, conversation: ConversationEngine, *messages: str | Message) -> ConversationEngine:
         for message in messages:
             conversation.send(user(message) if isinstance(message, str) else message)
             await conversation.run()
@@ -55,7 +55,7 @@ class Scene:
     files: dict[str, bytes | str] = field(default_factory=dict)
     act: Act | None = None
 
-    async def play(self, stage: Stage) -> Conversation:
+    async def play(self, stage: Stage) -> ConversationEngine:
         """The conversation when its scene is over."""
         for path, content in self.files.items():
             target = stage.conversations.workspace / path
@@ -86,7 +86,7 @@ def at_workspace(tool: str, path: str, **arguments: Any) -> Callable[[Request], 
     return answer
 
 
-async def interrupted_command(stage: Stage) -> Conversation:
+async def interrupted_command(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     watch = Watch(conversation)
     stage.llm.script(
@@ -100,7 +100,7 @@ async def interrupted_command(stage: Stage) -> Conversation:
     return conversation
 
 
-async def interrupted_reply(stage: Stage) -> Conversation:
+async def interrupted_reply(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     stage.llm.script(hang(), say("Here I am."))
     conversation.send(user("Go."))
@@ -111,7 +111,7 @@ async def interrupted_reply(stage: Stage) -> Conversation:
     return conversation
 
 
-async def paused(stage: Stage) -> Conversation:
+async def paused(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     reply = hold(call("terminal", command="echo later"))
     stage.llm.script(reply, say("Done."))
@@ -125,7 +125,7 @@ async def paused(stage: Stage) -> Conversation:
     return conversation
 
 
-async def message_meanwhile(stage: Stage) -> Conversation:
+async def message_meanwhile(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     held = hold(call("terminal", command="echo two"))
     stage.llm.script(held, say("Both done."))
@@ -140,7 +140,7 @@ async def message_meanwhile(stage: Stage) -> Conversation:
     return conversation
 
 
-async def cut_off(stage: Stage) -> Conversation:
+async def cut_off(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     watch = Watch(conversation)
     stage.llm.script(
@@ -155,7 +155,7 @@ async def cut_off(stage: Stage) -> Conversation:
     return reopened
 
 
-async def unfinished(stage: Stage) -> Conversation:
+async def unfinished(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     watch = Watch(conversation)
     stage.llm.script(call("terminal", command="sleep 60"))
@@ -167,7 +167,7 @@ async def unfinished(stage: Stage) -> Conversation:
 
 
 def went_back(position: int | None) -> Act:
-    async def act(stage: Stage) -> Conversation:
+    async def act(stage: Stage) -> ConversationEngine:
         stage.llm.script(think("a"), say("One."), call("terminal", command="echo b"), say("Other."))
         conversation = await stage.talk(stage.create(), "Go.")
         conversation.navigate(None if position is None else events_of(conversation)[position]["id"])
@@ -177,7 +177,7 @@ def went_back(position: int | None) -> Act:
 
 
 def forked(from_position: int | None, *, reset_metrics: bool = True) -> Act:
-    async def act(stage: Stage) -> Conversation:
+    async def act(stage: Stage) -> ConversationEngine:
         stage.llm.script(think("a"), say("One."), say("Other."))
         source = await stage.talk(stage.create(title="Source", tags={"a": "b"}), "Go.")
         chosen = None if from_position is None else events_of(source)[from_position]["id"]
@@ -188,7 +188,7 @@ def forked(from_position: int | None, *, reset_metrics: bool = True) -> Act:
     return act
 
 
-async def condensed_on_request(stage: Stage) -> Conversation:
+async def condensed_on_request(stage: Stage) -> ConversationEngine:
     stage.llm.fallback = working(8)
     conversation = stage.create(agent=condensing(stage.conversations, max_size=200, keep_first=2))
     await stage.talk(conversation, "Go.")
@@ -199,7 +199,7 @@ async def condensed_on_request(stage: Stage) -> Conversation:
 
 
 def condensed(steps: int, **condenser: Any) -> Act:
-    async def act(stage: Stage) -> Conversation:
+    async def act(stage: Stage) -> ConversationEngine:
         stage.llm.fallback = working(steps)
         conversation = stage.create(agent=condensing(stage.conversations, **condenser))
         return await stage.talk(conversation, "Go.")
@@ -207,7 +207,7 @@ def condensed(steps: int, **condenser: Any) -> Act:
     return act
 
 
-async def prompt_too_long(stage: Stage) -> Conversation:
+async def prompt_too_long(stage: Stage) -> ConversationEngine:
     has_refused = False
 
     def answer(request: Request) -> Turn:
@@ -222,7 +222,7 @@ async def prompt_too_long(stage: Stage) -> Conversation:
     return await stage.talk(stage.create(agent=condensing(stage.conversations, keep_first=2)), "Go.")
 
 
-async def fallback(stage: Stage) -> Conversation:
+async def fallback(stage: Stage) -> ConversationEngine:
     spare = {"base_url": stage.llm.base_url, "api_key": "sk-2", "num_retries": 0}
     others = [{"model": "openai/one", **spare}, {"model": "openai/two", "usage_id": "two", **spare}]
     stage.llm.script(fail(503), fail(500), say("I stand in."))
@@ -230,28 +230,28 @@ async def fallback(stage: Stage) -> Conversation:
     return await stage.talk(stage.create(llm=llm), "Go.")
 
 
-async def approved(stage: Stage) -> Conversation:
+async def approved(stage: Stage) -> ConversationEngine:
     conversation = await stage.talk(stage.create(confirmation_policy={"kind": "AlwaysConfirm"}), "Go.")
     approve(conversation)
     await conversation.wait()
     return conversation
 
 
-async def rejected(stage: Stage) -> Conversation:
+async def rejected(stage: Stage) -> ConversationEngine:
     conversation = await stage.talk(stage.create(confirmation_policy={"kind": "AlwaysConfirm"}), "Go.")
     reject(conversation, "Not here.")
     await conversation.run()
     return conversation
 
 
-async def goal(stage: Stage) -> Conversation:
+async def goal(stage: Stage) -> ConversationEngine:
     conversation = stage.create()
     pursue(conversation, "Make the tests pass.", max_iterations=3)
     await conversation.wait()
     return conversation
 
 
-async def renamed(stage: Stage) -> Conversation:
+async def renamed(stage: Stage) -> ConversationEngine:
     conversation = await stage.talk(stage.create(), "Go.")
     conversation.update(title="A name", tags={"team": "blue"})
     conversation.set_budget(7.5)

@@ -3,12 +3,13 @@
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 import httpx
 
-from app_server.config import DEFAULT_BASE_IMAGE
-from app_server.sandboxes.recipe import recipe_of
+from app_server.core.config import DEFAULT_BASE_IMAGE
+from app_server.sandbox_images.definition import recipe_of
 from tests.support.sandbox_image import FLAVOUR
 
 # What a base is built from is all that the next build begins with: it is the image that is there, by another
@@ -17,13 +18,13 @@ QUICK = f"FROM {DEFAULT_BASE_IMAGE} AS first\nLABEL unique={{unique}}\nFROM {DEF
 
 
 @contextmanager
-def own_image(client: httpx.Client, dockerfile: str = QUICK) -> Iterator[dict[str, str]]:
+def own_image(client: httpx.Client, dockerfile: str = QUICK, **fields: Any) -> Iterator[dict[str, str]]:
     """What a conversation is begun with that starts from this: its `id` (sandbox_spec_id) and `base`.
 
-    `unique`: what takes the place of {unique} in the Dockerfile.
+    `unique`: what takes the place of {unique} in the Dockerfile. fields: what else is asked for.
     """
     unique = uuid4().hex
-    body = {"name": unique, "dockerfile": dockerfile.format(unique=unique)}
+    body = {"name": unique, "dockerfile": dockerfile.format(unique=unique), **fields}
     made = client.post("/sandbox-specs", json=body).raise_for_status().json()
     yield {"id": made["id"], "base": made["base"], "unique": unique}
     removed = client.delete(f"/sandbox-specs/{made['id']}")

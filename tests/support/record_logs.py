@@ -17,10 +17,10 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from agent_runtime.conversation.fold import Fold, fold_log
-from agent_runtime.conversation.log import EventLog, Record, reading
-from agent_runtime.conversation.replay import replay
-from agent_runtime.conversation.state import State
+from agent_runtime.conversation.event_log.fold import Fold, fold_log
+from agent_runtime.conversation.event_log.log import EventLog, Record, reading
+from agent_runtime.conversation.event_log.replay import replay
+from agent_runtime.conversation.event_log.state import State
 from agent_runtime.llm.complete import LLMClient
 from tests.agent_runtime.conversation.conftest import Conversations
 from tests.support.log_scenes import SCENES, Scene, Stage

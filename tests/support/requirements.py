@@ -13,7 +13,7 @@ from functools import cache
 
 import pytest
 
-from app_server.sandboxes.bubblewrap import Unusable, find_bubblewrap
+from app_server.sandbox_backends.process.bubblewrap import Unusable, find_bubblewrap
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.steady_chromium import CHROMIUM
 

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from app_server.sandboxes.remote.wire import TOKEN_HEADER
+from app_server.sandbox_backends.remote.wire import TOKEN_HEADER
 from tests.support.own_engine import OwnEngine
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import sandbox_image
@@ -47,6 +47,7 @@ class SandboxHostMachine:
         self.engine = OwnEngine(memory_bytes=memory_total_bytes)
         self.url = f"https://{self.engine.address}:{PORT}"
         self._process: subprocess.Popen[bytes] | None = None
+        self._last_error: Exception | None = None
 
     def __enter__(self) -> Self:
         _certify(self.engine.address, self.certificate, self._key)
@@ -54,6 +55,7 @@ class SandboxHostMachine:
         try:
             self.start()
         except BaseException:
+            self.lose()
             self.engine.__exit__(None, None, None)
             raise
         return self
@@ -93,7 +95,9 @@ class SandboxHostMachine:
                 stdout=log,
                 stderr=log,
             )
-        wait_until(self._answers, lambda: f"the sandbox host {self.name}:\n{self.output()}")
+        wait_until(
+            self._answers, lambda: f"the sandbox host {self.name} ({self._last_error!r}):\n{self.output()}"
+        )
 
     def stop(self) -> None:
         """The service alone. Its sandboxes go on."""
@@ -133,7 +137,8 @@ class SandboxHostMachine:
         try:
             with self.client("") as client:
                 return client.get(f"{self.url}/health").is_success
-        except (httpx.TransportError, FileNotFoundError):
+        except (httpx.TransportError, FileNotFoundError) as error:
+            self._last_error = error
             return False
 
 

@@ -9,8 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from app_server.config import Config, SandboxFlavour
-from app_server.sandboxes.docker import DockerBackend
+from app_server.core.config import Config, SandboxFlavour
+from app_server.sandbox_backends.docker.backend import DockerBackend
 
 FLAVOUR: SandboxFlavour = "slim"
 

@@ -24,11 +24,12 @@ from typing import Any, Self
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-from app_server.config import Config
-from app_server.database import Database
-from app_server.serve import new_sign_in_link
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.sign_in.invitations import new_owner_link
 from tests.support.forking import ForkedAppServer, can_fork
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.migrated import copy_migrated_sqlite
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
 from tests.support.signed_in import sign_in
@@ -93,6 +94,8 @@ class AppServerProcess:
         return self._process.pid
 
     def start(self) -> None:
+        if self._is_forked:
+            self._prepare_database()
         with self.log.open("ab") as log:
             if self._is_forked:
                 self._process = ForkedAppServer(["serve"], self._environment, log)
@@ -181,6 +184,14 @@ class AppServerProcess:
             open_timeout=PATIENCE_SECONDS,
         )
 
+    def _prepare_database(self) -> None:
+        """Leaves it as an earlier start would: making its tables takes a second of processor time."""
+        file = self.home / "slipway.sqlite3"
+        if "SLIPWAY_DATABASE_URL" in self._environment or file.exists():
+            return
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        copy_migrated_sqlite(file)
+
     def _is_healthy(self) -> bool:
         assert self._process is not None
         if self._process.poll() is not None:
@@ -206,7 +217,8 @@ class AppServerProcess:
 async def _new_link(config: Config) -> str:
     database = Database(config.resolved_database_url)
     try:
-        return await new_sign_in_link(config, database)
+        async with database.session() as session:
+            return await new_owner_link(session, config)
     finally:
         await database.close()
 
@@ -259,13 +271,16 @@ def wait_for_status(client: httpx.Client, conversation_id: str, status: str) -> 
     return conversation(client, conversation_id)
 
 
-def wait_until(is_true: Callable[[], bool], what: Callable[[], str]) -> None:
-    """Returns once `is_true`; asks again every 50 ms."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def wait_until(
+    is_true: Callable[[], bool], what: Callable[[], str], seconds: float = PATIENCE_SECONDS
+) -> None:
+    """Returns once `is_true`; asks again after longer and longer pauses, up to 0.15 s."""
+    deadline = time.monotonic() + seconds
+    pauses = pauses_between_looks()
     while not is_true():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE_SECONDS:.0f} s for {what()}")
-        time.sleep(0.05)
+            raise AssertionError(f"waited {seconds:.0f} s for {what()}")
+        time.sleep(next(pauses))
 
 
 def _pages(client: httpx.Client, path: str) -> Iterator[Json]:

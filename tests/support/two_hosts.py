@@ -12,8 +12,8 @@ from uuid import UUID
 import httpx
 
 from agent_runtime.wire import API_KEY_HEADER
-from app_server.config import Config
-from app_server.encryption import load_cipher
+from app_server.core.config import Config
+from app_server.core.encryption import load_cipher
 from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from agent_runtime.server.bash_service import BashService
+from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import install_error_handlers
 from agent_runtime.server.roots import get_file_roots

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.conversation.event_log.list_entry import read_info
+from agent_runtime.conversation.event_log.log import reading
 from agent_runtime.conversation.info import to_utc
-from agent_runtime.conversation.log import reading
-from agent_runtime.conversation.summary import read_info
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.condensation import Condensation
 from agent_runtime.events.errors import ConversationErrorEvent

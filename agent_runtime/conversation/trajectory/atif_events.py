@@ -39,7 +39,7 @@ class _Observation(BaseModel):
     results: list[_Result] = []
 
 
-class Step(BaseModel):
+class AtifStep(BaseModel):
     source: Literal["system", "user", "agent"]
     message: Text = None
     timestamp: datetime | None = None
@@ -56,7 +56,7 @@ class _Agent(BaseModel):
 class Trajectory(BaseModel):
     schema_version: str = Field(pattern=r"^ATIF-v1\.\d+$")
     agent: _Agent
-    steps: list[Step] = Field(min_length=1)
+    steps: list[AtifStep] = Field(min_length=1)
 
 
 def events_of(trajectory: Trajectory) -> Iterator[Event]:
@@ -73,7 +73,7 @@ def events_of(trajectory: Trajectory) -> Iterator[Event]:
             yield MessageEvent(source=source, llm_message=Message.of("user", text), timestamp=stamp)
 
 
-def _reply(step: Step, text: str, stamp: str, response_id: str) -> Iterator[Event]:
+def _reply(step: AtifStep, text: str, stamp: str, response_id: str) -> Iterator[Event]:
     if not step.tool_calls:
         message = Message.of("assistant", text).model_copy(
             update={"reasoning_content": step.reasoning_content}

@@ -13,8 +13,9 @@ import orjson
 from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
-from agent_runtime.conversation.log import EventLog, Record
-from agent_runtime.conversation.seen import Seen
+from agent_runtime.conversation.event_log.log import EventLog, Record
+from agent_runtime.conversation.event_log.model_input_cursor import Seen
+from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.trajectory.atif_events import Trajectory, events_of
 from agent_runtime.conversation.trajectory.zipped import EVENT, META, copy_kept, is_zip
@@ -45,7 +46,7 @@ class Wishes:
     title: str | None
 
 
-def receive(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
+def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = UNSEALED) -> None:
     """Writes the log into a new directory. NotATrajectoryError leaves none behind.
 
     Blocking, and as long as the file is: run it in a thread.
@@ -54,9 +55,9 @@ def receive(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
     file.seek(0)
     try:
         if is_zip(start):
-            _receive_zip(file, directory, wishes)
+            _receive_zip(file, directory, wishes, seal)
         else:
-            _receive_document(file, directory, wishes)
+            _receive_document(file, directory, wishes, seal)
     except ValidationError as error:
         _give_up(directory)
         first = error.errors(include_input=False, include_url=False)[0]
@@ -75,7 +76,7 @@ def _give_up(directory: Path) -> None:
         private_tree.remove(directory)
 
 
-def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
+def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal) -> None:
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if len(entries) > MAX_FILES or sum(one.file_size for one in entries) > MAX_TOTAL_BYTES:
@@ -86,18 +87,18 @@ def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
         numbered = [(int(match[1]), one) for one in entries if (match := EVENT.fullmatch(one.filename))]
         found = (_content(archive, one) for _, one in sorted(numbered, key=lambda pair: pair[0]))
         events = (_parsed(body) for body in found)
-        _write(directory, _spec(meta, wishes), _records(events))
+        _write(directory, _spec(meta, wishes), seal, _records(events))
         copy_kept(archive, directory, max_bytes=MAX_EVENT_BYTES)
 
 
-def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes) -> None:
+def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal) -> None:
     body = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(body) > MAX_DOCUMENT_BYTES:
         raise NotATrajectoryError("The document is too large.")
     trajectory = Trajectory.model_validate_json(body)
     model = trajectory.agent.model_name or "unknown"
     meta = {"agent": {"llm": {"model": model if "/" in model else f"openai/{model}"}}}
-    _write(directory, _spec(meta, wishes), _records(_stamped(events_of(trajectory))))
+    _write(directory, _spec(meta, wishes), seal, _records(_stamped(events_of(trajectory))))
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -127,13 +128,13 @@ def _spec(meta: dict[str, Any], wishes: Wishes) -> Spec:
     return Spec.of(wishes.conversation_id, request, agent)
 
 
-def _write(directory: Path, spec: Spec, records: Iterable[Record]) -> None:
-    log = EventLog(directory, create=True)
+def _write(directory: Path, spec: Spec, seal: SpecSeal, records: Iterable[Record]) -> None:
+    log = EventLog(directory, create=True, seal=seal)
     try:
         rest = iter(records)
         while page := list(islice(rest, PAGE)):
             log.append(page)
-        log.set_meta("spec", spec.model_dump_json())
+        log.set_spec(spec.model_dump_json(), name=spec.id.hex)
     finally:
         log.close()
 

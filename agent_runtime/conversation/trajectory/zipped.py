@@ -7,9 +7,9 @@ from pathlib import Path
 
 import orjson
 
-from agent_runtime.conversation.log import LogMissingError, reading
+from agent_runtime.conversation.event_log.list_entry import read_info
+from agent_runtime.conversation.event_log.log import LogMissingError, reading
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.summary import read_info
 from agent_runtime.streamed_zip import CHUNK_BYTES, StreamedZip
 from agent_runtime.workspace.users import server_files
 

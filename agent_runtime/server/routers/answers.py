@@ -1,10 +1,11 @@
 """What an agent waits for from others than its model: answers of the client, and to changes of MCP tools."""
 
-from agent_runtime.conversation.client_answers import answer_client_call
-from agent_runtime.conversation.mcp_answers import answer_mcp_change
+from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
+from agent_runtime.conversation.approval.mcp_answers import answer_mcp_change
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
-from agent_runtime.wire import ClientToolAnswer, McpChangeAnswer, Success
+from agent_runtime.tools.mcp.questions import ElicitationResponse
+from agent_runtime.wire import ClientToolAnswer, McpChangeAnswer, McpQuestionAnswer, Success
 
 router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])
 
@@ -22,4 +23,17 @@ async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
 async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
     """Approves a tool of an MCP server as it is offered now, or has its calls refused for good."""
     answer_mcp_change(conversation, answer.server, answer.tool, answer.fingerprint, accept=answer.accept)
+    return Success()
+
+
+@router.post(
+    "/mcp/answer_question",
+    responses={
+        400: {"description": "The content does not fit the form"},
+        409: {"description": "The question does not wait any more"},
+    },
+)
+async def answer_question(conversation: Found, answer: McpQuestionAnswer) -> Success:
+    """What an MCP server gets that has asked the user in the middle of a call."""
+    conversation.mcp_questions.answer(answer.question_id, ElicitationResponse(answer.action, answer.content))
     return Success()

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from fastapi import Body, Depends, Query, Request
 
-from agent_runtime.server.bash_events import BashEventPage, Filter, SortOrder
-from agent_runtime.server.bash_service import BashService
+from agent_runtime.server.bash.events import BashEventPage, BashEventSortOrder, Filter
+from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
@@ -71,7 +71,7 @@ async def stop_bash_command(command_id: UUID, bash: Bash) -> dict[str, bool]:
 async def search_bash_events(
     bash: Bash,
     matches: Annotated[Filter, Depends(event_filter)],
-    sort_order: SortOrder = SortOrder.TIMESTAMP,
+    sort_order: BashEventSortOrder = BashEventSortOrder.TIMESTAMP,
     page_id: str | None = None,
     limit: Annotated[int, Query(gt=0, le=100)] = 100,
 ) -> BashEventPage:

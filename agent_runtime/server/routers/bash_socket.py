@@ -10,10 +10,10 @@ from fastapi import WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
 from agent_runtime.relay.duplex import until_either_ends
-from agent_runtime.server.auth import accept_socket, is_auth_frame
-from agent_runtime.server.bash_events import to_json
-from agent_runtime.server.bash_service import BashService
+from agent_runtime.server.bash.events import to_json
+from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.keys.auth import accept_socket, is_auth_frame
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import BashCommand, BashError, BashOutput, ExecuteBashRequest
 

@@ -1,6 +1,6 @@
 """The agent's browser, for people to look at."""
 
-from agent_runtime.conversation.glimpse import glimpse
+from agent_runtime.conversation.browser_preview import glimpse
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations, KnownId
 from agent_runtime.wire import BrowserGlimpse

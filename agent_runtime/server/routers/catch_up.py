@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from agent_runtime.conversation.catch_up import tell_restored
+from agent_runtime.conversation.event_log.reconciliation import tell_restored
 from agent_runtime.server.routers.state import Conversations, FoundLog
 from agent_runtime.wire import CatchUpRequest, LogPosition
 

@@ -13,11 +13,17 @@ from pydantic import BaseModel
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.events.message import Message
+from agent_runtime.server.conversations.openai_facade import (
+    Asked,
+    FacadeAnswer,
+    begin,
+    require_model,
+    text_of,
+)
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.exposure import Saved
-from agent_runtime.server.facade import Answer, Asked, begin, require_model, text_of
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations
+from agent_runtime.server.saved.exposure import Saved
 
 router = Router(prefix="/v1", tags=["OpenAI"])
 
@@ -94,7 +100,7 @@ async def complete(
     stack = ExitStack()
     with stack:
         conversation = stack.enter_context(registry.using(conversation_id))
-        answer = Answer(conversation, asked.last)
+        answer = FacadeAnswer(conversation, asked.last)
         headers = {CONVERSATION_HEADER: str(conversation.id)}
         if not wanted.stream:
             return JSONResponse(_completion(answer, wanted.model, await answer.text()), headers=headers)
@@ -142,7 +148,7 @@ def _content(part: ContentPart) -> Content:
     )
 
 
-def _completion(answer: Answer, model: str, text: str) -> dict[str, Any]:
+def _completion(answer: FacadeAnswer, model: str, text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text, "refusal": None}
     return {
         "id": f"chatcmpl-{uuid4().hex}",
@@ -154,7 +160,7 @@ def _completion(answer: Answer, model: str, text: str) -> dict[str, Any]:
     }
 
 
-def _usage(answer: Answer) -> dict[str, Any]:
+def _usage(answer: FacadeAnswer) -> dict[str, Any]:
     used = answer.usage
     return {
         "prompt_tokens": used.input_tokens,
@@ -165,7 +171,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-async def _chunks(answer: Answer, wanted: ChatRequest, kept: ExitStack) -> AsyncIterator[bytes]:
+async def _chunks(answer: FacadeAnswer, wanted: ChatRequest, kept: ExitStack) -> AsyncIterator[bytes]:
     head = {
         "id": f"chatcmpl-{uuid4().hex}",
         "object": "chat.completion.chunk",

@@ -1,6 +1,6 @@
 """Checkpoints of the workspace: list them, compare, go back to one."""
 
-from agent_runtime.conversation.rewind import rewind as go_back
+from agent_runtime.conversation.checkpoints.rewind import rewind as go_back
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult

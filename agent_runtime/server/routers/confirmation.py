@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent_runtime.conversation.consent import set_analyzer, set_policy
+from agent_runtime.conversation.approval.answers import set_analyzer, set_policy, until_answers_are_taken
 from agent_runtime.delegation.answers import approve, go_on_above, reject
 from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.errors import ServerProblem
@@ -25,6 +25,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 )
 async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
     """Approves the actions that wait, which run then, or rejects some or all: its own or its sub-agents'."""
+    await until_answers_are_taken(conversation)
     if answer.accept:
         approve(conversation, children, remember=answer.remember, action_ids=answer.action_ids)
     else:

@@ -5,11 +5,11 @@ from uuid import UUID
 
 from fastapi import Query, Response, status
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.extend import take_plugin_keys
+from agent_runtime.conversation.add_plugin import take_plugin_keys
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.delegation.answers import go_on_above
 from agent_runtime.events.state import ExecutionStatus
-from agent_runtime.server.catalog import SortOrder
+from agent_runtime.server.conversations.catalog import ConversationSortOrder
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.offers import Approved
 from agent_runtime.server.routers.plugins import Plugins
@@ -81,7 +81,7 @@ async def search(
     page_id: str | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
     status: ExecutionStatus | None = None,
-    sort_order: SortOrder = SortOrder.CREATED_AT_DESC,
+    sort_order: ConversationSortOrder = ConversationSortOrder.CREATED_AT_DESC,
 ) -> ConversationPage:
     """`page_id` is the `next_page_id` of the page before."""
     return await registry.catalog.search(status=status, order=sort_order, page_id=page_id, limit=limit)
@@ -147,7 +147,7 @@ def check_size(message: SendMessageRequest) -> None:
         )
 
 
-def deliver(conversation: Conversation, message: SendMessageRequest) -> None:
+def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> None:
     """Adds the message; with `run`, a run answers it: the one going on, or a new one."""
     is_new = conversation.send(message.to_message(), message_id=message.id)
     # A repeated message starts nothing, unless the first time ended between the message and its run.
@@ -156,7 +156,7 @@ def deliver(conversation: Conversation, message: SendMessageRequest) -> None:
         conversation.start()
 
 
-def _is_cut_off(conversation: Conversation, first: SendMessageRequest) -> bool:
+def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
     """Whether creating it ended before, or just after, its first message was added."""
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

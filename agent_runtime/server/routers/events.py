@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import Body, Depends, Query, Response
 
-from agent_runtime.conversation.log import Filter, LogReader
+from agent_runtime.conversation.event_log.log import Filter, LogReader
 from agent_runtime.events.union import parse_event
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversations import check_size, deliver
@@ -20,7 +20,7 @@ router = Router(prefix="/api/conversations/{conversation_id}/events", tags=["eve
 MAX_PAGE = 100
 
 
-class SortOrder(StrEnum):
+class EventSortOrder(StrEnum):
     TIMESTAMP = "TIMESTAMP"
     TIMESTAMP_DESC = "TIMESTAMP_DESC"
 
@@ -50,11 +50,11 @@ async def search(
     wanted: Wanted,
     page_id: str | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
-    sort_order: SortOrder = SortOrder.TIMESTAMP,
+    sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
 ) -> Response:
     """A page as it is stored: null fields left out. `page_id` is the id of its first event."""
     from_seq = _seq(log, page_id) if page_id else None
-    descending = sort_order is SortOrder.TIMESTAMP_DESC
+    descending = sort_order is EventSortOrder.TIMESTAMP_DESC
     records, next_id = log.search(wanted, from_seq=from_seq, descending=descending, limit=limit)
     items = b",".join(record.body for record in records)
     return _json(b'{"items":[' + items + b'],"next_page_id":' + orjson.dumps(next_id) + b"}")

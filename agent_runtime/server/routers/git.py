@@ -12,7 +12,7 @@ from fastapi import Depends, Query, Request
 from pydantic import BaseModel, StringConstraints
 
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.git_remotes import RemotesFile
+from agent_runtime.server.outgoing.git_remotes import RemotesFile
 from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import GitRemotes, Success

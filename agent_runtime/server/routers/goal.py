@@ -1,6 +1,6 @@
 """Goals: set one, let it rest, take it up again."""
 
-from agent_runtime.conversation.pursue import pursue, rest, resume
+from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import StartGoalRequest, Success

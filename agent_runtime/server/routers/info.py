@@ -8,8 +8,8 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from agent_runtime.server.initialization import Initialization
 from agent_runtime.server.routers.router import Router
+from agent_runtime.server.startup.initialization import Initialization
 from agent_runtime.tools.registry import usable_tool_names
 from agent_runtime.version import VERSION
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agent_runtime.server.config import Config, ConfigError, validated
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.initialization import Initialization, InitState
 from agent_runtime.server.routers.router import Router
+from agent_runtime.server.startup.initialization import Initialization, InitState
 from agent_runtime.wire import INIT_KEY_HEADER
 
 router = Router(tags=["server"])

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import Depends, Request
 from pydantic import ValidationError
 
-from agent_runtime.conversation.extend import take_up
-from agent_runtime.offers.approved import ApprovedOffers
-from agent_runtime.offers.discover import find_offers
+from agent_runtime.conversation.add_plugin import take_up
+from agent_runtime.project_executables.approved import ApprovedOffers
+from agent_runtime.project_executables.discover import find_offers
 from agent_runtime.server.errors import ServerProblem, invalid
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from pydantic import ValidationError
 
-from agent_runtime.conversation.extend import add_plugin
+from agent_runtime.conversation.add_plugin import add_plugin
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
 from agent_runtime.server.errors import ServerProblem, invalid

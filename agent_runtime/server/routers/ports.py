@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agent_runtime.server.listeners import find_ports
+from agent_runtime.server.ports.listeners import find_ports
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import PortsResponse
 

@@ -11,9 +11,9 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.exposure import Exposure, Saved, is_masked, unsealed
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.vault import Vault, merged
+from agent_runtime.server.saved.encrypted_settings import Vault, merged
+from agent_runtime.server.saved.exposure import Exposure, Saved, is_masked, unsealed
 
 router = Router(
     prefix="/api/profiles",

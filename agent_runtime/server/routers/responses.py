@@ -11,9 +11,8 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
+from agent_runtime.server.conversations.openai_facade import Asked, FacadeAnswer, answer_to, begin, parse_id
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.exposure import Saved
-from agent_runtime.server.facade import Answer, Asked, answer_to, begin, parse_id
 from agent_runtime.server.routers.chat_completions import (
     CONVERSATION_HEADER,
     ChatMessage,
@@ -23,6 +22,7 @@ from agent_runtime.server.routers.chat_completions import (
 )
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Conversations
+from agent_runtime.server.saved.exposure import Saved
 
 router = Router(prefix="/v1", tags=["OpenAI"])
 
@@ -72,7 +72,7 @@ async def respond(
     stack = ExitStack()
     with stack:
         conversation = stack.enter_context(registry.using(conversation_id))
-        answer = Answer(conversation, asked.last)
+        answer = FacadeAnswer(conversation, asked.last)
         headers = {CONVERSATION_HEADER: str(conversation.id)}
         draft = _Draft(wanted, answer)
         if not wanted.stream:
@@ -99,7 +99,7 @@ async def response(response_id: str, registry: Conversations) -> StoredResponse:
 class _Draft:
     """The response object, before and after the answer."""
 
-    def __init__(self, wanted: ResponseRequest, answer: Answer) -> None:
+    def __init__(self, wanted: ResponseRequest, answer: FacadeAnswer) -> None:
         self._answer = answer
         self.item_id = f"msg_{uuid4().hex}"
         self._fields: dict[str, Any] = {
@@ -143,7 +143,7 @@ class _Draft:
         return {"type": "output_text", "text": text, "annotations": []}
 
 
-async def _events(draft: _Draft, answer: Answer, kept: ExitStack) -> AsyncIterator[bytes]:
+async def _events(draft: _Draft, answer: FacadeAnswer, kept: ExitStack) -> AsyncIterator[bytes]:
     number = 0
 
     def sent(name: str, **fields: Any) -> bytes:

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import Header, Request
 
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.keys.session_keys import SessionKeys
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.session_keys import SessionKeys
 from agent_runtime.wire import API_KEY_HEADER, ReplaceSessionKeyRequest, Success
 
 router = Router(tags=["server"])

@@ -8,11 +8,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from agent_runtime.events.base import JsonObject
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.exposure import Exposure, Saved, is_masked, require_session_key, unsealed
 from agent_runtime.server.routers.profiles import activate, checked
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.settings_schema import SettingsSchema, agent_schema, conversation_schema
-from agent_runtime.server.vault import StoredSecret, Vault, merged
+from agent_runtime.server.saved.encrypted_settings import StoredSecret, Vault, merged
+from agent_runtime.server.saved.exposure import Exposure, Saved, is_masked, require_session_key, unsealed
+from agent_runtime.server.saved.settings_schema import SettingsSchema, agent_schema, conversation_schema
 from agent_runtime.tools.mcp.config import servers_of
 
 router = Router(

@@ -10,15 +10,15 @@ import orjson
 from fastapi import WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
-from agent_runtime.conversation import frames
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.follow import EndedError, SlowConsumerError, follow
-from agent_runtime.conversation.frames import Frame
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.follow import EndedError, SlowConsumerError, follow
+from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.events.errors import ServerErrorEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.relay.duplex import until_either_ends
-from agent_runtime.server.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
 from agent_runtime.server.errors import ServerProblem, problem_of
+from agent_runtime.server.keys.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
 from agent_runtime.server.routers.conversations import check_size, deliver
 from agent_runtime.server.routers.events import local_timestamp
 from agent_runtime.server.routers.router import Router
@@ -40,7 +40,7 @@ async def session(socket: WebSocket, conversation_id: str, after_seq: int | None
         await _serve_session(socket, conversation, after_seq)
 
 
-async def _serve_session(socket: WebSocket, conversation: Conversation, after_seq: int | None) -> None:
+async def _serve_session(socket: WebSocket, conversation: ConversationEngine, after_seq: int | None) -> None:
     last = conversation.log.last_seq
     after = last if after_seq is None else min(max(after_seq, 0), last)
     await _send(socket, frames.sync(after + 1, last))
@@ -73,19 +73,21 @@ async def events(
         )
 
 
-async def _enter(socket: WebSocket, conversation_id: str) -> Conversation | None:
+async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
     """The conversation, if the socket may watch it; else None and the socket is closed."""
     if not await accept_socket(socket):
         return None
     try:
-        conversation: Conversation = socket.app.state.registry.get(UUID(conversation_id))
+        conversation: ConversationEngine = socket.app.state.registry.get(UUID(conversation_id))
     except (ServerProblem, ValueError):
         await socket.close(CLOSE_NOT_FOUND, "Conversation not found")
         return None
     return conversation
 
 
-def _resend_after(conversation: Conversation, mode: str | None, after_timestamp: datetime | None) -> int:
+def _resend_after(
+    conversation: ConversationEngine, mode: str | None, after_timestamp: datetime | None
+) -> int:
     if mode == "all":
         return 0
     if mode == "since" and (timestamp := local_timestamp(after_timestamp)):
@@ -93,14 +95,14 @@ def _resend_after(conversation: Conversation, mode: str | None, after_timestamp:
     return conversation.log.last_seq
 
 
-async def _wires(conversation: Conversation, after_seq: int) -> AsyncGenerator[bytes, None]:
+async def _wires(conversation: ConversationEngine, after_seq: int) -> AsyncGenerator[bytes, None]:
     async with contextlib.aclosing(follow(conversation, after_seq=after_seq)) as followed:
         async for frame in followed:
             yield frame.wire
 
 
 async def _events(
-    conversation: Conversation, after_seq: int, told: ConversationStateUpdateEvent
+    conversation: ConversationEngine, after_seq: int, told: ConversationStateUpdateEvent
 ) -> AsyncGenerator[bytes, None]:
     async with contextlib.aclosing(follow(conversation, after_seq=after_seq, told=told)) as followed:
         async for frame in followed:
@@ -108,16 +110,16 @@ async def _events(
                 yield frame.event
 
 
-def _wire(frame: Frame) -> bytes:
+def _wire(frame: EventFrame) -> bytes:
     return frame.wire
 
 
-def _bare(frame: Frame) -> bytes:
+def _bare(frame: EventFrame) -> bytes:
     return frame.event or b""
 
 
 async def _send_all(
-    socket: WebSocket, conversation: Conversation, outgoing: AsyncGenerator[bytes, None]
+    socket: WebSocket, conversation: ConversationEngine, outgoing: AsyncGenerator[bytes, None]
 ) -> None:
     try:
         async with contextlib.aclosing(outgoing) as texts:
@@ -135,7 +137,7 @@ async def _send_all(
 
 
 async def _receive_all(
-    socket: WebSocket, conversation: Conversation, as_sent: Callable[[Frame], bytes]
+    socket: WebSocket, conversation: ConversationEngine, as_sent: Callable[[EventFrame], bytes]
 ) -> None:
     """A message starts a run. What is refused is answered with an error, and the socket stays open."""
     try:
@@ -154,7 +156,7 @@ async def _receive_all(
         await _close(socket, 1003, "Send text frames")
 
 
-def _receive(conversation: Conversation, text: str) -> None:
+def _receive(conversation: ConversationEngine, text: str) -> None:
     body = orjson.loads(text)
     if is_auth_frame(body):
         return
@@ -178,7 +180,7 @@ def _without_values(error: Exception) -> str:
     return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in problems)
 
 
-async def _send(socket: WebSocket, frame: Frame) -> None:
+async def _send(socket: WebSocket, frame: EventFrame) -> None:
     await _send_text(socket, frame.wire)
 
 

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from fastapi import Depends, Request
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.log import LogReader
-from agent_runtime.server.children import Children
-from agent_runtime.server.registry import Registry
-from agent_runtime.server.worktrees import WorkTrees
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import LogReader
+from agent_runtime.server.conversations.children import Children
+from agent_runtime.server.conversations.registry import Registry
+from agent_runtime.server.conversations.worktrees import WorkTrees
 
 
 async def _registry(request: Request) -> Registry:
@@ -40,7 +40,7 @@ async def _worktrees(request: Request) -> WorkTrees:
 AllWorkTrees = Annotated[WorkTrees, Depends(_worktrees)]
 
 
-async def _conversation(conversation_id: UUID, registry: Conversations) -> AsyncIterator[Conversation]:
+async def _conversation(conversation_id: UUID, registry: Conversations) -> AsyncIterator[ConversationEngine]:
     with registry.using(conversation_id) as conversation:
         yield conversation
 
@@ -58,7 +58,7 @@ async def _known_id(conversation_id: UUID, registry: Conversations) -> UUID:
 KnownId = Annotated[UUID, Depends(_known_id)]
 """The id of the path, of a conversation that need not be in memory; 404 when there is none."""
 
-Found = Annotated[Conversation, Depends(_conversation)]
+Found = Annotated[ConversationEngine, Depends(_conversation)]
 """The conversation of the path; 404 when there is none."""
 
 FoundLog = Annotated[LogReader, Depends(_log)]

@@ -3,8 +3,8 @@
 from fastapi import status
 from pydantic import ValidationError
 
-from agent_runtime.conversation.ask import ask
-from agent_runtime.conversation.switch import switch_llm as switch
+from agent_runtime.conversation.model_switch import switch_llm as switch
+from agent_runtime.conversation.side_question import ask
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.errors import invalid

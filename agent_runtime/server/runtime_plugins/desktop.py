@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_runtime.server.runtime_plugins.bridge import Bridge, find_novnc
 from agent_runtime.server.runtime_plugins.plugin import Absence, RuntimePluginError
-from agent_runtime.server.runtime_plugins.program import Program
+from agent_runtime.server.runtime_plugins.program import PluginProgram
 from agent_runtime.workspace.environment import command_environment
 from agent_runtime.workspace.private_dir import make_private_dir
 
@@ -30,7 +30,7 @@ class Desktop:
     def __init__(self, port: int) -> None:
         self.port = port
         self._directory: Path | None = None
-        self._programs: list[Program] = []
+        self._programs: list[PluginProgram] = []
         self._bridge: Bridge | None = None
         self._display: str | None = None
 
@@ -80,7 +80,7 @@ class Desktop:
         authority, number = directory / "authority", directory / "display"
         await asyncio.to_thread(authority.write_bytes, _authority())
         # A shell, for -displayfd: X chooses a number that is free and tells it there.
-        server = await Program.start(
+        server = await PluginProgram.start(
             "/bin/sh",
             "-c",
             'exec "$0" "$@" 7>"$DISPLAY_NUMBER"',
@@ -102,7 +102,7 @@ class Desktop:
         os.environ["DISPLAY"], os.environ["XAUTHORITY"] = self._display, str(authority)
 
     async def _start_windows(self, directory: Path) -> None:
-        manager = await Program.start(
+        manager = await PluginProgram.start(
             *(WINDOW_MANAGER, "-f", str(_WINDOWS)),
             cwd=Path.home() if Path.home().is_dir() else directory,
             environment=command_environment({"DESKTOP_BROWSER": str(_BROWSER)}),

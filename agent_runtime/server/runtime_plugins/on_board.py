@@ -6,7 +6,7 @@ from agent_runtime.server.runtime_plugins.plugin import Absence
 from agent_runtime.tools.browser.chromium import NAMES, find_chromium
 
 
-class Browser:
+class BrowserPlugin:
     name = "browser"
     title = "The agent's browser"
 

@@ -17,8 +17,8 @@ _MAX_PIECES = 40
 _PIECE_BYTES = 2_000
 
 
-class Program:
-    """The leader of its own process group. Made by `start`, ended by `end`."""
+class PluginProgram:
+    """A program that leads a process group. `start` makes it, `end` ends it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -26,7 +26,9 @@ class Program:
         self._listening = asyncio.create_task(self._listen(), name=f"words of {process.pid}")
 
     @classmethod
-    async def start(cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]) -> "Program":
+    async def start(
+        cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]
+    ) -> "PluginProgram":
         """RuntimePluginError when there is no such program."""
         try:
             process = await start_process(

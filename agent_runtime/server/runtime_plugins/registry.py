@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.runtime_plugins.desktop import Desktop
-from agent_runtime.server.runtime_plugins.on_board import Browser, Jupyter
+from agent_runtime.server.runtime_plugins.on_board import BrowserPlugin, Jupyter
 from agent_runtime.server.runtime_plugins.plugin import (
     Absence,
     RuntimePlugin,
@@ -31,7 +31,7 @@ class RuntimePlugins:
         self.desktop = Desktop(config.desktop_port)
         self._startable: dict[str, Startable] = {one.name: one for one in (self.vscode, self.desktop)}
         self._all: dict[str, RuntimePlugin] = {
-            one.name: one for one in (self.vscode, self.desktop, Browser(), Jupyter())
+            one.name: one for one in (self.vscode, self.desktop, BrowserPlugin(), Jupyter())
         }
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from agent_runtime.server.runtime_plugins.plugin import Absence
-from agent_runtime.server.runtime_plugins.program import Program
+from agent_runtime.server.runtime_plugins.program import PluginProgram
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.private_dir import make_private_dir
 
@@ -59,7 +59,7 @@ class VSCode:
         self.port = port
         self._data = data
         self._is_enabled = is_enabled
-        self._program: Program | None = None
+        self._program: PluginProgram | None = None
         self._directory: Path | None = None
 
     def absence(self) -> Absence | None:
@@ -86,7 +86,7 @@ class VSCode:
         self._directory = await asyncio.to_thread(make_private_dir, "vscode")
         try:
             await asyncio.to_thread(self._write_settings)
-            self._program = await Program.start(
+            self._program = await PluginProgram.start(
                 PROGRAM,
                 *_OPTIONS,
                 *("--socket", str(self.socket), "--session-socket", str(self._directory / "session")),

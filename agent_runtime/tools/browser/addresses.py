@@ -9,7 +9,7 @@ from agent_runtime.workspace.local import PathNotAllowedError, confine
 MAX_ADDRESS_CHARS = 100_000
 _WEB = {"http", "https"}
 _HARMLESS = {"data"}
-"""Pages with an origin of their own, that reach nothing."""
+"""Pages with a separate origin, which can load nothing."""
 
 
 class AddressError(Exception):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.tools.browser.connection import CommandError, Json
-from agent_runtime.tools.browser.tab import Frame, PageError, Tab
+from agent_runtime.tools.browser.tab import PageError, PageFrame, Tab
 from agent_runtime.workspace.local import PathNotAllowedError, confine
 
 MAX_ELEMENTS = 300
@@ -30,14 +30,14 @@ _ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
 
 @dataclass(frozen=True)
 class Element:
-    frame: Frame
+    frame: PageFrame
     place: int
     """In its frame's list."""
     name: str
 
 
 @dataclass(frozen=True)
-class State:
+class PageState:
     """What can be done on a page. page: scroll positions and status, as `elements.js` tells them."""
 
     elements: Sequence[Element]
@@ -45,7 +45,7 @@ class State:
     page: Json
 
 
-async def look(tab: Tab) -> State:
+async def look(tab: Tab) -> PageState:
     """PageError."""
     elements: list[Element] = []
     lines: list[str] = []
@@ -61,7 +61,7 @@ async def look(tab: Tab) -> State:
             Element(frame, place, f'{one["kind"]} "{one["name"]}"')
             for place, one in enumerate(found["elements"])
         ]
-    return State(elements, "\n".join(lines), page)
+    return PageState(elements, "\n".join(lines), page)
 
 
 async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab: bool) -> str | None:
@@ -135,7 +135,7 @@ def _file(path: Path, roots: Sequence[Path]) -> Path:
     return found
 
 
-def _lines(frame: Frame, found: Json, first: int) -> Iterator[str]:
+def _lines(frame: PageFrame, found: Json, first: int) -> Iterator[str]:
     if frame.owner_session is not None and found["elements"]:
         yield f"In a frame of the page ({frame.url[:200]}):"
     for place, element in enumerate(found["elements"]):

@@ -36,14 +36,14 @@ _RESTARTED = (
 
 
 @dataclass(frozen=True)
-class Reply:
+class BrowserReply:
     """What a call comes to. names_page: whether the page it is about stands above the text."""
 
     text: str = ""
     image_url: str | None = None
     names_page: bool = True
 
-    def after(self, done: str) -> "Reply":
+    def after(self, done: str) -> "BrowserReply":
         """The same, with what was done before it."""
         return replace(self, text=f"{done} {self.text}".strip())
 
@@ -66,7 +66,7 @@ class Glimpse:
     image_url: str | None
 
 
-Work = Callable[[Browser], Awaitable[Reply]]
+Work = Callable[[Browser], Awaitable[BrowserReply]]
 
 
 class BrowserSession:
@@ -115,7 +115,7 @@ class BrowserSession:
             except BrowserGoneError:
                 return await self._lost(browser)
 
-    async def navigate(self, browser: Browser, address: str, *, in_new_tab: bool) -> Reply:
+    async def navigate(self, browser: Browser, address: str, *, in_new_tab: bool) -> BrowserReply:
         """AddressError, PageError."""
         url = await asyncio.to_thread(admit, address, self.roots)
         tab = await browser.new_tab() if in_new_tab or not browser.tabs else browser.current
@@ -125,15 +125,15 @@ class BrowserSession:
         await self._open(tab, url)
         return await self.settled(browser)
 
-    async def settled(self, browser: Browser) -> Reply:
+    async def settled(self, browser: Browser) -> BrowserReply:
         """Waits until what an input has set off is there, within limits."""
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)
         if browser.tabs and not await browser.current.wait_until_loaded(self._load_seconds):
-            return Reply(
+            return BrowserReply(
                 f"The page is still loading after {self._load_seconds:g} seconds; it can be used as it is."
             )
-        return Reply()
+        return BrowserReply()
 
     async def start_recording(self, browser: Browser) -> Path:
         """Where the pictures go. PageError."""
@@ -176,15 +176,17 @@ class BrowserSession:
                 self._browser.note(_RESTARTED)
         return self._browser
 
-    async def _do(self, work: Work, browser: Browser) -> tuple[Reply, bool]:
+    async def _do(self, work: Work, browser: Browser) -> tuple[BrowserReply, bool]:
         try:
             reply = await work(browser)
         except (PageError, AddressError) as error:
-            return Reply(str(error)), True
+            return BrowserReply(str(error)), True
         except CommandError as error:
-            return Reply(f"The page changed meanwhile ({error}). Call browser_get_state and try again."), True
+            return BrowserReply(
+                f"The page changed meanwhile ({error}). Call browser_get_state and try again."
+            ), True
         except NoAnswerError as error:
-            return Reply(f"The browser does not answer ({error}). Try again."), True
+            return BrowserReply(f"The browser does not answer ({error}). Try again."), True
         if self.recording is not None and browser.tabs:
             with suppress(PageError, CommandError):
                 await self.recording.follow(browser.current)
@@ -238,7 +240,7 @@ async def _headline(browser: Browser) -> str:
     return f"URL: {current.url}\nTitle: {current.title}"
 
 
-async def _report(browser: Browser, reply: Reply, *, is_error: bool) -> BrowserObservation:
+async def _report(browser: Browser, reply: BrowserReply, *, is_error: bool) -> BrowserObservation:
     headline = await _headline(browser) if reply.names_page else ""
     notes = "\n".join(f"Note: {note}" for note in browser.take_notes())
     text = "\n\n".join(part for part in (headline, reply.text, notes) if part)

@@ -28,7 +28,7 @@ class PageError(Exception):
 
 
 @dataclass(frozen=True)
-class Frame:
+class PageFrame:
     """A document. owner_session: where its iframe stands; None for the page itself."""
 
     id: str
@@ -122,7 +122,7 @@ class Tab:
                 "with browser_navigate, or close it with browser_close_tab."
             ) from error
 
-    async def frames(self) -> list[Frame]:
+    async def frames(self) -> list[PageFrame]:
         """All documents of the page, its own first."""
         found = list(_frames(await self.call("Page.getFrameTree"), self.session, None))
         for session, parent in list(self._parents.items()):
@@ -132,12 +132,12 @@ class Tab:
                 continue  # it is gone meanwhile
         return found[:MAX_FRAMES]
 
-    async def run(self, frame: Frame, name: str, argument: Any) -> Any:
+    async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
         """What a script returns, given the argument as JSON. CommandError if the frame is gone."""
         expression = f"({script(name)})({orjson.dumps(argument).decode()})"
         return (await self._evaluate(frame, expression, by_value=True)).get("value")
 
-    async def element(self, frame: Frame, index: int) -> str | None:
+    async def element(self, frame: PageFrame, index: int) -> str | None:
         """A handle on one of the elements that `elements.js` has left in the frame's present document."""
         try:
             found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
@@ -145,7 +145,7 @@ class Tab:
             return None
         return found.get("objectId")
 
-    async def on(self, frame: Frame, handle: str, name: str, *arguments: Any) -> Json:
+    async def on(self, frame: PageFrame, handle: str, name: str, *arguments: Any) -> Json:
         """What a script returns that is run on an element."""
         params = {
             "functionDeclaration": script(name),
@@ -157,7 +157,7 @@ class Tab:
         value = _result(found).get("value")
         return value if isinstance(value, dict) else {}
 
-    async def offset(self, frame: Frame) -> tuple[float, float]:
+    async def offset(self, frame: PageFrame) -> tuple[float, float]:
         """Where the frame's document begins in what is seen of the page, in pixels."""
         if frame.owner_session is None:
             return 0.0, 0.0
@@ -175,7 +175,7 @@ class Tab:
         tree = await self.call("Page.getFrameTree", session=session)
         return await self.offset(next(_frames(tree, session, self._parents[session])))
 
-    async def _evaluate(self, frame: Frame, expression: str, *, by_value: bool) -> Json:
+    async def _evaluate(self, frame: PageFrame, expression: str, *, by_value: bool) -> Json:
         world = await self.call(
             "Page.createIsolatedWorld", {"frameId": frame.id, "worldName": _WORLD}, session=frame.session
         )
@@ -188,12 +188,12 @@ class Tab:
         return _result(await self.call("Runtime.evaluate", params, session=frame.session))
 
 
-def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[Frame]:
+def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[PageFrame]:
     """The outermost frame of a session and those within that live in the same process."""
     waiting = [(answer["frameTree"], owner_session)]
     while waiting:
         tree, owner = waiting.pop(0)
-        yield Frame(tree["frame"]["id"], session, tree["frame"]["url"], owner)
+        yield PageFrame(tree["frame"]["id"], session, tree["frame"]["url"], owner)
         waiting += [(child, session) for child in tree.get("childFrames", ())]
 
 

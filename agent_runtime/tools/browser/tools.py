@@ -28,7 +28,7 @@ from agent_runtime.tools.browser.models import (
 )
 from agent_runtime.tools.browser.recording import DIRECTORY as RECORDINGS
 from agent_runtime.tools.browser.screenshot import take_screenshot
-from agent_runtime.tools.browser.session import BrowserSession, Reply, pages
+from agent_runtime.tools.browser.session import BrowserReply, BrowserSession, pages
 from agent_runtime.tools.browser.storage import read_storage, write_storage
 from agent_runtime.tools.browser.tab import PageError, Tab
 from agent_runtime.tools.claims import Claim
@@ -78,7 +78,7 @@ class BrowserTool(Tool[ActionT]):
         return await self.session.use(lambda browser: self.act(browser, action))
 
     @abstractmethod
-    async def act(self, browser: Browser, action: ActionT) -> Reply:
+    async def act(self, browser: Browser, action: ActionT) -> BrowserReply:
         """What comes of the action. Raises what `BrowserSession.use` tells the model."""
 
     def holds_work(self) -> bool:
@@ -106,7 +106,7 @@ How to work with it
     def effects(self, action: BrowserNavigateAction) -> Sequence[Effect]:
         return (Opens(action.url),)
 
-    async def act(self, browser: Browser, action: BrowserNavigateAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserNavigateAction) -> BrowserReply:
         return await self.session.navigate(browser, action.url, in_new_tab=action.new_tab)
 
 
@@ -119,7 +119,7 @@ class BrowserClickTool(BrowserTool[BrowserClickAction]):
 Click an element by its number in the latest browser_get_state. After whatever changes the page, get the state
 anew: the numbers may mean something else. Dialogs of the page are answered with OK, and you are told."""
 
-    async def act(self, browser: Browser, action: BrowserClickAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserClickAction) -> BrowserReply:
         known = self.session.elements
         href = await elements.click(browser.current, known, action.index, in_new_tab=action.new_tab)
         if href is not None:
@@ -140,7 +140,7 @@ lists, dates and files as well. A line break at the end presses Enter."""
         # In a field that takes files the text is a path, which only the page tells.
         return (*self.does, Reads(action.text.strip()))
 
-    async def act(self, browser: Browser, action: BrowserTypeAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserTypeAction) -> BrowserReply:
         known = self.session.elements
         await elements.fill(
             browser.current,
@@ -163,13 +163,13 @@ See the current page: address, title, open tabs, how far it is scrolled, and eve
 or filled in with its number. Elements in frames are listed too; of very long pages only those near the view
 (at most {elements.MAX_ELEMENTS}). `include_screenshot` adds a picture, for layout and for what is drawn."""
 
-    async def act(self, browser: Browser, action: BrowserGetStateAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserGetStateAction) -> BrowserReply:
         tab = browser.current
         state = await elements.look(tab)
         self.session.elements = state.elements
         image = await take_screenshot(tab) if action.include_screenshot else None
         listed = state.text or "Nothing on the page can be clicked or filled in."
-        return Reply("\n\n".join([await _surroundings(browser, state), listed]), image)
+        return BrowserReply("\n\n".join([await _surroundings(browser, state), listed]), image)
 
 
 class BrowserGetContentTool(BrowserTool[BrowserGetContentAction]):
@@ -181,8 +181,8 @@ class BrowserGetContentTool(BrowserTool[BrowserGetContentAction]):
 Read the current page's text as Markdown, without what is hidden; frames come last. Long text comes in pieces
 of {PIECE_CHARS:,} characters: the end of each says with which start_from_char to go on."""
 
-    async def act(self, browser: Browser, action: BrowserGetContentAction) -> Reply:
-        return Reply(
+    async def act(self, browser: Browser, action: BrowserGetContentAction) -> BrowserReply:
+        return BrowserReply(
             await read_content(
                 browser.current, keeps_links=action.extract_links, start=action.start_from_char
             )
@@ -196,7 +196,7 @@ class BrowserScrollTool(BrowserTool[BrowserScrollAction]):
     annotations = _ACTS.titled("browser_scroll")
     words = "Scroll the current page by most of what is in view, such as to have it load more."
 
-    async def act(self, browser: Browser, action: BrowserScrollAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserScrollAction) -> BrowserReply:
         tab = browser.current
         distance = int(HEIGHT * 0.8) * (1 if action.direction == "down" else -1)
         page = await tab.run((await tab.frames())[0], "scroll", distance)
@@ -210,7 +210,7 @@ class BrowserGoBackTool(BrowserTool[BrowserGoBackAction]):
     annotations = _ACTS.titled("browser_go_back")
     words = "Go back to the page before, in the current tab."
 
-    async def act(self, browser: Browser, action: BrowserGoBackAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserGoBackAction) -> BrowserReply:
         del action
         tab = browser.current
         history = await tab.call("Page.getNavigationHistory")
@@ -228,9 +228,9 @@ class BrowserListTabsTool(BrowserTool[BrowserListTabsAction]):
     annotations = _LOOKS_HERE.titled("browser_list_tabs")
     words = "List the open tabs: their ids, addresses and titles, and which one is the current one."
 
-    async def act(self, browser: Browser, action: BrowserListTabsAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserListTabsAction) -> BrowserReply:
         del action
-        return Reply(await _tabs(browser) or "No tab is open.", names_page=False)
+        return BrowserReply(await _tabs(browser) or "No tab is open.", names_page=False)
 
 
 class BrowserSwitchTabTool(BrowserTool[BrowserSwitchTabAction]):
@@ -240,10 +240,10 @@ class BrowserSwitchTabTool(BrowserTool[BrowserSwitchTabAction]):
     annotations = _ACTS_HERE.titled("browser_switch_tab")
     words = "Make another tab the current one, by its id. Get its state before you click."
 
-    async def act(self, browser: Browser, action: BrowserSwitchTabAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserSwitchTabAction) -> BrowserReply:
         await browser.show(_tab(browser, action.tab_id))
         self.session.elements = ()
-        return Reply()
+        return BrowserReply()
 
 
 class BrowserCloseTabTool(BrowserTool[BrowserCloseTabAction]):
@@ -253,10 +253,10 @@ class BrowserCloseTabTool(BrowserTool[BrowserCloseTabAction]):
     annotations = _REPLACES_HERE.titled("browser_close_tab")
     words = "Close a tab by its id. Closing the current one makes the newest of the others the current one."
 
-    async def act(self, browser: Browser, action: BrowserCloseTabAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserCloseTabAction) -> BrowserReply:
         await browser.close_tab(_tab(browser, action.tab_id))
         self.session.elements = ()
-        return Reply(f"Tab {action.tab_id} is closed. {await _tabs(browser) or 'No tab is open.'}")
+        return BrowserReply(f"Tab {action.tab_id} is closed. {await _tabs(browser) or 'No tab is open.'}")
 
 
 class BrowserGetStorageTool(BrowserTool[BrowserGetStorageAction]):
@@ -268,9 +268,9 @@ class BrowserGetStorageTool(BrowserTool[BrowserGetStorageAction]):
 See what sites keep in the browser, as JSON: all cookies, and the local storage of every origin that is open.
 Cookies may be somebody's way in: look only if your task needs it, and write them nowhere."""
 
-    async def act(self, browser: Browser, action: BrowserGetStorageAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserGetStorageAction) -> BrowserReply:
         del action
-        return Reply(await read_storage(browser), names_page=False)
+        return BrowserReply(await read_storage(browser), names_page=False)
 
 
 class BrowserSetStorageTool(BrowserTool[BrowserSetStorageAction]):
@@ -282,8 +282,8 @@ class BrowserSetStorageTool(BrowserTool[BrowserSetStorageAction]):
 Put cookies and local storage into the browser, in the form that browser_get_storage returns. What is there
 already and not named stays. Pages that are open see it when they are loaded anew."""
 
-    async def act(self, browser: Browser, action: BrowserSetStorageAction) -> Reply:
-        return Reply(await write_storage(browser, action.storage_state), names_page=False)
+    async def act(self, browser: Browser, action: BrowserSetStorageAction) -> BrowserReply:
+        return BrowserReply(await write_storage(browser, action.storage_state), names_page=False)
 
 
 class BrowserStartRecordingTool(BrowserTool[BrowserStartRecordingAction]):
@@ -295,9 +295,9 @@ class BrowserStartRecordingTool(BrowserTool[BrowserStartRecordingAction]):
 Begin to record what is seen in the browser, as evidence for people: numbered pictures in the workspace, and a
 page that plays them. Open a page first; end it with browser_stop_recording."""
 
-    async def act(self, browser: Browser, action: BrowserStartRecordingAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserStartRecordingAction) -> BrowserReply:
         del action
-        return Reply(f"Recording into {await self.session.start_recording(browser)}.")
+        return BrowserReply(f"Recording into {await self.session.start_recording(browser)}.")
 
 
 class BrowserStopRecordingTool(BrowserTool[BrowserStopRecordingAction]):
@@ -307,13 +307,13 @@ class BrowserStopRecordingTool(BrowserTool[BrowserStopRecordingAction]):
     annotations = _ACTS_HERE.titled("browser_stop_recording")
     words = "End the recording that browser_start_recording has begun. The answer says where it is."
 
-    async def act(self, browser: Browser, action: BrowserStopRecordingAction) -> Reply:
+    async def act(self, browser: Browser, action: BrowserStopRecordingAction) -> BrowserReply:
         del browser, action
         recording, self.session.recording = self.session.recording, None
         if recording is None:
             raise PageError("No recording is under way.")
         count = await recording.stop()
-        return Reply(f"{count} pictures are in {recording.directory}; its index.html plays them.")
+        return BrowserReply(f"{count} pictures are in {recording.directory}; its index.html plays them.")
 
 
 TOOLS: Sequence[type[BrowserTool[Any]]] = (
@@ -360,7 +360,7 @@ async def _tabs(browser: Browser) -> str:
     )
 
 
-async def _surroundings(browser: Browser, state: elements.State) -> str:
+async def _surroundings(browser: Browser, state: elements.PageState) -> str:
     lines = [f"Tabs (* is the current one):\n{await _tabs(browser)}"] if len(browser.tabs) > 1 else []
     if state.page.get("status", 0) >= 400:
         lines.append(f"The server answered {state.page['status']}.")

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from agent_runtime.secrets.masking import StreamMask
 from agent_runtime.secrets.sources import SecretUnavailableError
-from agent_runtime.tools.carried import CARRIED, Arguments, CarriedTool
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.effects import Effect, RunsProgram
+from agent_runtime.tools.external.carried import CARRIED, Arguments, CarriedTool
 from agent_runtime.tools.jupyter.kernel import INTERRUPT_SECONDS, Kernel, KernelError
 from agent_runtime.tools.jupyter.outputs import CellOutputs
 from agent_runtime.tools.jupyter.python import find_python

@@ -1,7 +1,7 @@
 """Which tools of MCP servers were approved, and how what a server offers now differs from that.
 
-A server is approved as it is first seen: somebody has chosen it. From then on a tool of it that says or takes
-anything else than what was approved is not called until somebody has looked at the difference.
+A server is approved as it is first seen, since a user has added it. Later a tool with another description or
+other parameters is not called until a user has approved the change.
 """
 
 import difflib
@@ -19,7 +19,7 @@ class ToolChange(BaseModel):
     """What is not as it was approved. tool: its approved name, or that of a new one.
 
     fingerprint: of this very change; an answer to it is meant for no other. difference: old and new as a
-    unified difference. is_refused: somebody has looked at it, and it stays refused.
+    unified difference. is_refused: a user has refused it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,7 +37,7 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 class Approvals(BaseModel):
-    """By the name of the server. changes: those that nobody has approved, as last seen; by tool."""
+    """By the name of the server. changes: those that are not approved, as last seen, by tool."""
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
     changes: dict[str, dict[str, ToolChange]] = {}
@@ -45,7 +45,7 @@ class Approvals(BaseModel):
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
         """Takes in what a server offers now; whether that is news.
 
-        asks: somebody wants to be asked about new tools, too.
+        asks: whether the user is asked about new tools as well.
         """
         known = (self.approved.get(server), self.changes.get(server))
         now = {definition.name: definition for definition in offered}

@@ -14,6 +14,7 @@ import orjson
 from agent_runtime.secrets.sources import HEADER, CredentialFor, no_credential
 from agent_runtime.tools.mcp.config import McpServer
 from agent_runtime.tools.mcp.oauth import OAUTH2, OAuthState, SignIn, oauth
+from agent_runtime.tools.mcp.questions import AskUser, ElicitationResponse, Question
 from agent_runtime.tools.mcp.scopes import missing_scope
 from agent_runtime.workspace.approved_files import objection
 from agent_runtime.workspace.environment import command_environment
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     # The library is loaded by the first conversation that has a server: it takes most of a second.
     import httpx2
     from mcp import Client
-    from mcp.client.session import IncomingMessage, MessageHandlerFnT
-    from mcp.types import CallToolResult
+    from mcp.client.session import ClientRequestContext, IncomingMessage, MessageHandlerFnT
+    from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult
     from mcp.types import Tool as RemoteTool
 
 logger = logging.getLogger(__name__)
@@ -65,8 +66,12 @@ class McpConnection:
         sign_in: SignIn | None = None,
         connect_seconds: float = CONNECT_SECONDS,
         credential_for: CredentialFor = no_credential,
+        ask_user: AskUser | None = None,
     ) -> None:
         """sign_in: asks a person to sign in if the server wants it; without one that is a failure.
+
+        ask_user: has a person answer what the server asks in the middle of a call; without one the server
+        is told that it cannot ask.
 
         credential_for: what opens the address of a server that brings no credential of its own.
         """
@@ -76,6 +81,9 @@ class McpConnection:
         self._on_change = on_change
         self._sign_in = sign_in
         self._credential_for = credential_for
+        self._ask_user = ask_user
+        self._deadlines: set[asyncio.Timeout] = set()
+        self._asking: set[asyncio.Task[ElicitationResponse]] = set()
         self.oauth_state = OAuthState((server.auth or {}).get("state"))
         self.protocol_version: str | None = None
         """The revision that was agreed on when it was last reached."""
@@ -97,17 +105,57 @@ class McpConnection:
             raise self._no_answer() from error
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
-        """What the tool answers. McpUnavailableError, also when it takes longer than it may."""
+        """What the tool answers. McpUnavailableError, also when it takes longer than it may.
+
+        While it asks the user, no time counts.
+        """
         client = await self._open()
         try:
-            async with asyncio.timeout(self.server.timeout):
-                with self._failures():
+            async with asyncio.timeout(self.server.timeout) as deadline:
+                with self._counted(deadline), self._failures():
                     return await client.call_tool(tool, dict(arguments))
         except TimeoutError as error:
             raise McpUnavailableError(
                 f"`{tool}` did not end within {self.server.timeout:g} seconds; it may have run in part.",
                 is_timeout=True,
             ) from error
+
+    @contextlib.contextmanager
+    def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
+        """One more call. Without any, there is nothing left to ask for."""
+        self._deadlines.add(deadline)
+        try:
+            yield
+        finally:
+            self._deadlines.discard(deadline)
+            if not self._deadlines:
+                for asking in self._asking:
+                    asking.cancel()
+
+    async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
+        """What the user answers to a question of the server; only in the middle of a call."""
+        from mcp.types import ElicitResult
+
+        del context
+        if self._ask_user is None or not self._deadlines:
+            return ElicitResult(action="cancel")
+        asking = asyncio.ensure_future(self._ask_user(Question.of(self.name, params)))
+        self._asking.add(asking)
+        self._set_deadlines(None)
+        try:
+            await asyncio.wait([asking])
+        finally:
+            asking.cancel()
+            self._asking.discard(asking)
+            if not self._asking:
+                self._set_deadlines(asyncio.get_running_loop().time() + self.server.timeout)
+        answer = ElicitationResponse("cancel") if asking.cancelled() else asking.result()
+        return ElicitResult(action=answer.action, content=answer.content)
+
+    def _set_deadlines(self, when: float | None) -> None:
+        for deadline in self._deadlines:
+            if not deadline.expired():
+                deadline.reschedule(when)
 
     async def close(self) -> None:
         """Ends the connection and, with it, the command. Safe to call twice."""
@@ -126,7 +174,7 @@ class McpConnection:
                 )
             if (changed := await asyncio.to_thread(objection, self.server.approved_files)) is not None:
                 raise McpUnavailableError(changed)
-            # One that broke may still be ending: it has an event of its own.
+            # A connection that broke may still be closing, so each has a separate event.
             self._wants_end = asyncio.Event()
             opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
             with tempfile.TemporaryFile() as words:
@@ -211,6 +259,7 @@ class McpConnection:
                 Client(
                     await self._transport(stack, words),
                     message_handler=self._on_message(),
+                    elicitation_callback=None if self._ask_user is None else self._answer,
                     client_info=Implementation(name="slipway", version="1"),
                 )
             )

@@ -12,6 +12,7 @@ from agent_runtime.secrets.sources import CredentialFor, no_credential
 from agent_runtime.tools.mcp.approvals import Approvals, ToolChange
 from agent_runtime.tools.mcp.config import McpServer, servers_of
 from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
+from agent_runtime.tools.mcp.questions import AskUser
 from agent_runtime.tools.mcp.tool import McpTool, name_for_model
 from agent_runtime.wire.mcp_definitions import ToolDefinition
 
@@ -31,8 +32,11 @@ class McpServers:
         approvals: Approvals | None = None,
         *,
         credential_for: CredentialFor = no_credential,
+        ask_user: AskUser | None = None,
     ) -> None:
         """approvals: what is known of the servers, and takes in what becomes known.
+
+        ask_user: has a person answer what servers ask in the middle of a call; None if none is there.
 
         credential_for: what opens the address of a server that brings no credential of its own.
 
@@ -40,6 +44,7 @@ class McpServers:
         """
         self._working_dir = working_dir
         self._credential_for = credential_for
+        self._ask_user = ask_user
         self._connections: list[McpConnection] = []
         self._outdated: list[McpConnection] = []
         self.tools: dict[str, McpTool] = {}
@@ -83,7 +88,7 @@ class McpServers:
     async def refresh(self, taken: Collection[str], *, asks: bool = False) -> None:
         """Asks every server for its tools, at once. taken: names that other tools have.
 
-        asks: somebody wants to be asked also about tools that are new.
+        asks: whether the user is asked about new tools as well.
         """
         self._is_stale, self._asks = False, asks
         await self._close_outdated()
@@ -116,6 +121,7 @@ class McpServers:
             self._working_dir,
             on_change=self.expect_changes,
             credential_for=self._credential_for,
+            ask_user=self._ask_user,
         )
 
     def _add(self, approved: ToolDefinition, connection: McpConnection, taken: Collection[str]) -> str:

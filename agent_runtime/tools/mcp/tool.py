@@ -8,8 +8,8 @@ import orjson
 from pydantic import JsonValue
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
-from agent_runtime.tools.described import DescribedTool
 from agent_runtime.tools.effects import UNDECLARED, Effect
+from agent_runtime.tools.external.described import DescribedTool
 from agent_runtime.tools.mcp.approvals import ToolChange
 from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
 from agent_runtime.tools.tool import Action, Observation, ToolAnnotations
@@ -56,7 +56,7 @@ class McpTool(DescribedTool[MCPToolAction]):
         self._approved = approved
         self._connection = connection
         self._check = check
-        # What a server says of itself decides nothing that would lower somebody's guard: see `claims`.
+        # What a server says of its tools must not make a call look harmless: see `claims`.
         self.annotations = ToolAnnotations.model_validate(approved.annotations)
 
     @property
@@ -102,7 +102,7 @@ _WHAT = {
 
 
 def _refusal(server: str, change: ToolChange) -> str:
-    """The texts of the server are marked as such: nobody has approved them."""
+    """Marks the texts of the server as foreign: no user has approved them."""
     return (
         f"`{change.tool}` was not called: the MCP server {server} {_WHAT[change.change]}: it is not "
         "what was approved. The user can approve the change or refuse it; until then work without this tool. "

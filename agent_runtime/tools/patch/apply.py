@@ -21,7 +21,7 @@ _LOOK_ALIKE = {
 
 
 @dataclass(frozen=True)
-class Change:
+class PatchedFile:
     """What one operation did. Contents are None where there is no file."""
 
     path: str
@@ -36,7 +36,7 @@ class Draft:
 
     files: dict[Path, TextFile | None] = field(default_factory=dict)
     moved: dict[Path, Path] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[PatchedFile] = field(default_factory=list)
     fuzz: int = 0
 
 
@@ -49,7 +49,7 @@ def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Dr
             case AddFile():
                 _add(result, operation, path)
             case DeleteFile():
-                result.changes.append(Change(operation.path, None, _last_text(result, path), None))
+                result.changes.append(PatchedFile(operation.path, None, _last_text(result, path), None))
                 result.files[path] = None
             case UpdateFile():
                 _update(result, operation, path, resolve)
@@ -108,7 +108,7 @@ def _add(result: Draft, operation: AddFile, path: Path) -> None:
             f"{operation.path} exists already: update it, or delete it first. Nothing was changed."
         )
     result.files[path] = TextFile(operation.text)
-    result.changes.append(Change(operation.path, None, None, operation.text))
+    result.changes.append(PatchedFile(operation.path, None, None, operation.text))
 
 
 def _update(result: Draft, operation: UpdateFile, path: Path, resolve: Callable[[str], Path]) -> None:
@@ -122,7 +122,7 @@ def _update(result: Draft, operation: UpdateFile, path: Path, resolve: Callable[
         result.files[path] = None
         result.moved[target] = path
     result.files[target] = file.with_text(text)
-    result.changes.append(Change(operation.path, operation.move_to, file.text, text))
+    result.changes.append(PatchedFile(operation.path, operation.move_to, file.text, text))
 
 
 def _exists(result: Draft, path: Path) -> bool:

@@ -29,7 +29,7 @@ class SearchError(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """The newest files first, by absolute path; `total` counts those that are left out too."""
 
     files: list[str]
@@ -40,7 +40,7 @@ class Found:
         return self.total > len(self.files)
 
 
-async def find_files(pattern: str, directory: Path) -> Found:
+async def find_files(pattern: str, directory: Path) -> FoundFiles:
     """Files whose path below `directory` matches the glob; without a slash it is for names at any depth."""
     if ripgrep := _ripgrep():
         command = [ripgrep, *_RIPGREP_OPTIONS, "--files", "."]
@@ -49,7 +49,7 @@ async def find_files(pattern: str, directory: Path) -> Found:
     return await _newest(directory, await _run(command, directory), pattern)
 
 
-async def find_matches(pattern: str, target: Path, include: str | None) -> Found:
+async def find_matches(pattern: str, target: Path, include: str | None) -> FoundFiles:
     """Files at or below `target` that match the regular expression, and the glob `include`."""
     is_directory = await asyncio.to_thread(target.is_dir)
     directory, name = (target, ".") if is_directory else (target.parent, f"./{target.name}")
@@ -93,11 +93,11 @@ async def _run(command: list[str], directory: Path) -> list[bytes]:
     return done.stdout.split(b"\0")[:-1]
 
 
-async def _newest(directory: Path, names: list[bytes], pattern: str | None) -> Found:
+async def _newest(directory: Path, names: list[bytes], pattern: str | None) -> FoundFiles:
     return await asyncio.to_thread(_choose, bytes(directory), names, pattern)
 
 
-def _choose(directory: bytes, names: list[bytes], pattern: str | None) -> Found:
+def _choose(directory: bytes, names: list[bytes], pattern: str | None) -> FoundFiles:
     plain = [name.removeprefix(b"./") for name in names]
     if pattern is not None:
         regex = _compile(pattern)
@@ -105,7 +105,7 @@ def _choose(directory: bytes, names: list[bytes], pattern: str | None) -> Found:
     paths = [directory + b"/" + name for name in plain]
     dated = [(-changed, path) for path in paths if (changed := _changed(path)) is not None]
     newest = [path.decode("utf-8", "replace") for _, path in sorted(dated)[:MAX_FILES]]
-    return Found(newest, len(dated))
+    return FoundFiles(newest, len(dated))
 
 
 def _compile(pattern: str) -> re.Pattern[str]:

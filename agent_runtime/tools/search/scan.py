@@ -40,7 +40,7 @@ _POSIX_CLASSES = {
 }
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One line of a .gitignore. `regex` is for paths relative to the file's directory."""
 
     regex: re.Pattern[str]
@@ -52,7 +52,7 @@ class Rules(NamedTuple):
     """A .gitignore: `base` is its directory, with a slash at the end."""
 
     base: str
-    rules: list[Rule]
+    rules: list[IgnoreRule]
 
 
 def glob_regex(glob: str, *, has_braces: bool = True) -> str:
@@ -72,7 +72,7 @@ def glob_regex(glob: str, *, has_braces: bool = True) -> str:
     return "".join(parts) + ")" * depth
 
 
-def parse_gitignore(text: str) -> list[Rule]:
+def parse_gitignore(text: str) -> list[IgnoreRule]:
     return [rule for line in text.split("\n") if (rule := _rule(line))]
 
 
@@ -116,7 +116,7 @@ def _set_regex(glob: str) -> str:
     return f"(?!/)[{negation}{members}]"
 
 
-def _rule(line: str) -> Rule | None:
+def _rule(line: str) -> IgnoreRule | None:
     line = line.removesuffix("\r")
     if not line.endswith("\\ "):
         line = line.rstrip()
@@ -132,7 +132,7 @@ def _rule(line: str) -> Rule | None:
         regex = re.compile(glob_regex(line.removeprefix("/"), has_braces=False))
     except re.error:
         return None
-    return Rule(regex, is_negated, is_for_directories)
+    return IgnoreRule(regex, is_negated, is_for_directories)
 
 
 def _inherited(root: str) -> list[Rules]:

@@ -36,7 +36,7 @@ _OUT_OF_MEMORY = (
 )
 
 
-class Session:
+class TerminalSession:
     """The shell is taken at the first command, and again after one that ended it."""
 
     def __init__(
@@ -135,10 +135,12 @@ class Session:
         try:
             variables = await self._secrets.for_command(action.command)
             shell = await self._ready_shell()
+            # Before it begins: a command can be killed by the time `begin` returns.
+            self._kills_before = out_of_memory.kills()
             shell.begin(action.command, variables)
         except (SecretUnavailableError, ShellStartError, TooManyVariablesError) as error:
             return self._refuse(action, str(error))
-        self._running, self._kills_before = action.command, out_of_memory.kills()
+        self._running = action.command
         is_hard = action.timeout is not None
         return await self._wait(action, Patience(action.timeout, None if is_hard else self._quiet_seconds))
 

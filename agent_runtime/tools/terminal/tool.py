@@ -20,7 +20,7 @@ from agent_runtime.tools.terminal.models import (
     TerminalObservation,
 )
 from agent_runtime.tools.terminal.named_paths import named_paths
-from agent_runtime.tools.terminal.session import Session
+from agent_runtime.tools.terminal.session import TerminalSession
 from agent_runtime.tools.tool import Tool, ToolAnnotations, ToolContext
 
 MAX_SESSIONS = 16
@@ -47,8 +47,10 @@ class TerminalTool(Tool[TerminalAction]):
         self._live = context.live
         self._max_sessions = sessions
         self._quiet_seconds = quiet_seconds
-        self._new = partial(Session, context, quiet_seconds=quiet_seconds, settle_seconds=settle_seconds)
-        self._sessions: dict[str, Session] = {}
+        self._new = partial(
+            TerminalSession, context, quiet_seconds=quiet_seconds, settle_seconds=settle_seconds
+        )
+        self._sessions: dict[str, TerminalSession] = {}
         if sessions > 1:
             self.action_type = named.TerminalAction
 

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
-import type { ApiKey, CreatedApiKey } from './types'
+import type { ApiKey, CreatedApiKey, Permission } from './types'
 
 export const apiKeyKeys = { all: ['api-keys'] as const }
 
@@ -11,12 +11,22 @@ export function apiKeysQuery() {
   })
 }
 
+export interface NewApiKey {
+  name: string
+  /** Left out: all that the user may do. */
+  scopes?: Permission[]
+  /** Left out: for ever. */
+  expires_in_days?: number
+  /** Left out: the key counts from everywhere. */
+  addresses?: string[]
+}
+
 /** Creates a key; the reply is the only place its text ever appears. The form shows the errors. */
 export function useCreateApiKey() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (name: string) =>
-      request<CreatedApiKey>('/api/v1/api-keys', { method: 'POST', body: { name } }),
+    mutationFn: (wanted: NewApiKey) =>
+      request<CreatedApiKey>('/api/v1/api-keys', { method: 'POST', body: wanted }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: apiKeyKeys.all }),
     meta: { errorShownInline: true },
   })

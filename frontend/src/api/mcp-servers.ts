@@ -5,10 +5,10 @@ const ROOT = '/api/v1/settings/mcp'
 /** The server waits up to 30 s for an answer. */
 const TEST_TIMEOUT_MS = 45_000
 
-/** Stands for the stored value of a header; sent back, it keeps it. */
-export const HEADER_MASK = '**********'
+/** Stands for the stored value of a header or a variable; sent back, it keeps it. */
+export const STORED_VALUE = '**********'
 
-/** `headers`: values are masked. `env`: readable by anybody in the sandbox. */
+/** Values of `headers` and `env` are masked. In the sandbox, everything that runs can read `env`. */
 export interface McpServer {
   transport: 'http' | 'stdio'
   url: string | null

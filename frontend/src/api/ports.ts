@@ -18,6 +18,8 @@ export interface SandboxPorts {
 export interface PortLink {
   url: string
   expires_at: string
+  /** The program gets the path of `url` whole. */
+  keeps_prefix: boolean
 }
 
 /** How often the list is looked at again; nobody tells of servers that start. */
@@ -31,6 +33,21 @@ export function portsQuery(sandboxId: string) {
     queryKey: ['ports', sandboxId],
     queryFn: ({ signal }) => request<SandboxPorts>(`${root(sandboxId)}/ports`, { signal }),
     refetchInterval: LOOK_AGAIN_MS,
+  })
+}
+
+/** The longest that a link may last, in seconds: a server is started with its path, and runs for days. */
+const BASE_PATH_SECONDS = 7 * 24 * 3600
+
+/** A link below whose path a server can be told to live. Later links to its port are this one again. */
+export function useCreateBasePath(sandboxId: string) {
+  return useMutation({
+    mutationFn: (port: number) =>
+      request<PortLink>(`${root(sandboxId)}/links`, {
+        method: 'POST',
+        body: { port, keeps_prefix: true, lifetime_seconds: BASE_PATH_SECONDS },
+      }),
+    meta: { errorShownInline: true },
   })
 }
 

@@ -35,6 +35,10 @@ export interface LLMProfile extends ProfileOptions {
   is_recording: boolean
   /** Values are write-only. */
   extra_header_names: string[]
+  /** False: another person's, who shares it. */
+  is_own: boolean
+  /** With everyone, by an administrator. */
+  is_shared: boolean
   facts: ModelFacts
 }
 

@@ -45,6 +45,23 @@ export function useDeleteProfile() {
   })
 }
 
+export interface ShareProfileVariables {
+  name: string
+  isShared: boolean
+}
+
+/** Shares a profile with everyone, or stops that. For administrators. */
+export function useShareProfile() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ name, isShared }: ShareProfileVariables) =>
+      request<unknown>(`/api/v1/settings/shared-profiles/${encodeURIComponent(name)}`, {
+        method: isShared ? 'PUT' : 'DELETE',
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: profileKeys.all }),
+  })
+}
+
 export function useActivateProfile() {
   const queryClient = useQueryClient()
   return useMutation({

@@ -95,7 +95,10 @@ export interface paths {
         /** List Api Keys */
         get: operations["list_api_keys_api_v1_api_keys_get"];
         put?: never;
-        /** Create Api Key */
+        /**
+         * Create Api Key
+         * @description A key that may do no more than what created it. 403 `stronger_key`, 409 `too_many_api_keys`.
+         */
         post: operations["create_api_key_api_v1_api_keys_post"];
         delete?: never;
         options?: never;
@@ -311,6 +314,27 @@ export interface paths {
          * @description Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/answer-mcp-question": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Question
+         * @description What a server gets that has asked in the middle of a call. 409 `mcp_question_closed`, 400
+         *     `mcp_answer_invalid`.
+         */
+        post: operations["answer_question_api_v1_app_conversations__conversation_id__answer_mcp_question_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1124,6 +1148,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Connections
+         * @description Every provider of this installation, connected or not.
+         */
+        get: operations["list_connections_api_v1_identities_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/identities/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Connection
+         * @description Keeps in this browser that the account is to be connected. The provider sends the browser back.
+         *
+         *     404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`.
+         */
+        post: operations["begin_connection_api_v1_identities__provider__post"];
+        /**
+         * End Connection
+         * @description Browsers that are signed in stay so. 404 `oidc_provider_not_found`, `identity_not_found`.
+         */
+        delete: operations["end_connection_api_v1_identities__provider__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/mcp-sign-ins": {
         parameters: {
             query?: never;
@@ -1241,6 +1311,69 @@ export interface paths {
         head?: never;
         /** Update Memory Note */
         patch: operations["update_memory_note_api_v1_memory__note_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List People */
+        get: operations["list_people_api_v1_people_get"];
+        put?: never;
+        /**
+         * Invite Person
+         * @description A new account, and the link by which its person signs in. 403 `role_not_manageable`.
+         */
+        post: operations["invite_person_api_v1_people_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Person
+         * @description Holds at once. What a disabled person has open ends within two seconds. Their conversations stay.
+         *
+         *     403 `role_not_manageable`, 404 `person_not_found`.
+         */
+        patch: operations["change_person_api_v1_people__person_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/people/{person_id}/sign-in-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Sign In Link
+         * @description Another one-time link, for another browser. 403 `role_not_manageable`, 404 `person_not_found`.
+         */
+        post: operations["create_sign_in_link_api_v1_people__person_id__sign_in_link_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/sandbox-specs": {
@@ -1470,7 +1603,8 @@ export interface paths {
         /**
          * Create Link
          * @description A link that opens one port to all who have it. It ends by itself, when the sandbox is deleted, and when
-         *     its maker signs out or deletes the API key it was made with.
+         *     its maker signs out or deletes the API key it was made with. VS Code is refused with 409
+         *     `host_name_needed` where ports have no host names.
          */
         post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
         delete?: never;
@@ -2112,7 +2246,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Activate Profile */
+        /**
+         * Activate Profile
+         * @description One's own, or a shared one.
+         */
         post: operations["activate_profile_api_v1_settings_profiles__name__activate_post"];
         delete?: never;
         options?: never;
@@ -2200,6 +2337,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/shared-profiles/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share Profile
+         * @description Lets everyone use a profile of one's own. Its key stays here; each person's calls count for them.
+         *
+         *     404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+         */
+        put: operations["share_profile_api_v1_settings_shared_profiles__name__put"];
+        post?: never;
+        /**
+         * Stop Sharing Profile
+         * @description Conversations that use it stop at their next call. 404 `llm_profile_not_found`.
+         */
+        delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/spending-limit": {
         parameters: {
             query?: never;
@@ -2254,6 +2417,93 @@ export interface paths {
         put?: never;
         /** Sign In With Link */
         post: operations["sign_in_with_link_api_v1_sign_in_link_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/oidc/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin Sign In
+         * @description Sends the browser to the provider; to our sign-in page if the provider does not answer.
+         *
+         *     404 `oidc_provider_not_found`.
+         */
+        get: operations["begin_sign_in_api_v1_sign_in_oidc__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/oidc/{name}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Complete Sign In
+         * @description Where the provider sends the browser back to. It goes on to our sign-in page, which signs it in with a
+         *     one-time link or explains by `#refused=CODE` why not. After connecting an account it goes to the settings,
+         *     with `#connected=NAME`.
+         *
+         *     404 `oidc_provider_not_found`.
+         */
+        get: operations["complete_sign_in_api_v1_sign_in_oidc__name__callback_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/oidc/{name}/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log Out By Provider
+         * @description For the provider itself: a person has signed out there, so their browsers are signed out here
+         *     (OpenID Connect Back-Channel Logout 1.0). 400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
+         */
+        post: operations["log_out_by_provider_api_v1_sign_in_oidc__name__logout_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Providers
+         * @description The providers by which people can sign in beside one-time links.
+         */
+        get: operations["list_providers_api_v1_sign_in_providers_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2349,6 +2599,47 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/web-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Web Sessions */
+        get: operations["list_web_sessions_api_v1_web_sessions_get"];
+        put?: never;
+        post?: never;
+        /**
+         * End Other Web Sessions
+         * @description Signs out all browsers but the one that asks.
+         */
+        delete: operations["end_other_web_sessions_api_v1_web_sessions_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/web-sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Web Session
+         * @description Signs that browser out. What it has open ends within two seconds. 404 `web_session_not_found`.
+         */
+        delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2489,11 +2780,18 @@ export interface components {
         };
         /**
          * ApiKeyInfo
-         * @description `prefix` tells keys apart; the rest of a key is not known to us.
+         * @description `prefix` tells keys apart; only a hash of the rest is kept.
+         *
+         *     `scopes`: null for a key that may do all that its user may do. `addresses`: null for one that counts from
+         *     everywhere.
          */
         ApiKeyInfo: {
+            /** Addresses */
+            addresses: string[] | null;
             /** Created At */
             created_at: string;
+            /** Expires At */
+            expires_at: string | null;
             /** Id */
             id: string;
             /** Last Used At */
@@ -2502,6 +2800,8 @@ export interface components {
             name: string;
             /** Prefix */
             prefix: string;
+            /** Scopes */
+            scopes: components["schemas"]["Permission"][] | null;
         };
         /** AppConversation */
         AppConversation: {
@@ -2604,6 +2904,11 @@ export interface components {
              */
             timestamp?: string;
         };
+        /** Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post */
+        Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post: {
+            /** Logout Token */
+            logout_token: string;
+        };
         /**
          * BrowserTab
          * @description A page of the agent's browser. What it is called was written by others.
@@ -2648,6 +2953,18 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ChangePerson
+         * @description What is left out stays as it is.
+         */
+        ChangePerson: {
+            /** Is Disabled */
+            is_disabled?: boolean | null;
+            /** Name */
+            name?: string | null;
+            /** Role */
+            role?: ("admin" | "member" | "viewer") | null;
+        };
+        /**
          * ChangeSecret
          * @description `value` left out: it stays.
          */
@@ -2684,8 +3001,12 @@ export interface components {
             facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
+            /** Is Own */
+            is_own: boolean;
             /** Is Recording */
             is_recording: boolean;
+            /** Is Shared */
+            is_shared: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
             /** Max Input Tokens */
@@ -2912,24 +3233,34 @@ export interface components {
             /** Security Analyzer */
             security_analyzer?: ("llm" | "none") | null;
         };
-        /** CreateApiKey */
+        /**
+         * CreateApiKey
+         * @description `scopes`: the permissions that the key is limited to; left out: all that its maker may do, also later.
+         *     `read` is always among them. `expires_in_days`: left out, the key never expires. `addresses`: the IP
+         *     addresses and networks, such as `192.0.2.0/24`, from which the key counts; left out: from everywhere.
+         */
         CreateApiKey: {
+            /** Addresses */
+            addresses?: string[] | null;
+            /** Expires In Days */
+            expires_in_days?: number | null;
             /** Name */
             name: string;
+            /** Scopes */
+            scopes?: components["schemas"]["Permission"][] | null;
         };
         /**
          * CreateLink
          * @description To a port by its number or its name. `AGENT_SERVER`: the REST API of the agent server, in part.
          *
          *     path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
-         *     (`vite --base`): it gets the path whole. Where ports have names of their own this changes nothing.
+         *     (`vite --base`): it gets the path whole. Null: found out. The first page of the program is asked for; if
+         *     it names the path of such a link to this port, this link is given again. Where ports have host names this
+         *     changes nothing, and nothing is asked.
          */
         CreateLink: {
-            /**
-             * Keeps Prefix
-             * @default false
-             */
-            keeps_prefix: boolean;
+            /** Keeps Prefix */
+            keeps_prefix?: boolean | null;
             /**
              * Lifetime Seconds
              * @default 43200
@@ -2969,8 +3300,12 @@ export interface components {
          * @description `key` is shown here and never again.
          */
         CreatedApiKey: {
+            /** Addresses */
+            addresses: string[] | null;
             /** Created At */
             created_at: string;
+            /** Expires At */
+            expires_at: string | null;
             /** Id */
             id: string;
             /** Key */
@@ -2981,6 +3316,8 @@ export interface components {
             name: string;
             /** Prefix */
             prefix: string;
+            /** Scopes */
+            scopes: components["schemas"]["Permission"][] | null;
         };
         /**
          * CredentialKind
@@ -3354,6 +3691,21 @@ export interface components {
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
         /**
+         * IdentityConnection
+         * @description A provider. `connected_at`: null if the account is not connected with it. `email`: as the provider has
+         *     verified it.
+         */
+        IdentityConnection: {
+            /** Connected At */
+            connected_at: string | null;
+            /** Email */
+            email: string | null;
+            /** Provider */
+            provider: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * ImageContent
          * @description Images by URL; `data:` URLs carry the bytes themselves.
          */
@@ -3380,6 +3732,22 @@ export interface components {
             msg: string;
             /** Type */
             type: string;
+        };
+        /** Invitation */
+        Invitation: {
+            person: components["schemas"]["Person"];
+            sign_in_link: components["schemas"]["SignInLinkInfo"];
+        };
+        /** InvitePerson */
+        InvitePerson: {
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @default member
+             * @enum {string}
+             */
+            role: "admin" | "member" | "viewer";
         };
         /**
          * Io
@@ -3459,8 +3827,12 @@ export interface components {
             facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
+            /** Is Own */
+            is_own: boolean;
             /** Is Recording */
             is_recording: boolean;
+            /** Is Shared */
+            is_shared: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
             /** Max Input Tokens */
@@ -3489,7 +3861,8 @@ export interface components {
         /**
          * LLMProfileInfo
          * @description `is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
-         *     not shown.
+         *     not shown. `is_shared`: an administrator lets everyone use it; where `is_own` is false, `base_url`,
+         *     `extra_header_names` and `extra_body` are left empty.
          */
         LLMProfileInfo: {
             /** Api Key Set */
@@ -3512,8 +3885,12 @@ export interface components {
             facts: components["schemas"]["ModelFacts"];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
+            /** Is Own */
+            is_own: boolean;
             /** Is Recording */
             is_recording: boolean;
+            /** Is Shared */
+            is_shared: boolean;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
             /** Max Input Tokens */
@@ -3624,11 +4001,13 @@ export interface components {
         /**
          * Link
          * @description Anyone who has `url` can open the port until `expires_at`, signed in or not, as long as its maker stays
-         *     signed in or keeps the API key it was made with.
+         *     signed in or keeps the API key it was made with. keeps_prefix: the program gets the path of `url` whole.
          */
         Link: {
             /** Expires At */
             expires_at: string;
+            /** Keeps Prefix */
+            keeps_prefix: boolean;
             /** Url */
             url: string;
         };
@@ -3675,8 +4054,28 @@ export interface components {
             tool: string;
         };
         /**
+         * McpQuestionAnswer
+         * @description What the user answers to a question of an MCP server. question_id: its `id` in `mcp_questions`.
+         *
+         *     content: of a form that is accepted, by the names of its fields. Those that are left out get the defaults
+         *     that the form names.
+         */
+        McpQuestionAnswer: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "accept" | "decline" | "cancel";
+            /** Content */
+            content?: {
+                [key: string]: boolean | number | string | string[];
+            } | null;
+            /** Question Id */
+            question_id: string;
+        };
+        /**
          * McpServerInfo
-         * @description `headers`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+         * @description `headers`, `env`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
          *
          *     `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
          */
@@ -3879,7 +4278,7 @@ export interface components {
         };
         /**
          * NetworkCredential
-         * @description is_own: whether whoever asks may replace and remove it. is_allowed: whether the network's settings let
+         * @description is_own: whether this user may replace and remove it. is_allowed: whether the network's settings let
          *     sandboxes call the host; the value is never told.
          */
         NetworkCredential: {
@@ -4125,7 +4524,7 @@ export interface components {
         /** Page[SandboxInfo] */
         Page_SandboxInfo_: {
             /** Items */
-            items: components["schemas"]["app_server__sandboxes__schemas__SandboxInfo"][];
+            items: components["schemas"]["SandboxInfo"][];
             /** Next Page Id */
             next_page_id?: string | null;
         };
@@ -4158,6 +4557,29 @@ export interface components {
             }[];
             /** Next Page Id */
             next_page_id?: string | null;
+        };
+        /**
+         * Permission
+         * @description Each route of the public API asks for one of them, see access/route_access.py.
+         * @enum {string}
+         */
+        Permission: "read" | "work" | "settings" | "keys" | "administer";
+        /**
+         * Person
+         * @description `signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used.
+         */
+        Person: {
+            /** Created At */
+            created_at: string;
+            /** Disabled At */
+            disabled_at: string | null;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            role: components["schemas"]["Role"];
+            /** Signed In At */
+            signed_in_at: string | null;
         };
         /**
          * PluginSpec
@@ -4283,6 +4705,26 @@ export interface components {
             verified: boolean;
         };
         /**
+         * ProviderInfo
+         * @description `url`: where the browser goes to sign in by it, relative to this server.
+         */
+        ProviderInfo: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
+        };
+        /**
+         * ProviderPage
+         * @description `url`: where the browser goes to connect the account.
+         */
+        ProviderPage: {
+            /** Url */
+            url: string;
+        };
+        /**
          * ProviderToken
          * @description `token` left out or empty keeps the one that is stored. `host`: where the provider is not its own.
          */
@@ -4328,7 +4770,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why somebody was not let through.
+         * @description Why a request was refused.
          * @enum {string}
          */
         Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
@@ -4583,6 +5025,50 @@ export interface components {
             max_conversations_per_sandbox: number;
             sandbox_grouping_strategy: components["schemas"]["GroupingStrategy"];
         };
+        /**
+         * SandboxInfo
+         * @description The key of a sandbox stays in the app server: `session_api_key` is always null.
+         *
+         *     `exposed_urls`: of one that runs, for those who may work in it.
+         *     Each link ends like those of `POST …/links`.
+         */
+        SandboxInfo: {
+            /** Created At */
+            created_at: string;
+            /** Created By User Id */
+            created_by_user_id: string;
+            /** Exposed Urls */
+            exposed_urls?: components["schemas"]["ExposedUrl"][] | null;
+            /** Id */
+            id: string;
+            /** Sandbox Spec Id */
+            sandbox_spec_id: string;
+            /** Session Api Key */
+            session_api_key?: null;
+            status: components["schemas"]["SandboxStatus"];
+        };
+        /**
+         * SandboxIsolation
+         * @description `isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
+         *
+         *     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
+         */
+        SandboxIsolation: {
+            /**
+             * Backend
+             * @enum {string}
+             */
+            backend: "docker" | "process" | "remote";
+            /** Is Isolated */
+            is_isolated: boolean;
+            /**
+             * Isolation
+             * @enum {string}
+             */
+            isolation: "full" | "files" | "none";
+            /** Warning */
+            warning: string | null;
+        };
         /** SandboxPaused */
         SandboxPaused: {
             /**
@@ -4700,7 +5186,7 @@ export interface components {
         };
         /**
          * SaveMcpServer
-         * @description A header whose value is asterisks keeps the stored one.
+         * @description A header or a variable whose value is asterisks keeps the stored one.
          */
         SaveMcpServer: {
             /**
@@ -5188,6 +5674,16 @@ export interface components {
             variant?: string | null;
         };
         /**
+         * SignInLinkInfo
+         * @description `url` signs in the first browser that opens it.
+         */
+        SignInLinkInfo: {
+            /** Expires At */
+            expires_at: string;
+            /** Url */
+            url: string;
+        };
+        /**
          * SignInStarted
          * @description `authorization_url`: where the user's browser has to go.
          */
@@ -5416,7 +5912,8 @@ export interface components {
          * StartRequest
          * @description What to start.
          *
-         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
+         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped, and MCP servers may
+         *     ask the user in the middle of a call.
          *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
          */
         "StartRequest-Input": {
@@ -5475,7 +5972,8 @@ export interface components {
          * StartRequest
          * @description What to start.
          *
-         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped.
+         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped, and MCP servers may
+         *     ask the user in the middle of a call.
          *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
          */
         "StartRequest-Output": {
@@ -5867,7 +6365,7 @@ export interface components {
             providers_configured: string[];
             /** Recaptcha Site Key */
             recaptcha_site_key?: null;
-            sandbox: components["schemas"]["app_server__web_client__SandboxInfo"];
+            sandbox: components["schemas"]["SandboxIsolation"];
             /**
              * Slack Enabled
              * @default false
@@ -5878,6 +6376,30 @@ export interface components {
             /** Version */
             version: string;
             workspace_limit: components["schemas"]["WorkspaceLimit"];
+        };
+        /**
+         * WebSessionInfo
+         * @description `user_agent`, `address`: of the browser when it signed in. `last_used_at`: to within an hour.
+         *     `expires_at`: if it is not used until then. `is_current`: the request came from it.
+         */
+        WebSessionInfo: {
+            /** Address */
+            address: string | null;
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Is Current
+             * @default false
+             */
+            is_current: boolean;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** User Agent */
+            user_agent: string | null;
         };
         /**
          * WorkspaceLimit
@@ -5893,49 +6415,6 @@ export interface components {
              * @enum {string}
              */
             kept_by: "disk" | "watch" | "none";
-        };
-        /**
-         * SandboxInfo
-         * @description The key of a sandbox stays in the app server: `session_api_key` is always null.
-         *
-         *     `exposed_urls`: of one that runs. Each link ends like those of `POST …/links`.
-         */
-        app_server__sandboxes__schemas__SandboxInfo: {
-            /** Created At */
-            created_at: string;
-            /** Created By User Id */
-            created_by_user_id: string;
-            /** Exposed Urls */
-            exposed_urls?: components["schemas"]["ExposedUrl"][] | null;
-            /** Id */
-            id: string;
-            /** Sandbox Spec Id */
-            sandbox_spec_id: string;
-            /** Session Api Key */
-            session_api_key?: null;
-            status: components["schemas"]["SandboxStatus"];
-        };
-        /**
-         * SandboxInfo
-         * @description `isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
-         *
-         *     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
-         */
-        app_server__web_client__SandboxInfo: {
-            /**
-             * Backend
-             * @enum {string}
-             */
-            backend: "docker" | "process" | "remote";
-            /** Is Isolated */
-            is_isolated: boolean;
-            /**
-             * Isolation
-             * @enum {string}
-             */
-            isolation: "full" | "files" | "none";
-            /** Warning */
-            warning: string | null;
         };
     };
     responses: never;
@@ -6578,6 +7057,41 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["McpChangeAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_question_api_v1_app_conversations__conversation_id__answer_mcp_question_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpQuestionAnswer"];
             };
         };
         responses: {
@@ -8014,6 +8528,95 @@ export interface operations {
             };
         };
     };
+    list_connections_api_v1_identities_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdentityConnection"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_connection_api_v1_identities__provider__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_connection_api_v1_identities__provider__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     finish_sign_in_api_v1_mcp_sign_ins_post: {
         parameters: {
             query?: never;
@@ -8258,6 +8861,134 @@ export interface operations {
             };
         };
     };
+    list_people_api_v1_people_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invite_person_api_v1_people_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitePerson"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_person_api_v1_people__person_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePerson"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_sign_in_link_api_v1_people__person_id__sign_in_link_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInLinkInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_sandbox_specs_api_v1_sandbox_specs_get: {
         parameters: {
             query: {
@@ -8461,7 +9192,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": (components["schemas"]["app_server__sandboxes__schemas__SandboxInfo"] | null)[];
+                    "application/json": (components["schemas"]["SandboxInfo"] | null)[];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -8492,7 +9223,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["app_server__sandboxes__schemas__SandboxInfo"];
+                    "application/json": components["schemas"]["SandboxInfo"];
                 };
             };
             /** @description The user may not choose what sandboxes are built on */
@@ -10402,6 +11133,68 @@ export interface operations {
             };
         };
     };
+    share_profile_api_v1_settings_shared_profiles__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedProfile"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_sharing_profile_api_v1_settings_shared_profiles__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedProfile"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_spending_limit_api_v1_settings_spending_limit_get: {
         parameters: {
             query?: never;
@@ -10517,6 +11310,132 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignedInUser"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_sign_in_api_v1_sign_in_oidc__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_sign_in_api_v1_sign_in_oidc__name__callback_get: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    log_out_by_provider_api_v1_sign_in_oidc__name__logout_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_providers_api_v1_sign_in_providers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderInfo"][];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -10689,6 +11608,91 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["WebClientConfig"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_web_sessions_api_v1_web_sessions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebSessionInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_other_web_sessions_api_v1_web_sessions_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_web_session_api_v1_web_sessions__session_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -16,6 +16,19 @@ export interface User {
   role: 'owner' | 'admin' | 'member' | 'viewer'
 }
 
+/** A user as administrators see them. `signed_in_at`: the last sign-in. */
+export interface Person extends User {
+  created_at: string
+  signed_in_at: string | null
+  disabled_at: string | null
+}
+
+/** `url` signs in the first browser that opens it. */
+export interface SignInLink {
+  url: string
+  expires_at: string
+}
+
 export interface WebClientConfig {
   version: string
   /** Pages of a sandbox's ports are opened at host names of their own, not below a path of this server. */
@@ -56,15 +69,34 @@ export interface SecretInput {
   description?: string
 }
 
+export type Permission = 'read' | 'work' | 'settings' | 'keys' | 'administer'
+
 export interface ApiKey {
   id: string
   name: string
   prefix: string
+  /** Null: all that its user may do. */
+  scopes: Permission[] | null
+  /** Networks; null: it counts from everywhere. */
+  addresses: string[] | null
   created_at: string
+  expires_at: string | null
   last_used_at: string | null
 }
 
 /** `key` is sent once, in the reply that creates it. */
+/** A browser in which the user is signed in. */
+export interface WebSession {
+  id: string
+  user_agent: string | null
+  address: string | null
+  created_at: string
+  /** To within an hour. */
+  last_used_at: string | null
+  expires_at: string
+  is_current: boolean
+}
+
 export interface CreatedApiKey extends ApiKey {
   key: string
 }

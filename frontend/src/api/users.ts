@@ -18,6 +18,11 @@ export function isAdministrator({ role }: User): boolean {
   return role === 'owner' || role === 'admin'
 }
 
+/** Whether the role lets them start and steer conversations, and change settings. */
+export function mayWork({ role }: User): boolean {
+  return role !== 'viewer'
+}
+
 /** Trades a one-time link token for the session cookie and the proof that goes with it. Its errors are shown on the page. */
 export function useSignIn() {
   const queryClient = useQueryClient()

@@ -12,6 +12,7 @@ import { sightAfter, type Sight } from './sight'
 import { applyDelta, endStreaming, startItem, type StreamingItem } from './streaming'
 import { mayTouchFiles } from './touched-files'
 import { mcpChangesOf, type McpChange } from './mcp-changes'
+import { mcpQuestionsOf, type McpQuestion } from './mcp-questions'
 import type { Retry } from './retry'
 import { outputsAfter, withoutOutput, type Outputs } from './output'
 import { eventIs } from './types'
@@ -65,6 +66,8 @@ export interface ConversationView {
   askingChangedSeq: number
   /** Tools of MCP servers that are not as they were approved. */
   mcpChanges: readonly McpChange[]
+  /** What MCP servers wait for in the middle of a call. */
+  mcpQuestions: readonly McpQuestion[]
   /** Position of the last event that may have changed files: the change list is refetched when it moves. */
   filesTouchedSeq: number
   /** Null until the agent has used a browser. */
@@ -92,6 +95,7 @@ export const emptyView: ConversationView = {
   tasks: new Map(),
   askingChangedSeq: 0,
   mcpChanges: [],
+  mcpQuestions: [],
   filesTouchedSeq: 0,
   sight: null,
   endedItems: [],
@@ -243,13 +247,17 @@ function applyStateUpdate(draft: Draft, seq: number, event: EventOf<'Conversatio
     const hasChanged = draft.loggedStatus?.value !== status
     const since = hasChanged ? event.timestamp : (draft.loggedStatus?.since ?? event.timestamp)
     draft.loggedStatus = { value: status, seq, since }
-    if (status !== 'running') draft.streaming = []
+    if (status !== 'running') {
+      draft.streaming = []
+      draft.mcpQuestions = []
+    }
   }
   const told = tasksOf(event)
   if (told.length > 0)
     draft.tasks = new Map([...draft.tasks, ...told.map((task) => [task.action_id, task] as const)])
   if (event.key === 'confirmation_policy') draft.askingChangedSeq = seq
   draft.mcpChanges = mcpChangesOf(event) ?? draft.mcpChanges
+  draft.mcpQuestions = mcpQuestionsOf(event) ?? draft.mcpQuestions
   const usage = sumUsage(asRecord(values['stats'])['usage_to_metrics'])
   if (usage !== null) draft.usage = usage
 }

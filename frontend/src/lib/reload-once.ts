@@ -21,10 +21,12 @@ export function isMissingPart(error: unknown): boolean {
   return typeof error === 'object' && error !== null && missingParts.has(error)
 }
 
-/** Fetches the page anew, if there is a server to fetch it from. */
-export async function reloadIfServerThere(environment: Partial<ReloadEnvironment> = {}): Promise<void> {
+/** Fetches the page anew, if there is a server to fetch it from. Returns whether there is. */
+export async function reloadIfServerThere(environment: Partial<ReloadEnvironment> = {}): Promise<boolean> {
   const { reload, isServerThere } = { ...browserEnvironment, ...environment }
-  if (await isServerThere()) reload()
+  const isThere = await isServerThere()
+  if (isThere) reload()
+  return isThere
 }
 
 /** Returns the function that ends the listening. */

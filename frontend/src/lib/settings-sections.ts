@@ -6,13 +6,24 @@ import {
   Info,
   KeyRound,
   LockKeyhole,
+  MonitorSmartphone,
   NotebookPen,
   Palette,
   Package,
   Plug,
   ShieldQuestion,
   Sparkles,
+  Users,
 } from 'lucide-react'
+
+/** The pages that a role without the permission to change settings may still use. */
+export const OWN_SECTIONS: ReadonlySet<string> = new Set([
+  'api-keys',
+  'browsers',
+  'people',
+  'appearance',
+  'about',
+])
 
 /** The pages of the settings, in order, for all that lead to them. */
 export const SETTINGS_SECTIONS = [
@@ -26,6 +37,8 @@ export const SETTINGS_SECTIONS = [
   { path: 'sandbox-images', label: 'settings.sandbox_images', icon: Package },
   { path: 'sandboxes', label: 'settings.sandboxes', icon: Boxes },
   { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
+  { path: 'browsers', label: 'settings.browsers', icon: MonitorSmartphone },
+  { path: 'people', label: 'settings.people', icon: Users },
   { path: 'memory', label: 'settings.memory', icon: NotebookPen },
   { path: 'appearance', label: 'settings.appearance', icon: Palette },
   { path: 'about', label: 'settings.about', icon: Info },

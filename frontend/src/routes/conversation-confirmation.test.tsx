@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http } from 'msw'
 import { describe, expect, it } from 'vitest'
-import { pendingActions } from '@/features/chat/pending-confirmation'
+import { pendingActions } from '@/features/chat/approval/pending-confirmation'
 import { emptyView, fold } from '@/events/reduce'
 import type { ConversationEvent, Frame } from '@/events/types'
 import { problem } from '@/test/handlers'

@@ -10,7 +10,12 @@ import { openConversation } from '@/test/open-conversation'
 const SANDBOX = 's'.repeat(32)
 const VITE: ListeningPort = { port: 5173, process_name: 'node vite', pid: 12, conversation_id: null }
 
-function open(ports: () => Response, linkUrl: string | null = null, others: AppConversation[] = []) {
+function open(
+  ports: () => Response,
+  linkUrl: string | null = null,
+  others: AppConversation[] = [],
+  keepsPrefix = false,
+) {
   const asked: unknown[] = []
   const opened = openConversation({
     conversation: { sandbox_id: SANDBOX },
@@ -21,7 +26,10 @@ function open(ports: () => Response, linkUrl: string | null = null, others: AppC
         asked.push(await request.json())
         return linkUrl === null
           ? problem(409, { code: 'conflict', detail: 'No link today.' })
-          : HttpResponse.json({ url: linkUrl, expires_at: '2026-01-02T15:04:05Z' }, { status: 201 })
+          : HttpResponse.json(
+              { url: linkUrl, expires_at: '2026-01-02T15:04:05Z', keeps_prefix: keepsPrefix },
+              { status: 201 },
+            )
       }),
     ],
   })
@@ -86,6 +94,36 @@ describe('the preview', () => {
     await choose(user)
     const frame = await screen.findByTitle('Page of port 5173')
     expect(frame.getAttribute('sandbox')).not.toContain('allow-same-origin')
+  })
+
+  it('gives a server that has to know its path one to start with', async () => {
+    const origin = window.location.origin
+    const { user, asked } = open(() => listed(VITE), `${origin}/preview/t/`)
+    await openTab(user)
+    await user.click(await screen.findByRole('button', { name: 'Base path' }))
+    expect(await screen.findByText(/^Most servers work as they are/)).toBeVisible()
+    await user.click(screen.getByRole('button', { name: 'Get a base path' }))
+    expect(await screen.findByText('/preview/t/')).toBeVisible()
+    expect(screen.getByText(/^Valid until/)).toBeVisible()
+    expect(asked.at(-1)).toEqual({ port: 5173, keeps_prefix: true, lifetime_seconds: 604_800 })
+    await user.click(screen.getByRole('button', { name: 'Copy the base path' }))
+    expect(await screen.findByRole('button', { name: 'Copied' })).toBeVisible()
+  })
+
+  it('shows the base path that a server has already', async () => {
+    const { user } = open(() => listed(VITE), `${window.location.origin}/preview/told/`, [], true)
+    await openTab(user)
+    await user.click(await screen.findByRole('button', { name: 'Base path' }))
+    expect(await screen.findByText('/preview/told/')).toBeVisible()
+    expect(screen.getByText('The server of this page was started with this base path.')).toBeVisible()
+    expect(screen.queryByRole('button', { name: 'Get a base path' })).toBeNull()
+  })
+
+  it('has no base path where the port has a host name', async () => {
+    const { user } = open(() => listed(VITE), 'http://p5173.localhost:3000/')
+    await openTab(user)
+    expect(await screen.findByTitle('Page of port 5173')).toBeVisible()
+    expect(screen.queryByRole('button', { name: 'Base path' })).toBeNull()
   })
 
   it('says why a page cannot be opened', async () => {

@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react'
+import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
@@ -52,6 +52,36 @@ describe('VS Code and the desktop', () => {
     expect(await screen.findByRole('tab', { name: 'VS Code' }, { timeout: 10_000 })).toBeVisible()
     expect(screen.getByRole('tab', { name: 'Desktop' })).toBeVisible()
     expect(asked).toBe(0)
+  })
+
+  it('wake a sandbox that sleeps only when they are told to', async () => {
+    const asked: unknown[] = []
+    openConversation({
+      conversation: { sandbox_id: ID, sandbox_status: 'PAUSED' },
+      extra: [running, link(asked)],
+    })
+    await open('VS Code')
+    expect(await screen.findByText(/^VS Code runs in the sandbox/)).toBeVisible()
+    expect(asked).toEqual([])
+    await userEvent.click(screen.getByRole('button', { name: 'Wake the sandbox and open VS Code' }))
+    expect(await screen.findByTitle('VS Code')).toBeVisible()
+    expect(asked).toHaveLength(1)
+  })
+
+  it('have no place where the image has neither', async () => {
+    let isAsked = false
+    const none = ['vscode', 'desktop'] as const
+    const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {
+      isAsked = true
+      return HttpResponse.json({
+        items: none.map((name) => fakeRuntimePlugin({ name, status: 'unavailable' })),
+      })
+    })
+    openConversation({ conversation: { sandbox_id: ID }, extra: [plugins] })
+    expect(await screen.findByRole('tab', { name: 'Preview' }, { timeout: 10_000 })).toBeVisible()
+    await waitFor(() => expect(isAsked).toBe(true))
+    expect(screen.queryByRole('tab', { name: 'VS Code' })).toBeNull()
+    expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
   })
 
   it('say what VS Code needs where it cannot work, before anything is started', async () => {

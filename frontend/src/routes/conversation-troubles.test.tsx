@@ -2,6 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import type { ErrorClassification } from '@/events/types'
 import { http, HttpResponse } from 'msw'
+import { fakeConversation } from '@/test/factories'
 import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { agentMessage, statusChange, userMessage } from '@/test/sample-log'
 
@@ -30,6 +31,15 @@ describe('a model that has to be asked again', () => {
     expect(screen.getByText(retry.detail)).toBeVisible()
     expect(screen.getByText('anthropic/sonnet')).toBeVisible()
     stream.send({ type: 'item_started', item_id: 'r', attempt: 3 })
+    await waitFor(() => expect(screen.queryByText(/asking again/)).toBeNull())
+  })
+
+  it('is not said to be asked again once the sandbox has stopped', async () => {
+    const { stream } = openConversation({ events: [userMessage('m', 'hi')] })
+    await within(await timeline()).findByText('hi')
+    stream.send(aborted)
+    expect(await screen.findByText(/^The model is overloaded: asking again/)).toBeVisible()
+    stream.send({ type: 'conversation', conversation: fakeConversation({ id: ID, sandbox_status: 'ERROR' }) })
     await waitFor(() => expect(screen.queryByText(/asking again/)).toBeNull())
   })
 

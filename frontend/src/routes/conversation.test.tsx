@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { act, screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { fakeConversation, fakeProfile } from '@/test/factories'
@@ -122,4 +122,18 @@ describe('a narrow window', () => {
     expect(screen.getByRole('button', { name: 'Show less' })).toBeVisible()
     expect(screen.queryByRole('tabpanel', { name: 'Changes' })).not.toBeInTheDocument()
   })
+})
+
+it('without a title has one name in the header, the tab, the list and every dialog', async () => {
+  const { user, router } = openConversation({ conversation: { title: null } })
+  const name = 'Untitled conversation'
+  expect(await screen.findByRole('heading', { name })).toBeVisible()
+  expect(document.title).toBe(`${name} · Slipway`)
+  const sidebar = within(screen.getByRole('navigation', { name: 'Main' }))
+  expect(await sidebar.findByText(name)).toBeVisible()
+
+  await act(() => router.navigate('/conversations'))
+  await user.click(await screen.findByRole('button', { name: `More actions: ${name}` }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete' }))
+  expect(await screen.findByRole('dialog')).toHaveTextContent(name)
 })

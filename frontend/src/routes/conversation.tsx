@@ -3,15 +3,16 @@ import { Anchor } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
+import { conversationTitle } from '@/api/conversation-title'
 import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import type { Screen as ScreenName } from '@/api/runtime-plugins'
 import type { AppConversation, StartTask } from '@/api/types'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
-import { contentText } from '@/features/chat/rows'
+import { contentText } from '@/features/chat/timeline/rows'
 import { ConversationHeader } from '@/features/chat/conversation-header'
-import type { ChatSlots } from '@/features/chat/slots'
+import type { ChatSlots } from '@/features/chat/timeline/slots'
 import { CheckpointsButton } from '@/features/checkpoints/checkpoints-button'
 import { RestoreProvider } from '@/features/checkpoints/restore'
 import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
@@ -84,7 +85,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   const streamed = useConversation((state) => state.view.conversation)
   const connection = useConversation((state) => state.connection.state)
   const conversation = streamed ?? query.data
-  useDocumentTitle(conversation?.title)
+  useDocumentTitle(conversation && conversationTitle(t, conversation))
   useListedAs(streamed)
 
   if (connection === 'signed_out') return <Navigate to="/sign-in" replace />

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
 import { conversationQuery } from '@/api/conversations'
 import { profilesQuery } from '@/api/profiles'
+import { currentUserQuery, mayWork } from '@/api/users'
 import { webClientConfigQuery } from '@/api/web-client-config'
 import { RecentConversations } from '@/features/conversations/recent-conversations'
 import { BesideNotice } from '@/features/new-task/beside-notice'
@@ -13,6 +14,7 @@ import { IsolationWarning } from '@/features/new-task/isolation-warning'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { ErrorState } from '@/ui/error-state'
 import { LinesDrawing } from '@/ui/lines-drawing'
+import { Notice } from '@/ui/notice'
 import { Skeleton } from '@/ui/skeleton'
 
 const ModelDialog = lazy(() =>
@@ -32,6 +34,8 @@ export function HomeRoute() {
   const isLoading = profiles.isPending || config.isPending || isFinding
   const isLost = besideId !== null && beside.isError
   const [isAddingModel, setAddingModel] = useState(false)
+  const user = useQuery(currentUserQuery()).data
+  const isReader = user !== undefined && !mayWork(user)
   const hasModel = profiles.data?.profiles.some((profile) => !profile.is_recording) ?? true
 
   return (
@@ -40,10 +44,13 @@ export function HomeRoute() {
       <div className="mx-auto flex max-w-3xl flex-col gap-6 px-4 pt-10 pb-16 sm:px-8 lg:pt-[9vh]">
         <header className="flex flex-col gap-2">
           <h1 className="text-3xl font-semibold tracking-tight sm:text-4xl">
-            {hasModel ? t('home.title') : t('first_run.title')}
+            {isReader ? t('home.read_only_title') : hasModel ? t('home.title') : t('first_run.title')}
           </h1>
-          <p className="max-w-xl text-muted">{hasModel ? t('home.lead') : t('first_run.lead')}</p>
+          {!isReader && (
+            <p className="max-w-xl text-muted">{hasModel ? t('home.lead') : t('first_run.lead')}</p>
+          )}
         </header>
+        {isReader && <Notice tone="neutral">{t('home.read_only')}</Notice>}
         {isLoading && <Skeleton className="h-72 rounded-xl" />}
         {!isLoading && config.data && <IsolationWarning sandbox={config.data.sandbox} />}
         {profiles.isError && !profiles.data && (
@@ -63,7 +70,8 @@ export function HomeRoute() {
         {hasModel && !isLoading && besideId !== null && beside.data && (
           <BesideNotice conversation={beside.data} />
         )}
-        {profiles.data &&
+        {!isReader &&
+          profiles.data &&
           !isLoading &&
           !isLost &&
           (hasModel ? (

@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { useRevalidator, useRouteError } from 'react-router'
-import { isMissingPart, reloadIfServerThere } from '@/lib/reload-once'
+import { isMissingPart } from '@/lib/reload-once'
 import { ErrorState } from '@/ui/error-state'
+import { MissingPart } from '@/ui/missing-part'
 
 /** Shown in place of a page that crashed or could not be loaded; the shell around it stays. */
 export function RouteError() {
@@ -10,11 +11,11 @@ export function RouteError() {
   const { revalidate } = useRevalidator()
   return (
     <div className="mx-auto w-full max-w-2xl p-6">
-      <ErrorState
-        error={error}
-        title={t('error.boundary')}
-        onRetry={() => void (isMissingPart(error) ? reloadIfServerThere() : revalidate())}
-      />
+      {isMissingPart(error) ? (
+        <MissingPart />
+      ) : (
+        <ErrorState error={error} title={t('error.boundary')} onRetry={() => void revalidate()} />
+      )}
     </div>
   )
 }

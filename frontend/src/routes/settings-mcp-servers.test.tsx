@@ -78,6 +78,20 @@ test('a command says that its variables are readable', async () => {
   expect(screen.queryByRole('button', { name: 'Test files' })).not.toBeInTheDocument()
 })
 
+test('the variables of a command come without their values, which are kept', async () => {
+  const files = fakeMcpServer({ transport: 'stdio', url: null, command: 'npx', env: { DEBUG: '**********' } })
+  const { user, sent } = openServers({ files })
+  await user.click(await screen.findByRole('button', { name: 'Actions for files' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
+  expect(await screen.findByLabelText('Variables')).toHaveValue('DEBUG=**********')
+  await user.type(screen.getByLabelText('Variables'), '{Enter}LEVEL=low')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
+  expect(sent).toEqual([
+    ['PATCH', 'files', { command: 'npx', args: [], env: { DEBUG: '**********', LEVEL: 'low' } }],
+  ])
+})
+
 test('editing keeps the stored headers unless a new value is typed', async () => {
   const headers = { Authorization: '**********', 'X-Team': '**********' }
   const { user, sent } = openServers({ tracker: fakeMcpServer({ headers }) })

@@ -168,7 +168,7 @@ test('what was tried leads to its conversation; where several share the sandbox,
   const links = within(several.getByRole('list', { name: 'Conversations that share the sandbox' }))
   expect(links.getAllByRole('link').map((link) => [link.textContent, link.getAttribute('href')])).toEqual([
     ['Mend the crane', '/conversations/a'],
-    ['Untitled task', '/conversations/b'],
+    ['Untitled conversation', '/conversations/b'],
   ])
   expect(none.queryByRole('link')).toBeNull()
 })

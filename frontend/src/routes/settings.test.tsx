@@ -2,7 +2,7 @@ import { screen, waitFor } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { ApiKey } from '@/api/types'
-import { fakeDemoProfile, fakeProfile } from '@/test/factories'
+import { fakeDemoProfile, fakeProfile, fakeUser } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { NO_VALUES } from '@/test/model-facts'
 import { renderApp } from '@/test/render-app'
@@ -106,8 +106,49 @@ test('a recorded model is marked and can be neither edited nor deleted', async (
   expect(await screen.findByRole('menuitem', { name: 'Delete' })).toHaveAttribute('aria-disabled', 'true')
 })
 
+test('an administrator shares a model with everyone, and stops that', async () => {
+  const sent: string[] = []
+  const change = ({ request }: { request: Request }) => {
+    sent.push(request.method)
+    return HttpResponse.json(fakeProfile())
+  }
+  const { user } = renderApp({
+    url: '/settings/models',
+    profiles: [fakeProfile({ name: 'own' }), fakeProfile({ name: 'ours', is_shared: true })],
+    extra: [
+      http.put('*/api/v1/settings/shared-profiles/own', change),
+      http.delete('*/api/v1/settings/shared-profiles/ours', change),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Actions for own' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Share with everyone' }))
+  expect(await screen.findByText('Everyone can use own now')).toBeVisible()
+  expect(screen.getByText('Shared with everyone')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Actions for ours' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Stop sharing' }))
+  expect(await screen.findByText('ours is not shared any more')).toBeVisible()
+  expect(sent).toEqual(['PUT', 'DELETE'])
+})
+
+test("another person's shared model can be made active and tested, not changed", async () => {
+  const { user } = renderApp({
+    url: '/settings/models',
+    profiles: [fakeProfile({ name: 'ours', is_own: false, is_shared: true })],
+    user: fakeUser({ role: 'member' }),
+  })
+  expect(await screen.findByText('Shared by an administrator')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Actions for ours' }))
+  expect(await screen.findByRole('menuitem', { name: 'Edit' })).toHaveAttribute('aria-disabled', 'true')
+  expect(screen.getByRole('menuitem', { name: 'Delete' })).toHaveAttribute('aria-disabled', 'true')
+  expect(screen.getByRole('menuitem', { name: 'Test' })).not.toHaveAttribute('aria-disabled', 'true')
+  expect(screen.queryByRole('menuitem', { name: 'Stop sharing' })).toBeNull()
+})
+
 test('an API key is shown once when it is created, and can be revoked', async () => {
   const key: ApiKey = {
+    scopes: null,
+    addresses: ['192.0.2.0/24', '2001:db8::1/128'],
+    expires_at: null,
     id: '1',
     name: 'ci',
     prefix: 'slw_ab',
@@ -115,11 +156,13 @@ test('an API key is shown once when it is created, and can be revoked', async ()
     last_used_at: null,
   }
   const stored: ApiKey[] = []
+  let wanted: unknown
   const { user } = renderApp({
     url: '/settings/api-keys',
     extra: [
       http.get('*/api/v1/api-keys', () => HttpResponse.json(stored)),
-      http.post('*/api/v1/api-keys', () => {
+      http.post('*/api/v1/api-keys', async ({ request }) => {
+        wanted = await request.json()
         stored.push(key)
         return HttpResponse.json({ ...key, key: 'slw_ab_secret' }, { status: 201 })
       }),
@@ -130,8 +173,11 @@ test('an API key is shown once when it is created, and can be revoked', async ()
     ],
   })
   await user.type(await screen.findByLabelText('Name'), 'ci')
+  await user.type(screen.getByLabelText('Allowed addresses'), '192.0.2.0/24, 2001:db8::1')
   await user.click(screen.getByRole('button', { name: 'Create a key' }))
   expect(await screen.findByDisplayValue('slw_ab_secret')).toBeVisible()
+  expect(wanted).toEqual({ name: 'ci', addresses: ['192.0.2.0/24', '2001:db8::1'] })
+  expect(screen.getByText(/Only from 192.0.2.0\/24, 2001:db8::1\/128/)).toBeInTheDocument()
   await user.click(screen.getByRole('button', { name: 'Done' }))
   expect(screen.queryByDisplayValue('slw_ab_secret')).not.toBeInTheDocument()
 

@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import clsx from 'clsx'
 import type { ComponentType } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Navigate, NavLink, useParams } from 'react-router'
+import { currentUserQuery, mayWork } from '@/api/users'
 import { AboutSection } from '@/features/about/about-section'
 import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
 import { AppearanceSection } from '@/features/appearance/appearance-section'
@@ -12,12 +14,16 @@ import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
 import { NetworkSection } from '@/features/network/network-section'
+import { PeopleSection } from '@/features/people/people-section'
 import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-section'
 import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
 import { SecretsSection } from '@/features/secrets/secrets-section'
-import { SETTINGS_SECTIONS } from '@/lib/settings-sections'
+import { ConnectionsSection } from '@/features/sign-in/connections-section'
+import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
+import { OWN_SECTIONS, SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { useScrolledToCurrent } from '@/lib/use-scrolled-to-current'
+import { Notice } from '@/ui/notice'
 import { NotFoundRoute } from './not-found'
 
 type SectionPath = (typeof SETTINGS_SECTIONS)[number]['path']
@@ -33,21 +39,34 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   'sandbox-images': SandboxImagesSection,
   sandboxes: SandboxGroupingSection,
   'api-keys': ApiKeysSection,
+  browsers: SignInSections,
+  people: PeopleSection,
   memory: MemorySection,
   appearance: AppearanceSection,
   about: AboutSection,
+}
+
+function SignInSections() {
+  return (
+    <>
+      <WebSessionsSection />
+      <ConnectionsSection />
+    </>
+  )
 }
 
 export function SettingsRoute() {
   const { t } = useTranslation()
   const { section } = useParams()
   const navigation = useScrolledToCurrent(section)
+  const user = useQuery(currentUserQuery()).data
   const current = SETTINGS_SECTIONS.find(({ path }) => path === section)
   useDocumentTitle(current ? `${t(current.label)} · ${t('settings.title')}` : t('settings.title'))
 
   if (!section) return <Navigate to={`/settings/${SETTINGS_SECTIONS[0].path}`} replace />
   if (!current) return <NotFoundRoute />
   const Section = SECTIONS[current.path]
+  const isLocked = user !== undefined && !mayWork(user) && !OWN_SECTIONS.has(current.path)
   return (
     <div className="mx-auto max-w-5xl px-4 py-8 sm:px-8 lg:py-12">
       <h1 className="mb-6 text-2xl font-semibold tracking-tight lg:mb-8">{t('settings.title')}</h1>
@@ -79,7 +98,14 @@ export function SettingsRoute() {
           </ul>
         </nav>
         <div className="min-w-0 flex-1">
-          <Section />
+          {isLocked && (
+            <Notice tone="neutral" className="mb-6">
+              {t('settings.read_only')}
+            </Notice>
+          )}
+          <fieldset disabled={isLocked} className="contents">
+            <Section />
+          </fieldset>
         </div>
       </div>
     </div>

@@ -3,7 +3,8 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Navigate, Outlet } from 'react-router'
 import { isApiError } from '@/api/errors'
-import { currentUserQuery } from '@/api/users'
+import type { User } from '@/api/types'
+import { currentUserQuery, mayWork } from '@/api/users'
 import { ThemeMenu } from '@/features/appearance/theme-menu'
 import { SidebarList } from '@/features/conversations/sidebar-list'
 import { Drawer } from '@/features/shell/drawer'
@@ -19,7 +20,7 @@ export function Shell() {
   const { t } = useTranslation()
   const user = useQuery(currentUserQuery())
 
-  if (user.data) return <Frame userName={user.data.name} />
+  if (user.data) return <Frame user={user.data} />
   if (user.isPending) return <Launching />
   if (isApiError(user.error) && user.error.status === 401)
     return <Navigate to="/sign-in" state={{ reason: user.error.code }} replace />
@@ -30,7 +31,7 @@ export function Shell() {
   )
 }
 
-function Frame({ userName }: { userName: string }) {
+function Frame({ user }: { user: User }) {
   const { t } = useTranslation()
   const [isDrawerOpen, setDrawerOpen] = useState(false)
   const [isPaletteOpen, setPaletteOpen] = useState(false)
@@ -38,7 +39,8 @@ function Frame({ userName }: { userName: string }) {
 
   const sidebar = (onNavigate?: () => void) => (
     <Sidebar
-      userName={userName}
+      userName={user.name}
+      mayStart={mayWork(user)}
       list={
         <ErrorBoundary title={t('error.boundary')}>
           <SidebarList onNavigate={onNavigate} />

@@ -89,19 +89,37 @@ test('the proof of a sign-in goes with every later request and stream, and goes 
   expect(proofSubprotocols()).toEqual(['slipway'])
 })
 
-test('a page that has lost its proof says why one has to sign in again', async () => {
+test.each([
+  ['page_proof_missing', /You have to sign in again/],
+  ['account_disabled', /Your account is disabled/],
+])('after the refusal %s the page says why one has to sign in again', async (code, words) => {
   renderApp({
-    extra: [
-      http.get('*/api/v1/users/me', () =>
-        problem(401, { code: 'page_proof_missing', detail: 'Sign in again.' }),
-      ),
-    ],
+    extra: [http.get('*/api/v1/users/me', () => problem(401, { code, detail: 'Sign in again.' }))],
   })
-  expect(await screen.findByText(/You have to sign in again/)).toBeVisible()
+  expect(await screen.findByText(words)).toBeVisible()
 })
 
 test('somebody who is not signed in is led to the explanation of how to', async () => {
   const { router } = renderApp({ url: '/settings', user: null })
   expect(await screen.findByText(/terminal prints a link/)).toBeVisible()
   expect(router.state.location.pathname).toBe('/sign-in')
+})
+
+test('providers are offered before the link, and lead to the server', async () => {
+  renderApp({
+    url: '/sign-in',
+    user: null,
+    identityProviders: [{ name: 'acme', title: 'Acme', url: '/api/v1/sign-in/oidc/acme' }],
+  })
+  expect(await screen.findByRole('link', { name: 'Continue with Acme' })).toHaveAttribute(
+    'href',
+    '/api/v1/sign-in/oidc/acme',
+  )
+  expect(screen.getByText('slipway sign-in-link')).toBeVisible()
+})
+
+test('a sign-in that a provider refused is explained once', async () => {
+  renderApp({ url: '/sign-in#refused=oidc_no_role', user: null })
+  expect(await screen.findByText(/None of your groups gives you a role here/)).toBeVisible()
+  expect(window.location.hash).toBe('')
 })

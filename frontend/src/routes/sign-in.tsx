@@ -25,7 +25,7 @@ export function SignInRoute() {
         {/* Another link pasted into this tab changes only the fragment: it gets a fresh card. */}
         <SignInCard
           key={hash}
-          hasLostProof={reasonOf(state) === 'page_proof_missing'}
+          reason={reasonOf(state)}
           onSignedIn={() => void navigate('/', { replace: true })}
         />
       </Card>
@@ -34,6 +34,7 @@ export function SignInRoute() {
 }
 
 /** The code of the refusal that led here, if it was one. */
-function reasonOf(state: unknown): unknown {
-  return typeof state === 'object' && state !== null && 'reason' in state ? state.reason : undefined
+function reasonOf(state: unknown): string | null {
+  const reason = typeof state === 'object' && state !== null && 'reason' in state ? state.reason : null
+  return typeof reason === 'string' ? reason : null
 }

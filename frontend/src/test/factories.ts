@@ -43,6 +43,8 @@ export function fakeProfile(overrides: Partial<LLMProfile> = {}): LLMProfile {
     api_key_set: true,
     ...NO_VALUES,
     extra_header_names: [],
+    is_own: true,
+    is_shared: false,
     is_recording: false,
     facts: fakeModelFacts(),
     ...overrides,

@@ -1,5 +1,6 @@
 import { http, HttpResponse } from 'msw'
 import type { Problem } from '@/api/errors'
+import type { IdentityProvider } from '@/api/identities'
 import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/types'
 import {
   fakeConfig,
@@ -13,6 +14,7 @@ import {
 import { fakeModelFacts } from './model-facts'
 
 export interface World {
+  identityProviders?: IdentityProvider[]
   /** null = nobody is signed in. */
   user?: User | null
   config?: WebClientConfig
@@ -38,6 +40,8 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/users/me', () =>
       user ? HttpResponse.json(user) : problem(401, { code: 'not_authenticated', detail: 'Sign in first.' }),
     ),
+    http.get('*/api/v1/sign-in/providers', () => HttpResponse.json(world.identityProviders ?? [])),
+    http.get('*/api/v1/identities', () => HttpResponse.json([])),
     http.get('*/api/v1/web-client/config', () => HttpResponse.json(world.config ?? fakeConfig())),
     http.get('*/api/v1/settings/profiles', () =>
       HttpResponse.json({ profiles, active_profile: world.activeProfile ?? profiles[0]?.name ?? null }),
@@ -80,7 +84,8 @@ export function handlers(world: World = {}) {
       const title = searchParams.get('title__contains')?.toLowerCase() ?? ''
       const sandbox = searchParams.get('sandbox_id__eq')
       const items = conversations.filter(
-        (item) => item.title?.toLowerCase().includes(title) && (!sandbox || item.sandbox_id === sandbox),
+        (item) =>
+          (item.title ?? '').toLowerCase().includes(title) && (!sandbox || item.sandbox_id === sandbox),
       )
       return HttpResponse.json({ items, next_page_id: null })
     }),

@@ -39,6 +39,23 @@ it('reloads the page for a part that did not arrive, since browsers never fetch 
   expect(reloadIfServerThere).toHaveBeenCalledTimes(1)
 })
 
+it('says what may have happened to a part that did not arrive, and that the server does not answer', async () => {
+  vi.mocked(reloadIfServerThere).mockResolvedValue(false)
+  const error = new TypeError('Failed to fetch dynamically imported module: http://localhost/assets/a.js')
+  window.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload: error }))
+  render(
+    <ErrorBoundary title="It failed">
+      <Broken error={error} />
+    </ErrorBoundary>,
+  )
+  const alert = screen.getByRole('alert')
+  expect(alert).toHaveTextContent('The server may be restarting, or it was upgraded.')
+  expect(alert).not.toHaveTextContent('dynamically imported')
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
+  expect(alert).toHaveTextContent('The server does not answer yet.')
+  expect(screen.getByRole('button', { name: 'Try again' })).toBeEnabled()
+})
+
 it('only renders again after any other error', async () => {
   vi.mocked(reloadIfServerThere).mockClear()
   await tryAgainAfter(new Error('A bug'))

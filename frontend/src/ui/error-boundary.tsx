@@ -1,6 +1,7 @@
 import { Component, type ErrorInfo, type ReactNode } from 'react'
-import { isMissingPart, reloadIfServerThere } from '@/lib/reload-once'
+import { isMissingPart } from '@/lib/reload-once'
 import { ErrorState } from './error-state'
+import { MissingPart } from './missing-part'
 
 export interface ErrorBoundaryProps {
   /** What failed, as a short sentence. */
@@ -34,11 +35,11 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error 
     if (this.props.fallback !== undefined && !isMissingPart(error)) return this.props.fallback
     return (
       <div className="p-4">
-        <ErrorState
-          error={error}
-          title={this.props.title}
-          onRetry={() => (isMissingPart(error) ? void reloadIfServerThere() : this.setState({ error: null }))}
-        />
+        {isMissingPart(error) ? (
+          <MissingPart title={this.props.title} />
+        ) : (
+          <ErrorState error={error} title={this.props.title} onRetry={() => this.setState({ error: null })} />
+        )}
       </div>
     )
   }

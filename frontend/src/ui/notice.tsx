@@ -35,11 +35,14 @@ export function Notice({ tone, title, children, action, className }: NoticeProps
       className={clsx('flex items-start gap-3 rounded-lg border px-4 py-3 text-sm', TONES[tone], className)}
     >
       <Icon aria-hidden className="mt-0.5 size-4 shrink-0" />
-      <div className="min-w-0 flex-1">
-        {title && <p className="font-medium">{title}</p>}
-        {children && <div className="break-words text-muted">{children}</div>}
+      {/* Where there is little room, the button goes below the text instead of taking half of its width. */}
+      <div className="flex min-w-0 flex-1 flex-wrap items-start gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-56">
+          {title && <p className="font-medium">{title}</p>}
+          {children && <div className="break-words text-muted">{children}</div>}
+        </div>
+        {action}
       </div>
-      {action}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 """A server that goes away and comes back, a network that breaks, a door that is shut."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from tests.support.agent_server import KEY, AgentServer
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.ports import free_port
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call, fail, hang, hold, say
+from tests.support.server import wait_until
 
 WAIT = "for _ in $(seq 6000); do [ -e go ] && exit 0; sleep 0.02; done; exit 1"
 
@@ -94,14 +95,18 @@ def test_a_server_killed_in_mid_command_goes_on_when_it_is_back(
         assert "AgentErrorEvent" in [event.kind for event in told]
 
 
+ENDS = {"MessageEvent", "ConversationErrorEvent"}
+
+
+def guarded_by(key: str) -> Callable[[Request], Turn]:
+    return lambda request: say("The key fits.") if request.bearer == key else fail(401, error="no key")
+
+
 def test_a_server_that_was_started_again_is_given_the_key_again(
     own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
-    def guarded(request: Request) -> Turn:
-        return say("The key fits.") if request.bearer == scripted_llm.api_key else fail(401, error="no key")
-
     scripted_llm.script(hang())
-    scripted_llm.fallback = guarded
+    scripted_llm.fallback = guarded_by(scripted_llm.api_key)
     with Conversation(agent(scripted_llm), workspace(own_server.url, tmp_path)) as conversation:
         conversation.send_message("Go.")
         conversation.run(blocking=False)
@@ -110,6 +115,26 @@ def test_a_server_that_was_started_again_is_given_the_key_again(
         own_server.start()
 
         conversation.run()
+
+        assert conversation.final_response == "The key fits."
+
+
+def test_a_run_that_begins_before_the_server_has_the_key_is_begun_again(
+    own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    scripted_llm.fallback = guarded_by(scripted_llm.api_key)
+    with Conversation(agent(scripted_llm), workspace(own_server.url, tmp_path)) as conversation:
+        conversation.send_message("Go.")
+        own_server.kill()
+        own_server.start()
+
+        conversation.run(blocking=False)
+        # Heard over the new connection: the key has been given by now.
+        wait_until(
+            lambda: any(event.kind in ENDS for event in conversation.state.events[2:]),
+            lambda: f"a reply or an error, not only {conversation.state.events}",
+        )
+        conversation.wait()
 
         assert conversation.final_response == "The key fits."
 

@@ -43,8 +43,14 @@ def test_what_is_promised_is_what_type_checkers_see_and_what_is_there():
         _ = agent_runtime.Nothing  # type: ignore[attr-defined]
 
 
-def test_a_program_passes_strict_type_checking(tmp_path: Path):
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}"]
+@pytest.fixture(scope="module")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is found out of the library for one program is known for the next."""
+    return tmp_path_factory.mktemp("mypy")
+
+
+def test_a_program_passes_strict_type_checking(tmp_path: Path, mypy_cache: Path):
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={mypy_cache}"]
     program = str(HERE / "typed_program.py")
     # As for somebody who has installed it: found by its py.typed, not as a part of what is checked.
     environment = {**os.environ, "MYPYPATH": str(ROOT.parent)}
@@ -62,13 +68,13 @@ def test_a_program_passes_strict_type_checking(tmp_path: Path):
     assert (ROOT / "py.typed").exists()
 
 
-def test_a_mistake_in_a_program_is_found(tmp_path: Path):
+def test_a_mistake_in_a_program_is_found(tmp_path: Path, mypy_cache: Path):
     program = tmp_path / "mistaken.py"
     program.write_text(
         "from agent_runtime import Conversation, Nothing\n"
         "def f(c: Conversation) -> None:\n    c.send_mesage('x')\n    c.run(blocking='yes')\n"
     )
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={mypy_cache}"]
 
     checked = subprocess.run(
         [*command, "--follow-imports=silent", str(program)],

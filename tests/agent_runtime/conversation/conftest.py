@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.frames import END, Frame
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.frames import END, EventFrame
 from agent_runtime.events.message import Message
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.wire import StartConversationRequest
@@ -34,14 +34,14 @@ def agent_spec(llm: ScriptedLLM, **llm_fields: Any) -> dict[str, Any]:
 class Watch:
     """What a conversation published, as decoded frames."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: ConversationEngine) -> None:
         self.frames: list[dict[str, Any]] = []
         self._changed = asyncio.Condition()
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         conversation.subscribe(self._take)
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: EventFrame) -> None:
         if frame is END:
             return
         self.frames.append(orjson.loads(frame.wire))
@@ -79,7 +79,7 @@ class Conversations:
     def __init__(self, path: Path, llm: ScriptedLLM, client: LLMClient) -> None:
         self.path, self.llm, self.client = path, llm, client
         self.workspace = path / "workspace"
-        self._open: list[Conversation] = []
+        self._open: list[ConversationEngine] = []
 
     def create(
         self,
@@ -88,7 +88,7 @@ class Conversations:
         llm: dict[str, Any] | None = None,
         agent: dict[str, Any] | None = None,
         **request: Any,
-    ) -> Conversation:
+    ) -> ConversationEngine:
         spec = {**agent_spec(self.llm, **(llm or {})), **(agent or {})}
         if tools is not None:
             spec["tools"] = [{"name": name} for name in tools]
@@ -96,12 +96,12 @@ class Conversations:
         # A title would take a turn of the script.
         body = {"agent": spec, "workspace": place, "autotitle": False, **request}
         start = StartConversationRequest.model_validate(body)
-        return self._keep(Conversation.create(self.path / "conversation", start, self.client))
+        return self._keep(ConversationEngine.create(self.path / "conversation", start, self.client))
 
-    def reopen(self) -> Conversation:
-        return self._keep(Conversation.open(self.path / "conversation", self.client))
+    def reopen(self) -> ConversationEngine:
+        return self._keep(ConversationEngine.open(self.path / "conversation", self.client))
 
-    def _keep(self, conversation: Conversation) -> Conversation:
+    def _keep(self, conversation: ConversationEngine) -> ConversationEngine:
         self._open.append(conversation)
         return conversation
 
@@ -119,21 +119,21 @@ async def conversations(
     await made.close()
 
 
-def events_of(conversation: Conversation) -> list[dict[str, Any]]:
+def events_of(conversation: ConversationEngine) -> list[dict[str, Any]]:
     return [orjson.loads(record.body) for record in conversation.log.records()]
 
 
-def kinds_of(conversation: Conversation) -> list[str]:
+def kinds_of(conversation: ConversationEngine) -> list[str]:
     """The kinds in the log, state updates left out."""
     kinds = [event["kind"] for event in events_of(conversation)]
     return [kind for kind in kinds if kind != "ConversationStateUpdateEvent"]
 
 
-def statuses_of(conversation: Conversation) -> list[str]:
+def statuses_of(conversation: ConversationEngine) -> list[str]:
     return [e["value"] for e in events_of(conversation) if e.get("key") == "execution_status"]
 
 
-def of_kind(conversation: Conversation, kind: str) -> list[dict[str, Any]]:
+def of_kind(conversation: ConversationEngine, kind: str) -> list[dict[str, Any]]:
     return [event for event in events_of(conversation) if event["kind"] == kind]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_runtime.conversation.ask import ask
+from agent_runtime.conversation.side_question import ask
 from agent_runtime.wire import StartConversationRequest
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, events_of, user
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, fail, hold, say

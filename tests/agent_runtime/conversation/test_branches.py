@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import AlreadyRunningError, EventNotFoundError
 from agent_runtime.conversation.fork import fork
 from agent_runtime.wire import ForkRequest
@@ -14,7 +14,7 @@ from tests.agent_runtime.conversation.labour import assert_pairs, texts, think
 from tests.support.scripted_llm import ScriptedLLM, call, calls, hang, say
 
 
-async def talked(conversations: Conversations, llm: ScriptedLLM) -> Conversation:
+async def talked(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
     """Two questions, two answers."""
     llm.script(say("One."), say("Two."))
     conversation = conversations.create()
@@ -24,7 +24,7 @@ async def talked(conversations: Conversations, llm: ScriptedLLM) -> Conversation
     return conversation
 
 
-def event_id(conversation: Conversation, text: str) -> str:
+def event_id(conversation: ConversationEngine, text: str) -> str:
     said = of_kind(conversation, "MessageEvent")
     return next(e["id"] for e in said if e["llm_message"]["content"][0]["text"] == text)
 

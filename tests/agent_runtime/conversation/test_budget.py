@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, statuses_of, user
 from tests.support.scripted_llm import ScriptedLLM, calls, say
 
@@ -20,13 +20,13 @@ def spending(scripted_llm: ScriptedLLM) -> ScriptedLLM:
     return scripted_llm
 
 
-def begin(conversations: Conversations, **llm: Any) -> Conversation:
+def begin(conversations: Conversations, **llm: Any) -> ConversationEngine:
     conversation = conversations.create(llm={**ONE_CENT_A_TOKEN, **llm})
     conversation.send(user("Go."))
     return conversation
 
 
-def budget(conversation: Conversation) -> float | None:
+def budget(conversation: ConversationEngine) -> float | None:
     found: float | None = conversation.info().stats["usage_to_metrics"]["agent"]["max_budget_per_task"]
     return found
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.conversation.checkpoints import MAX_CHECKPOINTS
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.checkpoints.rewind import rewind
+from agent_runtime.conversation.checkpoints.snapshots import MAX_CHECKPOINTS
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import (
     AlreadyRunningError,
     CheckpointNotFoundError,
     CheckpointsUnavailableError,
     EditedSinceError,
 )
-from agent_runtime.conversation.rewind import rewind
 from agent_runtime.wire import CheckpointInfo, CheckpointKind, RewindRequest
 from agent_runtime.workspace import shadow
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
@@ -36,18 +36,18 @@ async def until(is_so: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def turn(conversation: Conversation, llm: ScriptedLLM, command: str, text: str = "Go.") -> None:
+async def turn(conversation: ConversationEngine, llm: ScriptedLLM, command: str, text: str = "Go.") -> None:
     """The user says something, the agent runs one command and answers."""
     llm.script(call("terminal", command=command), say("Done."))
     conversation.send(user(text))
     await conversation.run()
 
 
-def checkpoints(conversation: Conversation, kind: CheckpointKind) -> list[CheckpointInfo]:
+def checkpoints(conversation: ConversationEngine, kind: CheckpointKind) -> list[CheckpointInfo]:
     return [one for one in conversation.checkpoints.list().checkpoints if one.kind is kind]
 
 
-def turns(conversation: Conversation) -> list[CheckpointInfo]:
+def turns(conversation: ConversationEngine) -> list[CheckpointInfo]:
     return checkpoints(conversation, CheckpointKind.TURN)
 
 
@@ -496,8 +496,8 @@ async def test_a_workspace_that_is_no_project_has_none(
 async def test_the_oldest_are_forgotten(
     conversations: Conversations, scripted_llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("agent_runtime.conversation.checkpoints.MAX_CHECKPOINTS", 4)
-    monkeypatch.setattr("agent_runtime.conversation.checkpoints._TIDY_EVERY", 2)
+    monkeypatch.setattr("agent_runtime.conversation.checkpoints.snapshots.MAX_CHECKPOINTS", 4)
+    monkeypatch.setattr("agent_runtime.conversation.checkpoints.snapshots._TIDY_EVERY", 2)
     conversation = conversations.create()
     for number in range(6):
         await turn(conversation, scripted_llm, f"echo {number} > a")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agent_runtime.conversation.client_answers import answer_client_call
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import ClientCallNotWaitingError
 from agent_runtime.events.content import ImageContent, TextContent
 from agent_runtime.tools.registry import ToolNotFoundError
@@ -50,7 +50,7 @@ async def test_a_call_is_an_event_for_the_client_and_answered_at_once(
 WAITING = {**ASK, "awaits_answer": True}
 
 
-async def called(conversation: Conversation) -> str:
+async def called(conversation: ConversationEngine) -> str:
     """The id of the call that waits, once it does."""
     async with asyncio.timeout(60):
         while not conversation.state.pending:  # noqa: ASYNC110 (the log tells nobody here)
@@ -58,7 +58,7 @@ async def called(conversation: Conversation) -> str:
     return conversation.state.pending[0].id
 
 
-def results(conversation: Conversation) -> list[dict[str, Any]]:
+def results(conversation: ConversationEngine) -> list[dict[str, Any]]:
     return [event["observation"] for event in of_kind(conversation, "ObservationEvent")]
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.confirmation import ANSWERED_BY_MESSAGE
-from agent_runtime.conversation.consent import approve, reject, set_analyzer, set_policy
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.approval.answers import approve, reject, set_analyzer, set_policy
+from agent_runtime.conversation.approval.pending_actions import ANSWERED_BY_MESSAGE
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import ConfirmationOutdatedError, NothingToConfirmError
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.security.kinds import UnsupportedKindError
@@ -24,7 +24,7 @@ def shell(command: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     return "terminal", {"command": command, **arguments}
 
 
-async def asked(conversations: Conversations, *commands: str, **request: Any) -> Conversation:
+async def asked(conversations: Conversations, *commands: str, **request: Any) -> ConversationEngine:
     """A conversation whose agent wants to run these commands in one reply."""
     conversations.llm.script(calls(*map(shell, commands)))
     conversation = conversations.create(**{"confirmation_policy": ALWAYS, **request})
@@ -255,7 +255,7 @@ async def test_policy_and_analyzer_can_be_changed_and_stay_so(conversations: Con
     assert "security_risk" not in required(again)
 
 
-def required(conversation: Conversation) -> list[str]:
+def required(conversation: ConversationEngine) -> list[str]:
     terminal = next(s for s in conversation.schemas if s["function"]["name"] == "terminal")
     found: list[str] = terminal["function"]["parameters"]["required"]
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
     Watch,
@@ -32,7 +32,7 @@ def refining(**limits: Any) -> dict[str, Any]:
     return critic(iterative_refinement=limits)
 
 
-def results_of(conversation: Conversation) -> list[dict[str, Any]]:
+def results_of(conversation: ConversationEngine) -> list[dict[str, Any]]:
     return [event["critic_result"] for event in events_of(conversation) if "critic_result" in event]
 
 
@@ -40,7 +40,7 @@ def make_repository(path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(path)], check=True)
 
 
-async def say_to(conversation: Conversation, text: str = "Go.") -> None:
+async def say_to(conversation: ConversationEngine, text: str = "Go.") -> None:
     conversation.send(user(text))
     await conversation.run()
 

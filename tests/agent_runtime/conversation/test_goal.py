@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import AlreadyRunningError, NoGoalToResumeError
-from agent_runtime.conversation.pursue import pursue, rest, resume
+from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
     events_of,
@@ -26,11 +26,11 @@ def unmet(missing: str, score: float = 0.2) -> Turn:
     return say(json.dumps({"complete": False, "score": score, "missing": missing}))
 
 
-def goals_of(conversation: Conversation) -> list[dict[str, Any]]:
+def goals_of(conversation: ConversationEngine) -> list[dict[str, Any]]:
     return [event["value"] for event in events_of(conversation) if event.get("key") == "goal"]
 
 
-async def reach(conversation: Conversation, objective: str, *, max_iterations: int = 10) -> None:
+async def reach(conversation: ConversationEngine, objective: str, *, max_iterations: int = 10) -> None:
     pursue(conversation, objective, max_iterations=max_iterations)
     await conversation.wait()
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import HookConfigError
-from agent_runtime.conversation.hooked import MAX_STOP_DENIALS
+from agent_runtime.conversation.run.hook_dispatch import MAX_STOP_DENIALS
 from agent_runtime.hooks.config import HookConfig
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
@@ -42,11 +42,11 @@ def test_a_hook_as_the_sdk_sends_it_is_understood():
     assert matcher.hooks[0].is_async
 
 
-def hook_events(conversation: Conversation) -> list[dict[str, Any]]:
+def hook_events(conversation: ConversationEngine) -> list[dict[str, Any]]:
     return of_kind(conversation, "HookExecutionEvent")
 
 
-def told(conversation: Conversation) -> list[str]:
+def told(conversation: ConversationEngine) -> list[str]:
     messages = [e for e in of_kind(conversation, "MessageEvent") if e["source"] == "environment"]
     return [message["llm_message"]["content"][0]["text"] for message in messages]
 
@@ -57,7 +57,7 @@ async def until(is_so: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def say_to(conversation: Conversation, text: str = "Go.") -> None:
+async def say_to(conversation: ConversationEngine, text: str = "Go.") -> None:
     conversation.send(user(text))
     await conversation.run()
 

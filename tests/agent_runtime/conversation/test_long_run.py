@@ -1,64 +1,110 @@
-"""The thousandth step costs what the tenth did."""
+"""The two-thousandth step costs what the hundredth did."""
 
+import resource
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Self
 
-from agent_runtime.conversation.conversation import Conversation
-from tests.agent_runtime.conversation.conftest import Conversations, events_of, of_kind, user
-from tests.agent_runtime.conversation.labour import agent_requests, assert_pairs, condensing, working
-from tests.support.scripted_llm import ScriptedLLM
+import pytest
 
-STEPS = 400
-QUARTER = STEPS // 4
+from agent_runtime.conversation.conversation import ConversationEngine
+from tests.agent_runtime.conversation.conftest import Conversations, events_of, of_kind, user
+from tests.agent_runtime.conversation.labour import asks_for_summary, assert_pairs, condensing, working
+from tests.support.scripted_llm import Request, ScriptedLLM, Turn
+
+STEPS = 2_000
+# Several whole rounds between two condensations, so that both have the same share of them.
+WINDOW = 200
+EARLY, LATE = range(100, 100 + WINDOW), range(STEPS - WINDOW - 10, STEPS - 10)
+# By then caches and pools are full.
+SETTLED = 500
+GROWTH = 1.05
+GROWTH_BYTES = 6 * 1024 * 1024
+MEMORY = Path("/proc/self/statm")
 
 
 class Work:
-    """Counts the calls of Python functions per request of the model: work, whatever the machine's load."""
+    """What each step costs, in numbers that do not depend on the load of the machine.
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.per_step: Counter[int] = Counter()
-        self._step = 0
+    calls: of Python's and C's functions in the loop's thread. written: bytes of events. asked: bytes of
+    prompts. resident: bytes that the process holds. All by the number of the step.
+    """
+
+    def __init__(self, conversation: ConversationEngine, llm: ScriptedLLM) -> None:
+        self.calls: Counter[int] = Counter()
+        self.written: Counter[int] = Counter()
+        self.asked: Counter[int] = Counter()
+        self.resident: list[int] = []
+        self.most_messages = 0
+        self._answer = working(STEPS)
+        self._llm = llm
+        llm.fallback = self._reply
         conversation.subscribe(self._hear)
 
-    def _hear(self, frame) -> None:
-        if frame.event and b'"kind":"ActionEvent"' in frame.event:
-            self._step += 1
-
     def __enter__(self) -> Self:
-        sys.setprofile(self._count)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
 
-    def _count(self, frame, event: str, _: object) -> None:
-        if event == "call" and "agent_runtime" in frame.f_code.co_filename:
-            self.per_step[self._step] += 1
+    @property
+    def _step(self) -> int:
+        return len(self.resident)
 
-    def of(self, first: int) -> int:
-        """Calls in the quarter that begins with that step."""
-        return sum(self.per_step[step] for step in range(first, first + QUARTER))
+    def _reply(self, request: Request) -> Turn:
+        self.asked[self._step] += len(str(request.body))
+        if not asks_for_summary(request):
+            self.most_messages = max(self.most_messages, len(request.messages))
+            assert_pairs(request.messages)
+        # The model's own memory is no matter of the conversation's.
+        del self._llm.requests[:-1]
+        return self._answer(request)
+
+    def _hear(self, frame) -> None:
+        if frame.event is None:
+            return
+        self.written[self._step] += len(frame.event)
+        if b'"kind":"ActionEvent"' in frame.event:
+            self.resident.append(resident_bytes())
+            is_counted = self._step in EARLY or self._step in LATE
+            sys.setprofile(self._count if is_counted else None)
+
+    def _count(self, _frame, event: str, _argument: object) -> None:
+        if event in {"call", "c_call"}:
+            self.calls[self._step] += 1
 
 
-async def test_a_long_run_does_the_same_work_per_step_from_beginning_to_end(
+def resident_bytes() -> int:
+    pages = MEMORY.read_text().split()[1]
+    return int(pages) * resource.getpagesize()
+
+
+def growth(per_step: Counter[int]) -> float:
+    """How many times as much the late steps cost as the early ones."""
+    return sum(per_step[step] for step in LATE) / sum(per_step[step] for step in EARLY)
+
+
+@pytest.mark.skipif(not MEMORY.exists(), reason="memory is read from /proc")
+async def test_a_long_run_does_the_same_work_per_step_in_the_same_memory_from_beginning_to_end(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
-    scripted_llm.fallback = working(STEPS)
     conversation = conversations.create(
         agent=condensing(conversations, max_size=40), llm={"stream": False}, max_iterations=STEPS + 10
     )
     conversation.send(user("Work."))
 
-    with Work(conversation) as work:
+    with Work(conversation, scripted_llm) as work:
         await conversation.run()
 
-    asked = agent_requests(scripted_llm)
     assert conversation.status == "finished"
-    assert work.of(3 * QUARTER) < 1.25 * work.of(QUARTER)
-    assert max(len(request.messages) for request in asked) <= 42
-    for request in asked:
-        assert_pairs(request.messages)
+    assert [growth(cost) < GROWTH for cost in (work.calls, work.written, work.asked)] == [True] * 3, (
+        growth(work.calls),
+        growth(work.written),
+        growth(work.asked),
+    )
+    assert work.resident[-1] - work.resident[SETTLED] < GROWTH_BYTES
+    assert work.most_messages <= 42
     assert len(of_kind(conversation, "ObservationEvent")) == STEPS + 1
     assert [record.seq for record in conversation.log.records()] == list(
         range(1, len(events_of(conversation)) + 1)

@@ -309,7 +309,7 @@ async def test_keys_that_come_again_reach_the_servers_that_lost_theirs(
     await again.run()
     assert "send them again" in report_of(again)["sums"]["error"]
 
-    again.take_keys(agent(KEY))
+    again.keys.take(agent(KEY))
     again.send(user("And now?"))
     await again.run()
 
@@ -337,7 +337,7 @@ async def test_a_new_key_replaces_that_of_a_server_that_is_in_use(
         agent("key-3", args=["-m", "another_server"]),  # of another server
     ):
         if given is not None:
-            conversation.take_keys(given)
+            conversation.keys.take(given)
         conversation.send(user("Which key?"))
         await conversation.run()
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from agent_runtime.conversation.approval.mcp_answers import answer_mcp_change
 from agent_runtime.conversation.errors import McpChangeOutdatedError
 from agent_runtime.conversation.fork import fork
-from agent_runtime.conversation.mcp_answers import answer_mcp_change
 from agent_runtime.wire import ForkRequest
 from tests.agent_runtime.conversation.conftest import Conversations, events_of, of_kind, user
 from tests.support.mcp_processes import ROOT

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.replay import replay
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.replay import replay
 from agent_runtime.tools.memory.notes import MAX_NOTES, MAX_TEXT_BYTES, Note, read_notes
 from agent_runtime.tools.memory.relevance import most_relevant
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
@@ -16,7 +16,7 @@ TESTS = "---\ntitle: Running the tests\ncreated: 2026-11-01T10:00:00Z\n---\nUse 
 COLOURS = "---\ntitle: Colours of the brand\n---\nTeal and sand."
 
 
-def remembering(conversations: Conversations, notes: dict[str, str] | None = None) -> Conversation:
+def remembering(conversations: Conversations, notes: dict[str, str] | None = None) -> ConversationEngine:
     directory = conversations.workspace / ".agents/memory"
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in (notes or {}).items():
@@ -29,7 +29,7 @@ def note_file(conversations: Conversations, name: str) -> Path:
 
 
 async def answers(
-    conversation: Conversation, llm: ScriptedLLM, *steps: dict[str, Any]
+    conversation: ConversationEngine, llm: ScriptedLLM, *steps: dict[str, Any]
 ) -> list[tuple[bool, str]]:
     """Has the agent write notes; whether each call failed, and what it was told."""
     llm.script(*(call("memory_write", **step) for step in steps), say("Done."))

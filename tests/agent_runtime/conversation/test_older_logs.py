@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.log import EventLog, Record
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import EventLog, Record
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.agent_runtime.conversation.labour import assert_pairs, think, working
 from tests.support.scripted_llm import ScriptedLLM, say
@@ -49,7 +49,7 @@ async def test_a_log_of_an_older_version_opens_and_goes_on(
     assert again.info().stats["usage_to_metrics"]["agent"]["accumulated_token_usage"]["prompt_tokens"] == 500
 
 
-async def long_conversation(conversations: Conversations, scripted_llm: ScriptedLLM) -> Conversation:
+async def long_conversation(conversations: Conversations, scripted_llm: ScriptedLLM) -> ConversationEngine:
     """One with more events than a snapshot is worth writing for."""
     scripted_llm.fallback = working(80)
     conversation = conversations.create()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_runtime.agent.execute import ready
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.tools.registry import ToolSpec, create_tools
 from agent_runtime.tools.tool import ToolContext
@@ -26,20 +26,20 @@ def meet(place: str, *, at: str = "", **fields: Any) -> tuple[str, dict[str, Any
 
 
 @pytest.fixture
-def create(conversations: Conversations) -> Callable[..., Conversation]:
-    def create(*, limit: int) -> Conversation:
+def create(conversations: Conversations) -> Callable[..., ConversationEngine]:
+    def create(*, limit: int) -> ConversationEngine:
         return conversations.create(tools=[MEETING, "file_editor"], agent={"tool_concurrency_limit": limit})
 
     return create
 
 
-async def run_to_end(conversation: Conversation) -> None:
+async def run_to_end(conversation: ConversationEngine) -> None:
     conversation.send(user("Go."))
     async with asyncio.timeout(PATIENCE_SECONDS):
         await conversation.run()
 
 
-def answers(conversation: Conversation) -> list[str]:
+def answers(conversation: ConversationEngine) -> list[str]:
     return [e["observation"]["content"][0]["text"] for e in of_kind(conversation, "ObservationEvent")]
 
 

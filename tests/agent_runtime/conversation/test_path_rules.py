@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.replay import replay
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.replay import replay
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.agent_runtime.conversation.labour import agent_requests, asks_for_summary, condenser, texts, think
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call, calls, say
@@ -22,7 +22,7 @@ def write(root: Path, files: dict[str, str]) -> None:
         (root / name).write_text(text)
 
 
-def started(conversations: Conversations, files: dict[str, str] = FILES, **agent: Any) -> Conversation:
+def started(conversations: Conversations, files: dict[str, str] = FILES, **agent: Any) -> ConversationEngine:
     write(conversations.workspace, files)
     context = {"load_project_skills": True}
     tools = [{"name": name} for name in ALL_TOOLS]
@@ -31,7 +31,7 @@ def started(conversations: Conversations, files: dict[str, str] = FILES, **agent
     return conversation
 
 
-def given(conversation: Conversation) -> list[str]:
+def given(conversation: ConversationEngine) -> list[str]:
     """What was added to each result."""
     results = of_kind(conversation, "ObservationEvent")
     return ["".join(part["text"] for part in result["extended_content"]) for result in results]

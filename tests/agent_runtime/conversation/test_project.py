@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
@@ -21,11 +21,11 @@ def write(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def told(conversation: Conversation) -> str:
+def told(conversation: ConversationEngine) -> str:
     return str(of_kind(conversation, "SystemPromptEvent")[0]["system_prompt"]["text"])
 
 
-def started(conversations: Conversations, files: dict[str, str], **context: Any) -> Conversation:
+def started(conversations: Conversations, files: dict[str, str], **context: Any) -> ConversationEngine:
     write(conversations.workspace, files)
     return conversations.create(agent={"agent_context": {"load_project_skills": True, **context}})
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from pydantic import Field
 
-from agent_runtime.conversation.run_task import RunTask
+from agent_runtime.conversation.run.task import RunTask
 from agent_runtime.tools.tool import Action, Observation, Tool, ToolContext
 from tests.agent_runtime.conversation.conftest import (
     Conversations,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.checkpoints.rewind import rewind
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import EditedSinceError
-from agent_runtime.conversation.rewind import rewind
 from agent_runtime.wire import CheckpointKind, RewindRequest
 from tests.agent_runtime.conversation.conftest import Conversations, user
 from tests.agent_runtime.conversation.workspace_files import Files, files_of, git
@@ -40,7 +40,9 @@ def deed(chance: random.Random) -> str:
 class History:
     """What was done, and what must come back."""
 
-    def __init__(self, conversation: Conversation, conversations: Conversations, llm: ScriptedLLM) -> None:
+    def __init__(
+        self, conversation: ConversationEngine, conversations: Conversations, llm: ScriptedLLM
+    ) -> None:
         self.conversation, self.llm = conversation, llm
         self.workspace = conversations.workspace
         self.starts: dict[int, tuple[Files, list[bytes]]] = {}

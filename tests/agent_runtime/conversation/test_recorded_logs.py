@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.conversation.fold import Fold, fold_branch, fold_log, is_navigation
-from agent_runtime.conversation.log import EventLog
+from agent_runtime.conversation.event_log.fold import Fold, fold_branch, fold_log, is_navigation
+from agent_runtime.conversation.event_log.log import EventLog
 from agent_runtime.events.union import parse_event
 from tests.support import record_logs
 from tests.support.log_scenes import SCENES

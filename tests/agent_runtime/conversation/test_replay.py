@@ -5,16 +5,16 @@ import sqlite3
 import orjson
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.fold import Fold, fold_log
-from agent_runtime.conversation.log import LOG_NAME
-from agent_runtime.conversation.replay import replay
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.fold import Fold, fold_log
+from agent_runtime.conversation.event_log.log import LOG_NAME
+from agent_runtime.conversation.event_log.replay import replay
 from tests.agent_runtime.conversation.conftest import Conversations, events_of, user
 from tests.agent_runtime.conversation.labour import agent_requests, condensing, think, working
 from tests.support.scripted_llm import ScriptedLLM, call, calls, hold, say
 
 
-async def plain(conversations: Conversations, llm: ScriptedLLM) -> Conversation:
+async def plain(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
     """Calls side by side, a failing one, a message while the model speaks."""
     held = hold(call("terminal", command="echo two"))
     llm.script(
@@ -33,7 +33,7 @@ async def plain(conversations: Conversations, llm: ScriptedLLM) -> Conversation:
     return conversation
 
 
-async def condensed(conversations: Conversations, llm: ScriptedLLM) -> Conversation:
+async def condensed(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
     llm.fallback = working(20)
     conversation = conversations.create(agent=condensing(conversations, max_size=16))
     conversation.send(user("Go."))
@@ -41,7 +41,7 @@ async def condensed(conversations: Conversations, llm: ScriptedLLM) -> Conversat
     return conversation
 
 
-async def went_back(conversations: Conversations, llm: ScriptedLLM) -> Conversation:
+async def went_back(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
     llm.script(think("a"), say("One."), say("Other."))
     conversation = conversations.create()
     conversation.send(user("Go."))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, Turn, call, calls, say
@@ -38,7 +38,7 @@ def view(path: Path, **more: Any) -> Turn:
     return call("file_editor", command="view", path=str(path), **more)
 
 
-def answers(conversation: Conversation) -> list[str]:
+def answers(conversation: ConversationEngine) -> list[str]:
     """Of the views, in order."""
     seen = [
         event for event in of_kind(conversation, "ObservationEvent") if "file_editor" in event["tool_name"]
@@ -46,7 +46,7 @@ def answers(conversation: Conversation) -> list[str]:
     return [event["observation"]["content"][0]["text"] for event in seen]
 
 
-async def run(conversations: Conversations, *turns: Any, **request: Any) -> Conversation:
+async def run(conversations: Conversations, *turns: Any, **request: Any) -> ConversationEngine:
     conversations.llm.script(*turns, say("Done."))
     conversation = conversations.create(**request)
     conversation.send(user("Read."))

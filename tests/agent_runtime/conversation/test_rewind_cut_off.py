@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.log import LogInUseError
-from agent_runtime.conversation.rewind import rewind
+from agent_runtime.conversation.checkpoints.rewind import rewind
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import LogInUseError
 from agent_runtime.wire import CheckpointKind, RewindRequest
+from agent_runtime.workspace.put_back import TEMPORARY_PREFIX
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.agent_runtime.conversation.workspace_files import files_of
 from tests.support.scripted_llm import ScriptedLLM, call, say
@@ -22,14 +23,14 @@ CHANGE_ALL = "for f in *.txt; do echo agent > $f; done; echo new > new"
 OPEN = """
 import asyncio, sys
 from pathlib import Path
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.rewind import rewind
-from agent_runtime.conversation.turns import position
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.checkpoints.rewind import rewind
+from agent_runtime.conversation.checkpoints.triggers import position
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.wire import CheckpointKind, RewindRequest
 
 async def main():
-    conversation = Conversation.open(Path(sys.argv[1]), LLMClient())
+    conversation = ConversationEngine.open(Path(sys.argv[1]), LLMClient())
     {work}
 
 asyncio.run(main())
@@ -50,7 +51,7 @@ def killed_when(is_so: Callable[[], bool], work: str, *arguments: str) -> None:
         process.wait()
 
 
-async def reopened(conversations: Conversations) -> Conversation:
+async def reopened(conversations: Conversations) -> ConversationEngine:
     async with asyncio.timeout(60):
         while True:
             try:
@@ -59,14 +60,14 @@ async def reopened(conversations: Conversations) -> Conversation:
                 await asyncio.sleep(0.01)
 
 
-async def at_rest(conversation: Conversation) -> None:
+async def at_rest(conversation: ConversationEngine) -> None:
     """What it does of itself when it is opened is done."""
     async with asyncio.timeout(60):
         while conversation.is_busy:  # noqa: ASYNC110 (nobody is told of that)
             await asyncio.sleep(0.01)
 
 
-async def changed(conversations: Conversations, llm: ScriptedLLM) -> Conversation:
+async def changed(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
     """An agent has changed every one of many files."""
     conversation = conversations.create()
     for number in range(FILES):
@@ -92,6 +93,7 @@ async def test_a_rewind_that_was_killed_is_completed(conversations: Conversation
     )
     assert (workspace / "0.txt").exists()
     workspace.joinpath("new").write_text("mine")
+    workspace.joinpath(f"{TEMPORARY_PREFIX}0").write_text("half of a fi")  # as a kill during a copy leaves it
     again = await reopened(conversations)
     await at_rest(again)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.fork import fork
 from agent_runtime.secrets.masking import MASK
 from agent_runtime.secrets.sources import InvalidSecretError
@@ -61,7 +61,7 @@ async def outputs(conversations: Conversations, *commands: str, **request: Any) 
     return outputs_of(conversation)
 
 
-async def ran(conversations: Conversations, *commands: str, **request: Any) -> Conversation:
+async def ran(conversations: Conversations, *commands: str, **request: Any) -> ConversationEngine:
     conversations.llm.script(*(call("terminal", command=command) for command in commands), say("Done."))
     conversation = conversations.create(**request)
     conversation.send(user("Go."))
@@ -69,12 +69,12 @@ async def ran(conversations: Conversations, *commands: str, **request: Any) -> C
     return conversation
 
 
-def outputs_of(conversation: Conversation) -> list[str]:
+def outputs_of(conversation: ConversationEngine) -> list[str]:
     found = of_kind(conversation, "ObservationEvent")
     return ["".join(part["text"] for part in one["observation"]["content"]) for one in found]
 
 
-def everything_written(conversation: Conversation, path: Any) -> str:
+def everything_written(conversation: ConversationEngine, path: Any) -> str:
     conversation.log.close()
     files = [one for one in path.rglob("*") if one.is_file() and "workspace" not in one.parts]
     return "".join(one.read_bytes().decode(errors="replace") for one in files)

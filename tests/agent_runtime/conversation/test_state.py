@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_runtime.conversation.state import State, after, fold
+from agent_runtime.conversation.event_log.state import State, after, fold
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.events.errors import ConversationErrorEvent
 from agent_runtime.events.message import Message, MessageEvent

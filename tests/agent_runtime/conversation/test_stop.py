@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.log import LogInUseError, LogMissingError
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
 from agent_runtime.llm.complete import LLMClient
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
@@ -162,7 +162,7 @@ async def test_only_one_may_write_to_a_log(conversations: Conversations):
 
 async def test_a_conversation_that_is_not_there_cannot_be_opened(tmp_path: Path, client: LLMClient):
     with pytest.raises(LogMissingError):
-        Conversation.open(tmp_path / "nothing", client)
+        ConversationEngine.open(tmp_path / "nothing", client)
 
 
 async def test_deleting_removes_the_log_and_keeps_the_workspace(conversations: Conversations):

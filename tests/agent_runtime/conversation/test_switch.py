@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent_runtime.conversation.switch import switch_llm
+from agent_runtime.conversation.model_switch import switch_llm
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.cost import budget_of
 from tests.agent_runtime.conversation.conftest import Conversations, agent_spec, events_of, user
@@ -133,6 +133,6 @@ async def test_keys_that_come_again_for_the_former_model_do_not_bring_it_back(
     first = conversation.agent.model_dump(mode="json") | {"llm": agent_spec(scripted_llm)["llm"]}
     switch_llm(conversation, model(scripted_llm, "other"))
 
-    conversation.take_keys(first)
+    conversation.keys.take(first)
 
     assert conversation.agent.llm.model == "openai/other"

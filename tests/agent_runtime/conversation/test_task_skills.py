@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
+from agent_runtime.conversation.conversation import ConversationEngine
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
@@ -28,7 +28,7 @@ def started(conversations: Conversations, *, path: str = ".agents/skills/release
     return conversations.create(agent={"agent_context": {"load_project_skills": True}})
 
 
-def added(conversation: Conversation) -> list[str]:
+def added(conversation: ConversationEngine) -> list[str]:
     """What each message of the user brought up."""
     messages = [event for event in of_kind(conversation, "MessageEvent") if event["source"] == "user"]
     return ["\n".join(part["text"] for part in event["extended_content"]) for event in messages]

@@ -153,7 +153,7 @@ def test_a_streamed_reply_of_any_shape_is_read_or_refused(sent: tuple[Dialect, l
     dialect, pieces = sent
     told: list[str] = []
     try:
-        stream = dialect.Stream(lambda _, content: told.append(content))
+        stream = dialect.stream(lambda _, content: told.append(content))
         for piece in pieces:
             stream.add(decode(on_the_wire(piece)))
         reply = stream.build()

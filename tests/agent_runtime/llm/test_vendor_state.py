@@ -8,7 +8,7 @@ from anthropic.types import MessageParam
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import TypeAdapter
 
-from agent_runtime.conversation.switch import switch_llm
+from agent_runtime.conversation.model_switch import switch_llm
 from agent_runtime.llm.call_ids import limit_of
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, Turn, call, calls, raw, say

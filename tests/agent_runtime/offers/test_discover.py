@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.offers.discover import find_offers
+from agent_runtime.project_executables.discover import find_offers
 from agent_runtime.wire import Offer
 from tests.support.hostile_repository import KINDS, HostileRepository
 

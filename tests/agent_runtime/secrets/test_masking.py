@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agent_runtime.conversation.masked import masked
+from agent_runtime.conversation.event_log.masked_events import masked
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.content import TextContent

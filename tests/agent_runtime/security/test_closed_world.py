@@ -12,8 +12,8 @@ import agent_runtime.tools
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.security.policy import read_policy
 from agent_runtime.security.review import Reviewer
-from agent_runtime.tools.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.effects import Acts, Effect, Opens, Reads, RunsCommand, RunsProgram, Writes
+from agent_runtime.tools.external.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.registry import tool_names
 from agent_runtime.tools.tool import READS, Action, AnyTool, OwnObservation, Tool
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent_runtime.conversation.conftest import agent_spec
 from tests.support.agent_server import AgentServer
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.scripted_llm import ScriptedLLM
 
 
@@ -51,11 +51,12 @@ def message(text: str, **fields: Any) -> dict[str, Any]:
 def wait_until(value: Callable[[], Any], *, timeout_seconds: float = PATIENCE_SECONDS) -> Any:
     """The value, as soon as it is true."""
     deadline = time.monotonic() + timeout_seconds
+    pauses = pauses_between_looks()
     while time.monotonic() < deadline:
         found = value()
         if found:
             return found
-        time.sleep(0.02)
+        time.sleep(next(pauses))
     raise TimeoutError
 
 

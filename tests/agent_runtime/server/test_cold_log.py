@@ -6,7 +6,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from agent_runtime.conversation.log import EventLog, LogInUseError
+from agent_runtime.conversation.event_log.log import EventLog, LogInUseError
 from tests.agent_runtime.server.conftest import message, start_request
 from tests.support.agent_server import AgentServer
 from tests.support.scripted_llm import ScriptedLLM

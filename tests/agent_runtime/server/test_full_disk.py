@@ -8,8 +8,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.follow import SlowConsumerError, follow
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.follow import SlowConsumerError, follow
 from tests.agent_runtime.server.conftest import message, start_request
 from tests.support.agent_app import agent_app, called, eventually, wait_for_status
 from tests.support.scripted_llm import ScriptedLLM, hold, say
@@ -17,20 +17,20 @@ from tests.support.scripted_llm import ScriptedLLM, hold, say
 PAGES_FOR_A_FEW_WORDS = 4
 
 
-def live(client: httpx.AsyncClient, conversation_id: str) -> Conversation:
+def live(client: httpx.AsyncClient, conversation_id: str) -> ConversationEngine:
     app: Any = client._transport.app  # type: ignore[attr-defined]
-    conversation: Conversation = app.state.registry.get(UUID(conversation_id))
+    conversation: ConversationEngine = app.state.registry.get(UUID(conversation_id))
     return conversation
 
 
-def fill_disk(conversation: Conversation) -> None:
+def fill_disk(conversation: ConversationEngine) -> None:
     """SQLite answers as on a full disk: the log has room for a few words more, and that is all."""
     database = conversation.log._db
     (pages,) = database.execute("PRAGMA page_count").fetchone()
     database.execute(f"PRAGMA max_page_count = {pages + PAGES_FOR_A_FEW_WORDS}")
 
 
-def free_disk(conversation: Conversation) -> None:
+def free_disk(conversation: ConversationEngine) -> None:
     conversation.log._db.execute("PRAGMA max_page_count = 1000000")
 
 

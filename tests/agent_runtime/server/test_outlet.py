@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agent_runtime.server.outlet import Outlet
+from agent_runtime.server.outgoing.git_relay import Outlet
 from tests.support.patience import PATIENCE_SECONDS
 
 KEY = "session-key-0d2f"

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import httpx
 
-from agent_runtime.conversation.conversation import Conversation
-from agent_runtime.conversation.log import EventLog, LogInUseError
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import EventLog, LogInUseError
 from tests.agent_runtime.server.conftest import message, start_request
 from tests.support.agent_app import agent_app, called, eventually, wait_for_status
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.scripted_llm import ScriptedLLM, call, hang, hold, say
 
 
@@ -34,19 +34,21 @@ async def waiting_call(client: httpx.AsyncClient, conversation_id: str) -> str:
     """The id of the call that waits for its client, once it does."""
     path = f"/api/conversations/{conversation_id}/events/search"
     async with asyncio.timeout(PATIENCE_SECONDS):
+        pauses = pauses_between_looks()
         while True:
             if found := (await called(client, "GET", path, params={"kind": "ActionEvent"}))["items"]:
                 return str(found[0]["id"])
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(next(pauses))
 
 
 async def wait_for_runs(client: httpx.AsyncClient, *, active: int, queued: int) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
+        pauses = pauses_between_looks()
         while True:
             info = await called(client, "GET", "/server_info")
             if (info["active_runs"], info["queued_runs"]) == (active, queued):
                 return
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(next(pauses))
 
 
 async def answer(client: httpx.AsyncClient, conversation_id: str, text: str) -> None:
@@ -170,7 +172,7 @@ async def test_what_leaves_memory_is_free_at_once(tmp_path: Path, scripted_llm: 
                 client, "POST", "/api/conversations", json=start_request(scripted_llm, tmp_path)
             )
             await eventually(lambda: is_away(tmp_path, info["id"]))
-            kept = [one for one in gc.get_objects() if isinstance(one, Conversation)]
+            kept = [one for one in gc.get_objects() if isinstance(one, ConversationEngine)]
         finally:
             gc.enable()
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from agent_runtime.server.config import Config
-from agent_runtime.server.session_keys import OVERLAP_SECONDS, SessionKeys
+from agent_runtime.server.keys.session_keys import OVERLAP_SECONDS, SessionKeys
 from tests.agent_runtime.server.conftest import start_request
 from tests.support.agent_app import agent_app, called, eventually
 from tests.support.agent_server import KEY

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.server.config import ConfigError, read_config
-from agent_runtime.server.handover import HandOverError, take_session_key
-from agent_runtime.server.session_keys import SessionKeys
+from agent_runtime.server.keys.provisioning import HandOverError, take_first_keys
+from agent_runtime.server.keys.session_keys import SessionKeys
+from agent_runtime.wire import FirstKeys
 
 HEAVY = [
     "litellm",
@@ -33,7 +34,7 @@ HEAVY = [
 
 _START = """
 import asyncio, os, sys
-from agent_runtime.server.loading import leave_out_unused
+from agent_runtime.server.startup.lazy_modules import leave_out_unused
 leave_out_unused()
 from agent_runtime.server.config import read_config
 from agent_runtime.server.main import create_app
@@ -98,14 +99,16 @@ def test_the_key_that_was_handed_over_is_the_only_one(tmp_path: Path, monkeypatc
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace/openhands_agent_server_config.json").write_text('{"session_api_keys": ["mine"]}')
 
-    assert read_config({"OH_SESSION_API_KEYS_0": "known"}, "handed-over").session_keys == ("handed-over",)
+    assert read_config(
+        {"OH_SESSION_API_KEYS_0": "known"}, FirstKeys(session_key="handed-over")
+    ).session_keys == ("handed-over",)
 
 
 def test_a_key_in_a_file_is_taken_and_the_file_is_gone(tmp_path: Path):
     file = tmp_path / "key"
     file.write_text("of-the-file\n")
 
-    assert take_session_key(str(file)) == "of-the-file"
+    assert take_first_keys(str(file)).session_key == "of-the-file"
     assert not file.exists()
 
 
@@ -121,13 +124,13 @@ def test_a_start_without_the_key_that_was_announced_ends_with_its_reason(tmp_pat
         source.mkdir()
 
     with pytest.raises(HandOverError, match=r"session key|is no file"):
-        take_session_key(str(source))
+        take_first_keys(str(source))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 def test_what_the_environment_held_is_overwritten_where_root_could_read_it(tmp_path: Path):
     look = (
-        "import os; from agent_runtime.server.handover import erase_from_first_environment as erase;"
+        "import os; from agent_runtime.server.keys.provisioning import erase_from_first_environment as erase;"
         "erase(['SESSION_API_KEY']); os.write(1, open('/proc/self/environ', 'rb').read())"
     )
     environment = {**os.environ, "SESSION_API_KEY": "canary-key", "BESIDE": "kept"}
@@ -142,7 +145,7 @@ def test_what_the_environment_held_is_overwritten_where_root_could_read_it(tmp_p
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
 def test_the_server_closes_its_first_environment_to_other_processes_of_its_user():
     get_dumpable = "import ctypes; print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))"
-    hide = "from agent_runtime.server.handover import hide_from_own_user; hide_from_own_user();"
+    hide = "from agent_runtime.server.keys.provisioning import hide_from_own_user; hide_from_own_user();"
 
     found = subprocess.run(
         [sys.executable, "-c", hide + get_dumpable], capture_output=True, text=True, check=True

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.server.trust import trust
+from agent_runtime.server.outgoing.authority_trust import trust
 from agent_runtime.workspace.environment import command_environment, set_trusted
 from tests.support.outside import Authority
 from tests.support.requirements import OWN_MOUNTS
 
 FULL_DISK = """
 import pathlib, sys
-from agent_runtime.server.trust import trust
+from agent_runtime.server.outgoing.authority_trust import trust
 from agent_runtime.workspace.environment import command_environment
 disk, before, later = map(pathlib.Path, sys.argv[1:])
 trust(disk, before.read_bytes())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.events.content import ImageContent
-from agent_runtime.secrets.keeper import Secrets
 from agent_runtime.secrets.masking import MASK
+from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.jupyter.tool import JupyterTool
 from agent_runtime.tools.mcp.tool import MCPToolObservation
 from agent_runtime.tools.registry import ToolNotFoundError, ToolSpec, create_tools

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.secrets.keeper import Secrets
+from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.terminal.models import TerminalAction, TerminalObservation
 from agent_runtime.tools.terminal.tool import TerminalTool
 from agent_runtime.tools.tool import ToolContext

@@ -15,15 +15,16 @@ import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from agent_runtime.offers.discover import find_offers
-from app_server.config import Config
+from agent_runtime.project_executables.discover import find_offers
 from app_server.conversations.models import Conversation
-from app_server.database import Database
-from app_server.main import WithState, create_app, create_inner_app, lifespan
-from app_server.sandboxes.models import Sandbox
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.lifespan import lifespan
+from app_server.main import WithState, create_app, create_inner_app
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user, find_owner
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
 
@@ -33,9 +34,10 @@ ROOT = "/api/v1/app-conversations"
 async def eventually(check: Callable[[], Awaitable[Any]]) -> Any:
     """The first true answer of `check`."""
     deadline = time.monotonic() + PATIENCE_SECONDS
+    pauses = pauses_between_looks()
     while not (answer := await check()):
         assert time.monotonic() < deadline, "it did not come true"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(next(pauses))
     return answer
 
 

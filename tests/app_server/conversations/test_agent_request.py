@@ -12,8 +12,8 @@ from agent_runtime.tools.delegation import Delegation
 from agent_runtime.tools.registry import create_tools
 from agent_runtime.tools.tool import ToolContext
 from agent_runtime.wire import StartConversationRequest
-from app_server.conversations.agent_request import build
 from app_server.conversations.schemas import StartRequest
+from app_server.conversations.start.agent_request import build
 from app_server.settings.models import LLMProfile
 from tests.support.sub_agents import NoSubAgents
 

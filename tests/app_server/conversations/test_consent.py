@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.offers.discover import find_offers
+from agent_runtime.project_executables.discover import find_offers
 from tests.app_server.conversations.conftest import ROOT, Home, allowed, eventually
 from tests.support.hostile_repository import FILES, KINDS, MARKS, HostileRepository, marking
 from tests.support.scripted_llm import ScriptedLLM, call

@@ -6,7 +6,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app_server.conversations.suggested_task import SuggestedTask, TaskType, message_of
+from app_server.conversations.start.suggested_task import SuggestedTask, TaskType, message_of
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client

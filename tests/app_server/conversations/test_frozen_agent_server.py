@@ -8,8 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from app_server.sandboxes import agent_client, machines, monitor
-from app_server.sandboxes.child import read_handle
+from app_server.agent_client import client as agent_client
+from app_server.sandbox_backends.process.agent_server_process import read_handle
+from app_server.sandbox_lifecycle import machines, monitor
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

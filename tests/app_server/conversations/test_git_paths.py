@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app_server.conversations.git_routes import within
+from app_server.conversations.routes.git import within
 from tests.app_server.conversations.conftest import ROOT, Home, commit
 
 

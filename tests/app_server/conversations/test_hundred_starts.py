@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app_server.config import Config
+from app_server.core.config import Config
 from tests.app_server.conversations.conftest import ROOT, Home
 from tests.app_server.conversations.test_shared_sandbox import share
 

@@ -7,12 +7,12 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
-from app_server.config import Config
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import new_stages
+from app_server.conversations.start.tasks import new_stages
+from app_server.core.config import Config
 from app_server.egress.models import CredentialKind, CredentialScope, EgressCredential
 from app_server.git.address import parse_address
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
 from tests.app_server.conftest import App

@@ -11,10 +11,11 @@ import httpx
 import pytest
 from sqlalchemy import delete, select
 
-from app_server.config import Config
 from app_server.conversations.models import Conversation
-from app_server.main import WithState, create_app, lifespan
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.core.config import Config
+from app_server.lifespan import lifespan
+from app_server.main import WithState, create_app
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client

@@ -4,7 +4,7 @@ from sqlalchemy import select
 
 from app_server.settings.models import LLMProfile
 from tests.app_server.conversations.conftest import Home
-from tests.support.scripted_llm import ScriptedLLM, say
+from tests.support.scripted_llm import ScriptedLLM, calls, say
 
 CANARY = "hdr-canary-5d0e"
 SENT = {"reasoning_effort": "low", "temperature": 0.25, "top_p": 0.5, "max_output_tokens": 777}
@@ -40,3 +40,26 @@ async def test_what_a_profile_sets_is_in_the_request_that_its_vendor_gets(
     async with home.database.read() as session:
         row = (await session.scalars(select(LLMProfile).where(LLMProfile.name == "tuned"))).one()
     assert row.chosen.timeout == 33
+
+
+async def test_a_model_that_speaks_only_responses_keeps_its_encrypted_reasoning(
+    home: Home, scripted_llm: ScriptedLLM
+) -> None:
+    llm = {
+        "model": "openai/gpt-5-pro",
+        "base_url": scripted_llm.base_url,
+        "api_key": scripted_llm.api_key,
+    }
+    saved = await home.client.post("/api/v1/settings/profiles/pro", json={"llm": llm})
+    assert saved.status_code == 201, saved.text
+    looking = calls(("terminal", {"command": "pwd"}), reasoning="Hm.", encrypted_reasoning="s3aled")
+    scripted_llm.script(looking, say("done"))
+    message = {"role": "user", "content": [{"type": "text", "text": "Where are you?"}]}
+    await home.ready(llm_profile="pro", title="Sealed", initial_message=message)
+    await scripted_llm.wait_for_requests(2)
+
+    first, second = scripted_llm.requests
+    assert first.path.endswith("/v1/responses")
+    assert (first.body["store"], first.body["include"]) == (False, ["reasoning.encrypted_content"])
+    kept = [item for item in second.items if item["type"] == "reasoning"]
+    assert [item["encrypted_content"] for item in kept] == ["s3aled"]

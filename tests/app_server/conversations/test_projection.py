@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app_server.conversations.projection import Projection, fold, title_of
+from app_server.conversations.log.projection import Projection, fold, title_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8), lambda each: st.lists(each, max_size=3)

@@ -5,8 +5,8 @@ import hashlib
 from pathlib import Path
 
 from agent_runtime.wire import Offer, OfferedFile
-from app_server.config import Config
-from app_server.conversations.scripts import run_setup_script
+from app_server.conversations.start.repository_scripts import run_setup_script
+from app_server.core.config import Config
 from tests.app_server.sandboxes.conftest import open_house, shell
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app_server.main import WithState, create_app, lifespan
-from app_server.sandboxes.child import read_handle
+from app_server.lifespan import lifespan
+from app_server.main import WithState, create_app
+from app_server.sandbox_backends.process.agent_server_process import read_handle
 from tests.app_server.conftest import http_client
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 from tests.app_server.problems import assert_problem

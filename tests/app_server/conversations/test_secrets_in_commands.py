@@ -6,7 +6,7 @@ from uuid import UUID
 import httpx
 
 from app_server.conversations.models import StartTask
-from app_server.conversations.own_secrets import url_of
+from app_server.conversations.start.secrets import url_of
 from tests.app_server.conversations.conftest import Home, eventually
 from tests.support.plain_http import NO_TLS
 from tests.support.scripted_llm import ScriptedLLM, call, say

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_server.config import Config
+from app_server.core.config import Config
 from tests.app_server.conversations.conftest import Home, eventually
 from tests.app_server.conversations.test_shared_sandbox import begin, replies, send, share, use_model
 from tests.support.scripted_llm import ScriptedLLM, hold, say

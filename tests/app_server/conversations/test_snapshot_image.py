@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from app_server.config import Config, SandboxHost
 from app_server.conversations.models import Conversation
-from app_server.conversations.start import create_sandbox
-from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox
+from app_server.conversations.start.steps import create_sandbox
+from app_server.core.config import Config, SandboxHost
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox
 from app_server.users.models import User
 from tests.app_server.conftest import App
 from tests.app_server.problems import assert_problem

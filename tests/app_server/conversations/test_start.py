@@ -288,14 +288,13 @@ async def test_an_unknown_profile_is_refused_at_once(home: Home) -> None:
 
 
 async def test_a_password_in_a_url_is_shown_nowhere(home: Home) -> None:
-    reply = await home.client.post(
-        ROOT, json={"selected_repository": "http://me:canary-secret@127.0.0.1:9/team/project.git"}
-    )
+    place = f"127.0.0.1:{free_port()}/team/project.git"
+    reply = await home.client.post(ROOT, json={"selected_repository": f"http://me:canary-secret@{place}"})
     task = await home.ended(reply.json()["id"])
     conversation = await home.conversation(task["id"])
 
-    assert task["error"]["code"] == "repository_clone_failed"
-    assert conversation["selected_repository"] == "http://127.0.0.1:9/team/project.git"
+    assert task["error"]["code"] == "repository_clone_failed", task["error"]
+    assert conversation["selected_repository"] == f"http://{place}"
     assert "canary-secret" not in f"{task}{conversation}{reply.text}"
 
 

@@ -12,15 +12,17 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import new_stages
-from app_server.pubsub import End
-from app_server.sandboxes.models import Sandbox
+from app_server.conversations.start.tasks import new_stages
+from app_server.core.pubsub import End
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role
 from app_server.users.service import find_owner
 from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import ROOT, Home, client_of
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.plain_http import NO_TLS
+
+pytestmark = pytest.mark.both_databases
 
 
 class Feed:
@@ -64,6 +66,22 @@ def durable(seq: int, **event: Any) -> dict[str, Any]:
 
 def state_update(seq: int, key: str, value: Any) -> dict[str, Any]:
     return durable(seq, kind="ConversationStateUpdateEvent", source="environment", key=key, value=value)
+
+
+WAIT_SECONDS = 3600.0
+
+
+def waiting() -> dict[str, Any]:
+    """The model could not be asked and will be again."""
+    retry = {
+        "code": "LLMRateLimitError",
+        "detail": "HTTP 429",
+        "model": "sonnet",
+        "wait_seconds": WAIT_SECONDS,
+        "next_attempt": 2,
+        "max_attempts": 5,
+    }
+    return {"type": "item_aborted", "item_id": "r", "attempt": 1, "reason": "HTTP 429", "retry": retry}
 
 
 async def read_until(socket: ClientConnection, **fields: Any) -> list[dict[str, Any]]:
@@ -205,6 +223,42 @@ async def test_output_of_a_running_call_is_told_to_those_who_come_later_and_not_
         await feed.report_events(3, 3)
         frames += await read_until(last, seq=3)
         assert [frame["type"] for frame in frames].count("output") == 0
+
+
+async def test_a_wait_for_the_model_is_told_to_those_who_come_later_with_what_is_left_of_it(
+    feed: Feed,
+) -> None:
+    await feed.report(state_update(1, "execution_status", "running"), waiting())
+    # What a user says meanwhile leaves the agent waiting.
+    await feed.report(durable(2, source="user"))
+    async with feed.watch() as late:
+        frames = await read_until(late, type="item_aborted")
+    assert [frame["seq"] for frame in frames if frame["type"] == "durable"] == [1, 2]
+    left = frames[-1]["retry"].pop("wait_seconds")
+    assert 0 < left < WAIT_SECONDS
+    told = waiting()
+    del told["retry"]["wait_seconds"]
+    assert frames[-1] == told
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        {"type": "item_started", "item_id": "r", "attempt": 2},
+        {"type": "item_aborted", "item_id": "r", "attempt": 1, "reason": "stopped"},
+        state_update(1, "execution_status", "error"),
+        durable(1),
+    ],
+    ids=["the next attempt", "an interruption", "the end of the run", "a reply"],
+)
+async def test_a_wait_that_is_over_is_not_told_to_those_who_come_later(
+    feed: Feed, news: dict[str, Any]
+) -> None:
+    await feed.report(waiting(), news)
+    await feed.report({"type": "output", "outputs": [{"action_id": "a", "text": "50 %", "styles": []}]})
+    async with feed.watch() as late:
+        frames = await read_until(late, type="output")
+    assert "item_aborted" not in [frame["type"] for frame in frames]
 
 
 async def test_the_list_shows_what_the_log_says_but_never_a_false_running(feed: Feed) -> None:

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from app_server import pubsub
-from app_server.errors import ConfigurationError
-from app_server.pubsub import Ended, Frame, LocalPubSub, RedisPubSub, require_redis
+from app_server.core import pubsub
+from app_server.core.errors import ConfigurationError
+from app_server.core.pubsub import Ended, Frame, LocalPubSub, RedisPubSub, require_redis
 from tests.app_server.conversations.test_stream import Feed, feed, read_until
 from tests.app_server.eventually import eventually
 from tests.support.outage_proxy import OutageProxy

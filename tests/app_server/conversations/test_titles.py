@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
+from app_server.agent_client.calls import NoAnswer
+from app_server.agent_client.client import AgentClient
 from app_server.conversations.models import Conversation
-from app_server.sandboxes.agent_calls import NoAnswer
-from app_server.sandboxes.agent_client import AgentClient
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 from tests.app_server.conversations.test_switch_profile import save, talk
 from tests.support.scripted_llm import ScriptedLLM, hold, say

@@ -6,14 +6,16 @@ from uuid import UUID
 import httpx
 import pytest
 
-from app_server.config import Config
-from app_server.conversations import start_worker
-from app_server.settings.profiles import add_demo_profile
+from app_server.conversations.start import worker as start_worker
+from app_server.core.config import Config
+from app_server.settings.sharing import add_first_profiles
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.conversations.test_worker import new_worker
 from tests.app_server.problems import assert_problem
 from tests.support.scripted_llm import ScriptedLLM, say
+
+pytestmark = pytest.mark.both_databases
 
 ONE = 512 * 1024**2
 
@@ -80,7 +82,7 @@ async def test_many_waiting_starts_of_one_user_do_not_keep_others_from_the_line(
     async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
         user_id = UUID((await other.get("/api/v1/users/me")).json()["id"])
         async with home.database.session() as session:
-            await add_demo_profile(session, user_id)
+            await add_first_profiles(session, user_id)
         theirs = (await other.post(ROOT, json={})).json()
 
         async def is_first_in_line() -> bool:

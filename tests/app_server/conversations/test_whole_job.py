@@ -1,7 +1,11 @@
 """The main job through all layers with the bundled recording: a failing test is mended in a sandbox."""
 
+import pytest
+
 from app_server import demo
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
+
+pytestmark = pytest.mark.both_databases
 
 
 async def test_the_demo_mends_the_failing_test_and_the_log_is_whole(home: Home) -> None:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import httpx
 
-from app_server.sandboxes.models import Sandbox
+from app_server.sandbox_records.models import Sandbox
 from tests.app_server.conversations.conftest import Home
 from tests.support.scripted_llm import ScriptedLLM
 

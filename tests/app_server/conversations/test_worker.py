@@ -4,10 +4,16 @@ import asyncio
 from pathlib import Path
 from uuid import UUID
 
-from app_server.conversations import start_tasks
-from app_server.conversations.start_worker import StartWorker
+import pytest
+from sqlalchemy import update
+
+from app_server.conversations.models import LONG_AGO, StartTask
+from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.worker import StartWorker
 from tests.app_server.conversations.conftest import Home, allowed, commit, eventually
 from tests.support.live_trees import files_below
+
+pytestmark = pytest.mark.both_databases
 
 
 def new_worker(home: Home) -> StartWorker:
@@ -58,6 +64,34 @@ async def test_what_a_killed_server_worked_on_goes_on_with_its_successor_at_once
         assert await start_tasks.claim(session, "another server") == start_tasks.Claim(
             *[UUID(task["id"])] * 2
         )
+
+
+async def test_a_server_that_was_late_to_renew_its_lease_does_not_begin_the_start_again(
+    home: Home, repository: Path
+) -> None:
+    (repository / ".openhands").mkdir()
+    (repository / ".openhands/setup.sh").write_text(
+        "echo x >> ../runs\nfor i in $(seq 3000); do [ -e ../gate ] && break; sleep 0.05; done\n"
+    )
+    commit(repository, "Add a slow setup")
+    slow = await home.start(**allowed(repository))
+
+    async def is_in_setup() -> Path | None:
+        below = await asyncio.to_thread(lambda: list(files_below(home.config.home)))
+        return next((path for path in below if path.name == "runs"), None)
+
+    runs = await eventually(is_in_setup)
+    async with home.database.session() as session:
+        await session.execute(
+            update(StartTask).where(StartTask.id == UUID(slow["id"])).values(lease_until=LONG_AGO)
+        )
+    # Claimed after the older one, if that is claimed.
+    later = await home.ended((await home.start())["id"])
+    runs.with_name("gate").touch()
+    slow = await home.ended(slow["id"])
+
+    assert (later["status"], slow["status"]) == ("READY", "READY"), slow["error"]
+    assert runs.read_text() == "x\n"
 
 
 async def test_two_workers_bring_up_each_conversation_once(home: Home) -> None:

@@ -14,21 +14,21 @@ import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from agent_runtime.server.relay import Relay
-from agent_runtime.server.trust import trust
+from agent_runtime.server.outgoing.authority_trust import trust
+from agent_runtime.server.outgoing.egress_relay import Relay
 from agent_runtime.workspace.environment import command_environment, set_trusted
-from app_server.config import Config
-from app_server.conversations.egress import repositories_of
+from app_server.conversations.egress_notices import repositories_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import new_stages
-from app_server.egress.authority import load_authority
-from app_server.egress.ledger import Ledger
+from app_server.conversations.start.tasks import new_stages
+from app_server.core.config import Config
+from app_server.core.encryption import load_cipher
+from app_server.egress.egress_log import Ledger
 from app_server.egress.models import EgressRecord
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.same_port import same_port
-from app_server.encryption import load_cipher
-from app_server.trust import certificate_file
-from app_server.upstream import Upstream
+from app_server.egress.tls.authority import load_authority
+from app_server.http.outgoing_proxy import Upstream
+from app_server.http.sandbox_authority import certificate_file
 from app_server.users.models import User
 from app_server.users.tokens import token_hash
 from tests.app_server.conftest import App

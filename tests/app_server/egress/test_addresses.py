@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_server.addresses import BadHost, is_refused, parse_host, parse_named, parse_rule
+from app_server.core.addresses import BadHost, is_refused, parse_host, parse_named, parse_rule
 
 NOBODY = parse_named([])
 

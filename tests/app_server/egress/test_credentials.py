@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app_server.egress.authority import load_authority
-from app_server.encryption import load_cipher
+from app_server.core.encryption import load_cipher
+from app_server.egress.tls.authority import load_authority
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client

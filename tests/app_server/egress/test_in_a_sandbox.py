@@ -17,9 +17,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app_server.config import Config
-from app_server.sandboxes.running import RunningSandbox
-from app_server.upstream import Upstream
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import Config
+from app_server.http.outgoing_proxy import Upstream
 from app_server.users.models import User
 from tests.app_server.conftest import App
 from tests.app_server.egress.conftest import WayOut, a_sandbox, open_way_out

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from app_server.conversations.models import Conversation
-from app_server.database import now
+from app_server.core.database import now
 from app_server.users.models import User
 from tests.app_server.conftest import App
 from tests.app_server.egress.conftest import WayOut

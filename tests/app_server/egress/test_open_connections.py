@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pytest
 from sqlalchemy import delete, update
 
-from app_server.addresses import parse_rule
+from app_server.core.addresses import parse_rule
 from app_server.egress import settings
 from app_server.egress.policy import EgressMode
 from app_server.egress.settings import OF_USER
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import User
 from tests.app_server.egress.conftest import KEY, WayOut
 from tests.support.patience import PATIENCE_SECONDS

@@ -8,11 +8,11 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from app_server.config import Config
-from app_server.egress import package_store
-from app_server.egress.package_cache import FOLDER, PackageCache
-from app_server.egress.package_files import PackageFiles
-from app_server.egress.package_store import PackageStore
+from app_server.core.config import Config
+from app_server.egress.package_cache import store as package_store
+from app_server.egress.package_cache.cache import FOLDER, PackageCache
+from app_server.egress.package_cache.files import PackageFiles
+from app_server.egress.package_cache.store import PackageStore
 from app_server.egress.policy import EgressMode
 from app_server.users.models import Role, User
 from app_server.users.service import create_user

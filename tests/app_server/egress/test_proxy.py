@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete
 
-from app_server.addresses import parse_rule
-from app_server.egress import ledger, settings
+from app_server.core.addresses import parse_rule
+from app_server.egress import egress_log as ledger
+from app_server.egress import settings
 from app_server.egress.models import EgressScope
 from app_server.egress.open_connections import MAX_CONNECTIONS
 from app_server.egress.policy import EgressMode
 from app_server.egress.settings import OF_USER, Scope
-from app_server.sandboxes.models import Sandbox
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
 from tests.app_server.conftest import App
 from tests.app_server.egress.conftest import WayOut

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from app_server.addresses import parse_named
-from app_server.errors import ConfigurationError, Forbidden
-from app_server.guarded import Guard, GuardedTransport
-from app_server.upstream import Upstream, upstream_of
+from app_server.core.addresses import parse_named
+from app_server.core.errors import ConfigurationError, Forbidden
+from app_server.http.guarded_client import Guard, GuardedTransport
+from app_server.http.outgoing_proxy import Upstream, upstream_of
 from tests.app_server.egress.conftest import WayOut
 from tests.app_server.egress.test_credentials import HOST, TOKEN, curl, give
 from tests.support.outside import NEIGHBOUR, Dns, says, site

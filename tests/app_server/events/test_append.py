@@ -8,11 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app_server.database import Database
-from app_server.errors import Conflict
+from app_server.core.database import Database
+from app_server.core.errors import Conflict
 from app_server.events import log
-from app_server.events.schemas import DurableFrame
+from app_server.events.schemas import DurableFrame, durable_frame
 from tests.app_server.tables import create_tables
+
+pytestmark = pytest.mark.both_databases
 
 
 def frame(seq: int, event_id: str | None = None) -> DurableFrame:
@@ -56,7 +58,7 @@ def test_any_overlapping_batches_give_exactly_the_log(tmp_path: Path, batches: l
             )
         await database.close()
         assert all(told == expected for told, expected in refusals)
-        assert stored == [log.durable_frame(seq, frame(seq).body) for seq in range(1, reached + 1)]
+        assert stored == [durable_frame(seq, frame(seq).body) for seq in range(1, reached + 1)]
 
     asyncio.run(deliver())
 

@@ -14,13 +14,13 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.main import WithState, create_app
 from app_server.sandboxes.service import RunningSandbox
 from app_server.users.models import User
 from tests.app_server.conftest import App, http_client, listening
 from tests.support import sandbox_site
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.ports import free_port
 
 
@@ -77,9 +77,10 @@ async def run(sandbox: RunningSandbox, command: str) -> str:
 
 async def until_listening(sandbox: RunningSandbox, port: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
+    pauses = pauses_between_looks()
     while port not in {one.port for one in await sandbox.client.ports()}:
         assert time.monotonic() < deadline, f"nothing listens on {port}"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(next(pauses))
 
 
 async def link(client: httpx.AsyncClient, sandbox_id: UUID, **body: Any) -> str:

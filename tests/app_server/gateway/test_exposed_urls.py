@@ -29,7 +29,7 @@ async def at_path(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.As
 async def exposed(client: httpx.AsyncClient, sandbox: RunningSandbox) -> dict[str, str]:
     reply = await client.get("/api/v1/sandboxes", params={"id": str(sandbox.id)})
     (info,) = reply.raise_for_status().json()
-    assert {one["name"]: one["port"] for one in info["exposed_urls"]} == NAMES
+    assert {(one["name"], one["port"]) for one in info["exposed_urls"]} <= NAMES.items()
     assert info["session_api_key"] is None
     return {one["name"]: one["url"] for one in info["exposed_urls"]}
 
@@ -100,9 +100,10 @@ async def test_its_socket_is_open_to_the_link_alone(
             continue
 
 
-@pytest.mark.parametrize("form", ["name", "path"])
+@pytest.mark.parametrize(("form", "worker"), [("name", "WORKER_1"), ("path", "WORKER_2")])
 async def test_workers_are_reached_in_both_forms(
     form: str,
+    worker: str,
     client: httpx.AsyncClient,
     at_path: httpx.AsyncClient,
     anonymous: httpx.AsyncClient,
@@ -111,15 +112,16 @@ async def test_workers_are_reached_in_both_forms(
     owner, stranger = (client, anonymous) if form == "name" else (at_path, at_path)
     urls = await exposed(owner, sandbox)
     await run(sandbox, "mkdir -p site; echo hello > site/index.html")
-    await run(sandbox, "(cd site; python3 -m http.server --bind 127.0.0.1 8011 >/dev/null 2>&1 &)")
-    await until_listening(sandbox, 8011)
+    port = NAMES[worker]
+    await run(sandbox, f"(cd site; python3 -m http.server --bind 127.0.0.1 {port} >/dev/null 2>&1 &)")
+    await until_listening(sandbox, port)
     if form == "name":
-        opened = await stranger.get(urls["WORKER_1"])
+        opened = await stranger.get(urls[worker])
         cookie = opened.headers["set-cookie"].partition(";")[0]
-        here = {"Host": urlsplit(urls["WORKER_1"]).netloc, "Cookie": cookie}
+        here = {"Host": urlsplit(urls[worker]).netloc, "Cookie": cookie}
         assert (await stranger.get("/", headers=here)).text.strip() == "hello"
     else:
-        assert (await stranger.get(urls["WORKER_1"])).text.strip() == "hello"
+        assert (await stranger.get(urls[worker])).text.strip() == "hello"
         assert (await stranger.get(f"{urls['AGENT_SERVER']}/alive")).is_success
     assert await link(client, sandbox.id, name="AGENT_SERVER")
     body = {"name": "AGENT_SERVER", "path": "/alive"}
@@ -128,7 +130,33 @@ async def test_workers_are_reached_in_both_forms(
 
 
 async def test_a_link_to_vs_code_says_how_to_get_it_where_there_is_none(
+    client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    url = (await exposed(client, sandbox))["VSCODE"]
+    cookie = (await anonymous.get(url)).headers["set-cookie"].partition(";")[0]
+    there = {"Host": urlsplit(url).netloc, "Cookie": cookie}
+    assert_problem(await anonymous.get("/", headers=there), 503, "vscode_unavailable")
+
+
+async def test_below_a_path_vs_code_is_refused_before_it_starts(
+    client: httpx.AsyncClient, at_path: httpx.AsyncClient, sandbox: RunningSandbox
+) -> None:
+    assert set(await exposed(client, sandbox)) == set(NAMES)
+    assert set(await exposed(at_path, sandbox)) == set(NAMES) - {"VSCODE"}
+    links = f"/api/v1/sandboxes/{sandbox.id}/links"
+    refused = await at_path.post(links, json={"name": "VSCODE"})
+    assert_problem(refused, 409, "host_name_needed")
+    assert "SLIPWAY_PREVIEW_DOMAIN" in refused.json()["fix"]
+    assert (await at_path.post(links, json={"name": "DESKTOP"})).status_code == 201
+    by_port = await at_path.get(await link(at_path, sandbox.id, port=NAMES["VSCODE"]))
+    assert_problem(by_port, 409, "host_name_needed")
+
+
+async def test_a_program_on_the_port_of_vs_code_is_shown_below_a_path(
     at_path: httpx.AsyncClient, sandbox: RunningSandbox
 ) -> None:
-    urls = await exposed(at_path, sandbox)
-    assert_problem(await at_path.get(urls["VSCODE"]), 503, "vscode_unavailable")
+    port = NAMES["VSCODE"]
+    await run(sandbox, "mkdir -p site; echo hello > site/index.html")
+    await run(sandbox, f"(cd site; python3 -m http.server --bind 127.0.0.1 {port} >/dev/null 2>&1 &)")
+    await until_listening(sandbox, port)
+    assert (await at_path.get(await link(at_path, sandbox.id, port=port))).text.strip() == "hello"

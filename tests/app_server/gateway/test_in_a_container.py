@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.sandboxes.service import RunningSandbox
 from tests.app_server.conftest import App
 from tests.app_server.gateway.conftest import link, run, until_listening

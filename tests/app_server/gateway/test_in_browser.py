@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.main import WithState, create_app
 from app_server.sandboxes.service import RunningSandbox
 from app_server.sign_in.service import create_link

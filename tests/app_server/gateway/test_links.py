@@ -8,7 +8,7 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.sandboxes.service import RunningSandbox
 from tests.app_server.conftest import App, listening
 from tests.app_server.gateway.conftest import Site, link

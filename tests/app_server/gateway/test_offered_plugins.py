@@ -4,7 +4,7 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from app_server.sandboxes.models import Sandbox
+from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.runtime_plugins import tools_offered
 from app_server.sandboxes.service import RunningSandbox
 from tests.app_server.conftest import App

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app_server.errors import StartFailure
+from app_server.core.errors import StartFailure
 from app_server.git.address import parse_address
 from app_server.git.credentials import credentials_for
 from app_server.git.models import GitCredential
-from app_server.git.source import pack
+from app_server.git.repository_bundle import pack
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client

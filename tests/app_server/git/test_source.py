@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from app_server.errors import StartFailure
+from app_server.core.errors import StartFailure
 from app_server.git.address import InvalidRepository, parse_address, without_credentials
 from app_server.git.credentials import given_with
-from app_server.git.source import pack
+from app_server.git.repository_bundle import pack
 from tests.support.patience import PATIENCE_SECONDS
 
 
@@ -208,6 +208,19 @@ async def test_a_server_that_stays_silent_is_given_up(tmp_path: Path) -> None:
             await pack(address, None, directory=tmp_path, timeout_seconds=0.5, report=lambda _line: None)
     assert failure.value.code == "repository_clone_failed"
     assert "SLIPWAY_CLONE_TIMEOUT_SECONDS" in failure.value.fix
+
+
+async def test_words_in_the_name_of_a_folder_are_not_taken_for_gits_answer(tmp_path: Path) -> None:
+    folder = tmp_path / "403 not found"
+    folder.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    address = parse_address(f"http://127.0.0.1:{port}/x")
+    with pytest.raises(StartFailure) as failure:
+        await pack(
+            address, None, directory=folder, timeout_seconds=PATIENCE_SECONDS, report=lambda _line: None
+        )
+    assert failure.value.code == "repository_clone_failed", failure.value
 
 
 async def packed_branch(source: Path, branch: str | None) -> str | None:

@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import new_stages
+from app_server.conversations.start.tasks import new_stages
 from app_server.git.credentials import save_credential
 from app_server.git.models import PushScope
 from app_server.git.schemas import SaveGitCredential
-from app_server.git_proxy import pushes
+from app_server.git_proxy import push_log as pushes
 from app_server.git_proxy.models import GitPush
 from app_server.users.models import User
 from app_server.users.tokens import token_hash

@@ -6,7 +6,7 @@ import pytest
 
 from app_server.git_proxy.commands import MAX_COMMANDS, read_commands
 from app_server.git_proxy.pkt_line import FLUSH, ProtocolError, Reader, encode, lines_of
-from app_server.git_proxy.report import ReportReader, refused
+from app_server.git_proxy.push_report import ReportReader, refused
 
 OLD, NEW = "0" * 40, "a" * 40
 CAPABILITIES = b"report-status side-band-64k"

@@ -9,9 +9,9 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app_server.database import now
+from app_server.core.database import now
 from app_server.git_proxy.pkt_line import FLUSH, encode
-from app_server.sandboxes.models import Sandbox as SandboxRow
+from app_server.sandbox_records.models import Sandbox as SandboxRow
 from tests.app_server.conftest import App
 from tests.app_server.git_proxy.conftest import CANARY, KEY, Sandbox, until
 from tests.support.git_host import GitHost, git

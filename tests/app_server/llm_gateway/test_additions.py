@@ -28,7 +28,8 @@ async def test_they_reach_a_vendor_that_speaks_our_protocol(scripted_llm: Script
     added = Additions(scripted_llm.api_key, PATIENCE_SECONDS, HEADERS, {"min_p": 0.1, "temperature": 1})
     vendor = PassThrough(scripted_llm.base_url, "of-this-test")
     async with httpx.AsyncClient(verify=NO_TLS) as http:
-        reply = await pass_through(http, vendor, {**ASK, "temperature": 0}, added=added, headers={})
+        body = {**ASK, "temperature": 0}
+        reply = await pass_through(http, vendor, body, added=added, headers={}, path="/chat/completions")
     asked = scripted_llm.requests[0]
     assert (asked.headers["x-team"], asked.bearer) == (CANARY, scripted_llm.api_key)
     assert asked.body == {**ASK, "model": "of-this-test", "temperature": 1, "min_p": 0.1}

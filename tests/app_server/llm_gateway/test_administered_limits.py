@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app_server.conversations.models import Conversation
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import Role, User
@@ -99,7 +99,7 @@ async def test_only_administrators_see_and_set_limits(member: httpx.AsyncClient,
         ("DELETE", f"{LIMITS}/users/{user.id}"),
     ):
         reply = await member.request(method, path, json=None if method in {"GET", "DELETE"} else body)
-        assert_problem(reply, 403, "forbidden")
+        assert_problem(reply, 403, "permission_missing")
 
 
 async def test_a_limit_for_everybody_holds_for_who_has_never_called(

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from app_server.conversations.models import Conversation
 from app_server.llm_gateway.recorded import load_recording
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import User

@@ -8,10 +8,11 @@ import pytest
 from fastapi import Request, Response
 from starlette.types import Message
 
-from app_server.errors import PayloadTooLarge, TooManyRequests
-from app_server.llm_gateway.room import LARGE_BYTES, Room
+from app_server.core.errors import PayloadTooLarge, TooManyRequests
+from app_server.llm_gateway.room import LARGE_BYTES, LARGE_OF_A_USER, CallCapacity
 from tests.app_server.conftest import App
 
+USER = uuid4()
 VENDOR = "/llm/vendor/v1/chat/completions"
 
 
@@ -59,40 +60,83 @@ async def test_who_does_not_say_who_it_is_sends_no_body(app: App) -> None:
 
 
 async def test_a_sandbox_has_so_many_calls_at_a_time_and_others_have_theirs() -> None:
-    room, one, other = Room(calls_of_a_sandbox=2, wait_seconds=0.05), uuid4(), uuid4()
-    first = await room.enter(one)
-    await room.enter(one)
+    room, one, other = CallCapacity(calls_of_a_sandbox=2, wait_seconds=0.05), uuid4(), uuid4()
+    first = await room.enter(one, USER)
+    await room.enter(one, USER)
     with pytest.raises(TooManyRequests) as refused:
-        await room.enter(one)
+        await room.enter(one, USER)
     assert (refused.value.code, refused.value.headers["Retry-After"]) == ("too_many_model_calls", "5")
-    await room.enter(other)
+    await room.enter(other, USER)
     first.leave()
     first.leave()
-    await room.enter(one)
+    await room.enter(one, USER)
     with pytest.raises(TooManyRequests):
-        await room.enter(one)
+        await room.enter(one, USER)
+
+
+async def test_a_user_with_many_sandboxes_leaves_others_their_calls() -> None:
+    room, member, other = CallCapacity(calls_of_a_user=3, wait_seconds=0.05), uuid4(), uuid4()
+    places = [await room.enter(uuid4(), member) for _ in range(2)]
+    trial = await room.enter(None, member)
+    for sandbox_id in (uuid4(), None):
+        with pytest.raises(TooManyRequests) as refused:
+            await room.enter(sandbox_id, member)
+        assert (refused.value.code, refused.value.headers["Retry-After"]) == ("too_many_model_calls", "5")
+    assert "of this user have 3 calls" in refused.value.detail
+    await room.enter(uuid4(), other)
+    trial.leave()
+    await room.enter(uuid4(), member)
+    with pytest.raises(TooManyRequests):
+        await room.enter(uuid4(), member)
+    places[0].leave()
+    await room.enter(uuid4(), member)
+
+
+async def test_a_call_that_finds_no_place_of_its_user_gives_back_that_of_its_sandbox() -> None:
+    room, sandbox_id = CallCapacity(calls_of_a_sandbox=1, calls_of_a_user=1, wait_seconds=0.05), uuid4()
+    elsewhere = await room.enter(uuid4(), USER)
+    with pytest.raises(TooManyRequests):
+        await room.enter(sandbox_id, USER)
+    elsewhere.leave()
+    await room.enter(sandbox_id, USER)
+
+
+async def test_large_bodies_of_a_user_leave_room_for_those_of_others() -> None:
+    room, member = CallCapacity(large_at_once=LARGE_OF_A_USER + 1), uuid4()
+    uploads = [Upload(large()) for _ in range(LARGE_OF_A_USER + 1)]
+    theirs = Upload(large())
+    theirs.may_end.set()
+    async with asyncio.TaskGroup() as tasks:
+        for upload in uploads:
+            tasks.create_task((await room.enter(uuid4(), member)).body_of(upload.request))
+        for upload in uploads[:-1]:
+            await upload.is_read.wait()
+        assert (await (await room.enter(uuid4(), uuid4())).body_of(theirs.request))[1] == len(large())
+        assert not uploads[-1].is_read.is_set()
+        for upload in uploads:
+            upload.may_end.set()
 
 
 async def test_a_place_is_kept_until_the_reply_has_ended() -> None:
-    room, sandbox_id = Room(calls_of_a_sandbox=1, wait_seconds=0.05), uuid4()
-    reply = (await room.enter(sandbox_id)).left_after(Response(b"done"))
+    room, sandbox_id = CallCapacity(calls_of_a_sandbox=1, wait_seconds=0.05), uuid4()
+    reply = (await room.enter(sandbox_id, USER)).left_after(Response(b"done"))
     with pytest.raises(TooManyRequests):
-        await room.enter(sandbox_id)
+        await room.enter(sandbox_id, USER)
 
     async def ignored(*_: Any) -> Any:
         return {"type": "http.disconnect"}
 
     await reply({"type": "http"}, ignored, ignored)
-    place = await room.enter(sandbox_id)
+    place = await room.enter(sandbox_id, USER)
     with pytest.raises(KeyError):
         async with place.unless_left():
             raise KeyError
-    await room.enter(sandbox_id)
+    await room.enter(sandbox_id, USER)
 
 
 async def test_large_bodies_of_a_sandbox_are_read_one_after_the_other() -> None:
-    room, sandbox_id = Room(), uuid4()
-    places = [await room.enter(sandbox_id) for _ in range(3)]
+    room, sandbox_id = CallCapacity(), uuid4()
+    places = [await room.enter(sandbox_id, USER) for _ in range(3)]
     first, second, small = Upload(large()), Upload(large()), Upload(b"{}")
     small.may_end.set()
     async with asyncio.TaskGroup() as tasks:
@@ -108,7 +152,7 @@ async def test_large_bodies_of_a_sandbox_are_read_one_after_the_other() -> None:
 
 
 async def test_a_body_of_too_many_parts_is_not_decoded() -> None:
-    place = await Room().enter(uuid4())
+    place = await CallCapacity().enter(uuid4(), USER)
     upload = Upload(large(parts=2_000_000))
     upload.may_end.set()
     with pytest.raises(PayloadTooLarge) as refused:

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Scope
 
 from app_server.conversations.models import Conversation
-from app_server.database import now
+from app_server.core.database import now
 from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.spending import (
     Payer,
@@ -24,7 +24,7 @@ from app_server.llm_gateway.spending import (
     start_of,
     user_account,
 )
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import User
@@ -34,6 +34,8 @@ from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, cut, fail, say
+
+pytestmark = pytest.mark.both_databases
 
 VENDOR = "/llm/vendor/v1/chat/completions"
 LIMIT = "/api/v1/settings/spending-limit"

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from app_server.addresses import parse_named
-from app_server.errors import BadGateway
-from app_server.guarded import Guard
+from app_server.core.addresses import parse_named
+from app_server.core.errors import BadGateway
+from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.translate import translate
 from app_server.llm_gateway.vendors import Translated
 from tests.app_server.conftest import listening

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app_server.errors import BadRequest
+from app_server.core.errors import BadRequest
 from app_server.llm_gateway.contents import without_addresses
 from app_server.llm_gateway.translate import translate
 from app_server.llm_gateway.vendors import Translated

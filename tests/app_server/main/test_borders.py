@@ -9,9 +9,9 @@ import pytest
 from fastapi import WebSocket
 from starlette.types import Message, Scope
 
-from app_server.config import Config
+from app_server.core.config import Config
+from app_server.http.static_files import Frontend
 from app_server.main import WithState, create_app
-from app_server.static import Frontend
 from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app_server.database import Database
-from app_server.migrate import migrate
+from app_server.core.database import Database
+from app_server.core.migrations import migrate
 from app_server.users.models import Role, User
 from tests.support.patience import PATIENCE_SECONDS
 

@@ -9,9 +9,9 @@ from pydantic import SecretStr
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from app_server import postgres
-from app_server.config import Config
-from app_server.database import UNAVAILABLE, Database
+from app_server.core import postgres
+from app_server.core.config import Config
+from app_server.core.database import UNAVAILABLE, Database
 from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start_tasks import new_stages
+from app_server.conversations.start.tasks import new_stages
 from app_server.main import create_app, create_inner_app
 from app_server.users.models import ApiKey, Role, User
 from app_server.users.service import create_api_key, create_user
@@ -26,12 +26,16 @@ OPEN = frozenset(
         "GET /api/v1/web-client/config",
         "POST /api/v1/sign-in/link",
         "DELETE /api/v1/sign-in/session",
+        "GET /api/v1/sign-in/providers",
+        "GET /api/v1/sign-in/oidc/{name}",
+        "GET /api/v1/sign-in/oidc/{name}/callback",
+        "POST /api/v1/sign-in/oidc/{name}/logout",
     )
 )
 """What needs no sign-in. Whatever is added here must be safe for anybody who reaches the port."""
 
 
-ADMINISTRATION = "/api/v1/administration/"
+ADMINISTRATION = ("/api/v1/administration/", "/api/v1/people")
 """What members may not even look at."""
 
 
@@ -130,7 +134,7 @@ async def test_administration_is_for_administrators(
     assert reserved
     for method, path in reserved:
         reply = await member.request(method, filled(path, conversation_id), json=BODY)
-        assert_problem(reply, 403, "forbidden")
+        assert_problem(reply, 403, "permission_missing")
 
 
 async def test_the_key_of_a_deleted_user_opens_nothing(

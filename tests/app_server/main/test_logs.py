@@ -3,7 +3,7 @@ import logging
 
 import pytest
 
-from app_server.logs import LineFormatter, bind, configure_logging
+from app_server.core.logs import LineFormatter, bind, configure_logging
 
 
 def _formatted(message: str, *arguments: object, **extra: object) -> str:

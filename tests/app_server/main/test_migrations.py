@@ -6,8 +6,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect
 
 import app_server.main  # noqa: F401 (imports every table)
-from app_server.database import Base, Database
-from app_server.migrate import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
+from app_server.core.database import Base, Database
+from app_server.core.migrations import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
 
 
 async def test_migrating_leads_to_the_tables_of_the_models(empty_database_url: str) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app_server.errors import BadRequest
-from app_server.pagination import encode_page_id, page_of
+from app_server.core.errors import BadRequest
+from app_server.core.pagination import encode_page_id, page_of
 
 
 def test_pages_hold_each_item_once() -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from agent_runtime.wire import McpChangeAnswer
 from agent_runtime.wire.mcp_definitions import ToolDefinition, fingerprint_of_change
-from app_server.conversations.agent_request import build
+from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation
-from app_server.conversations.noted import repository_identity
 from app_server.conversations.schemas import StartRequest
+from app_server.conversations.start.agent_request import build
 from app_server.mcp_approvals.service import MAX_TOOLS_BYTES, approvals_of, keep_answer
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.models import LLMProfile
 from app_server.users.models import Role, User
 from app_server.users.service import create_user

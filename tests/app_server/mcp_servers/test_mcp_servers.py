@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import select
 
 from app_server.mcp_servers.models import McpServer
-from app_server.users.models import Role
+from app_server.mcp_servers.service import enabled_definitions
+from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
@@ -58,13 +59,28 @@ async def test_headers_go_in_encrypted_and_never_come_out(app: App, client: http
     assert KEY in app.state["cipher"].decrypt(stored.definition_encrypted)
 
 
-async def test_a_command_is_shown_as_it_is(client: httpx.AsyncClient) -> None:
-    command = {"type": "stdio", "command": "npx", "args": ["-y", "files"], "env": {"DEBUG": "1"}, "url": None}
-    reply = await client.post(f"{ROUTE}/files", json=command)
-    assert reply.status_code == 201
-    shown = reply.json()
-    assert (shown["transport"], shown["args"], shown["env"]) == ("stdio", ["-y", "files"], {"DEBUG": "1"})
+async def test_a_command_is_shown_without_the_values_of_its_variables_and_keeps_them(
+    app: App, client: httpx.AsyncClient, owner: User
+) -> None:
+    command = {"type": "stdio", "command": "npx", "args": ["-y", "files"], "env": {"DEBUG": KEY}, "url": None}
+    added = await client.post(f"{ROUTE}/files", json=command)
+    assert added.status_code == 201
+    shown = added.json()
+    assert (shown["transport"], shown["args"], shown["env"]) == ("stdio", ["-y", "files"], {"DEBUG": MASK})
     assert_problem(await client.post(f"{ROUTE}/files/test"), 409, "mcp_server_runs_in_sandbox")
+
+    off = await client.patch(f"{ROUTE}/files", json={"enabled": False})
+    more = {"command": "uvx", "enabled": True, "env": {"DEBUG": MASK, "LEVEL": "low"}}
+    changed = await client.patch(f"{ROUTE}/files", json=more)
+    unknown = await client.patch(f"{ROUTE}/files", json={"env": {"NEW": MASK}})
+
+    assert changed.json()["env"] == {"DEBUG": MASK, "LEVEL": MASK}
+    assert_problem(unknown, 400, "mcp_variables_needed")
+    listed_too = await client.get(ROUTE)
+    assert [reply.text for reply in (added, off, changed, unknown, listed_too) if KEY in reply.text] == []
+    async with app.database.read() as session:
+        found = await enabled_definitions(session, app.state["cipher"], owner.id)
+    assert found["files"].env == {"DEBUG": KEY, "LEVEL": "low"}
 
 
 async def test_changes_keep_what_is_left_out_and_stored_headers_stay_with_their_address(

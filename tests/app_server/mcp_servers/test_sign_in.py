@@ -1,22 +1,26 @@
 """Signing in to MCP servers: a real server behind OAuth, tokens that expire, and who may finish what."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 from sqlalchemy import select
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 
-from app_server.errors import Forbidden
-from app_server.mcp_servers.grants import Grant, Grants, save_grant
+from app_server.core.errors import Forbidden
+from app_server.mcp_servers.grants import Grants, OAuthGrant, save_grant
 from app_server.mcp_servers.models import McpGrant
 from app_server.mcp_servers.scopes import asked_for, union
 from app_server.mcp_servers.sign_in import MAX_SIGN_INS
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
-from tests.app_server.conftest import App, http_client
+from tests.app_server.conftest import App, http_client, listening
 from tests.app_server.problems import assert_problem
 from tests.app_server.sandbox_keys import Keys
 from tests.support.mcp_processes import http_server
@@ -74,8 +78,10 @@ class Door:
         async with self.app.database.read() as session:
             return (await session.scalars(select(McpGrant))).one()
 
-    async def grant(self) -> Grant:
-        return Grant.model_validate_json(self.app.state["cipher"].decrypt((await self.row()).grant_encrypted))
+    async def grant(self) -> OAuthGrant:
+        return OAuthGrant.model_validate_json(
+            self.app.state["cipher"].decrypt((await self.row()).grant_encrypted)
+        )
 
     async def tamper(self, **changes: Any) -> None:
         changed = (await self.grant()).model_copy(update=changes)
@@ -284,3 +290,19 @@ def test_what_a_refusal_asks_for(challenge: str, scope: str | None) -> None:
 
 def test_more_for_one_call_is_not_less_for_another() -> None:
     assert union("a b", None, "b c") == "a b c"
+
+
+async def test_a_token_endpoint_that_answers_without_end_renews_nothing(door: Door) -> None:
+    async def endless(_: Request) -> Response:
+        async def pieces() -> AsyncIterator[bytes]:
+            while True:
+                yield b" " * 1024
+                await asyncio.sleep(0)  # it ends once the connection is gone
+
+        return StreamingResponse(pieces(), media_type="application/json")
+
+    await door.connect()
+    async with listening(Starlette(routes=[Route("/token", endless, methods=["POST"])])) as url:
+        await door.tamper(token_endpoint=f"{url}/token", expires_at=1.0)
+        assert_problem(await door.call(), 502, "mcp_sign_in_unreachable")
+    assert await door.state() == "connected"

@@ -11,7 +11,7 @@ import pytest
 from app_server.conversations.models import Conversation
 from app_server.git.address import parse_address
 from app_server.memory.schemas import MAX_TEXT_BYTES
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from app_server.users.tokens import token_hash

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from app_server.pubsub import End, Ended, Frame, LocalPubSub, PubSub, RedisPubSub, Subscription
+from app_server.core.pubsub import End, Ended, Frame, LocalPubSub, PubSub, RedisPubSub, Subscription
 from tests.support.patience import PATIENCE_SECONDS
 
 REDIS_URL = os.environ.get("SLIPWAY_TEST_REDIS_URL")
@@ -55,6 +55,26 @@ async def test_what_stands_is_told_to_those_who_come_later(pair: tuple[PubSub, P
             assert await first.next() == Frame("over", stands=False)
     async with there.subscribe(channel) as last:
         assert last.drain() == []
+
+
+async def test_each_subject_stands_by_itself_with_its_age(pair: tuple[PubSub, PubSub]) -> None:
+    here, there = pair
+    channel = uuid4()
+    output, wait = Frame("50 %", stands=True, subject="output"), Frame("9 s", stands=True, subject="retry")
+    async with there.subscribe(channel) as first:
+        here.publish(channel, [output, wait])
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert [(await first.next()).kept_seconds for _ in range(2)] == [0, 0]
+        async with there.subscribe(channel) as late:
+            told = late.drain()
+        assert told == [output, wait]
+        assert all(frame.kept_seconds > 0 for frame in told)
+        for over, left in (Frame("", stands=False, subject="retry"), [output]), (Frame("", stands=False), []):
+            here.publish(channel, [over])
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await first.next()
+            async with there.subscribe(channel) as late:
+                assert late.drain() == left
 
 
 async def test_a_slow_watcher_is_ended_not_served_with_a_hole(pair: tuple[PubSub, PubSub]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app_server.sandboxes.remote.wire import TOKEN_HEADER
+from app_server.sandbox_backends.remote.wire import TOKEN_HEADER
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image

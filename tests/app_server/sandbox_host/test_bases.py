@@ -13,9 +13,9 @@ import httpx
 import pytest
 from docker import DockerClient
 
-from app_server.config import DEFAULT_BASE_IMAGE
-from app_server.sandboxes.context_files import MAX_TAR_BYTES, read_packed
-from app_server.sandboxes.own_base import name_base
+from app_server.core.config import DEFAULT_BASE_IMAGE
+from app_server.sandbox_images.build_context import MAX_TAR_BYTES, read_packed
+from app_server.sandbox_images.custom_base import name_base
 from tests.app_server.problems import assert_problem
 from tests.app_server.sandbox_host.conftest import Host
 from tests.support.sandbox_image import sandbox_image

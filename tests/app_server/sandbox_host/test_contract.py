@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from agent_runtime.wire import API_KEY_HEADER
-from app_server.sandboxes.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
+from app_server.sandbox_backends.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
 from tests.app_server.problems import assert_problem
 from tests.app_server.sandbox_host.conftest import Host, command
 from tests.support.patience import PATIENCE_SECONDS

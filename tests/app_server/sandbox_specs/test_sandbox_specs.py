@@ -9,8 +9,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app_server.config import Config
 from app_server.conversations.models import StartTask
+from app_server.core.config import Config
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client

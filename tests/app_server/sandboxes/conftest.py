@@ -16,17 +16,17 @@ import docker
 import pytest
 from docker import DockerClient
 
-from app_server.config import Config
-from app_server.database import Database
-from app_server.encryption import load_cipher
-from app_server.sandboxes.models import Sandbox
-from app_server.sandboxes.network import BRIDGE
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import load_cipher
+from app_server.sandbox_backends.docker.network import BRIDGE
+from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from tests.app_server.tables import create_tables
 from tests.support import processes_probe
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
 
@@ -173,7 +173,8 @@ def host_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 async def eventually(what: Callable[[], Awaitable[bool]], *, step: Callable[[], Awaitable[None]]) -> None:
     """Repeats `step` until `what` holds."""
     deadline = time.monotonic() + PATIENCE_SECONDS
+    pauses = pauses_between_looks()
     while not await what():
         assert time.monotonic() < deadline, "it did not come true"
         await step()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(next(pauses))

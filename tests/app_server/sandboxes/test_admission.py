@@ -12,15 +12,17 @@ from docker import DockerClient
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from app_server.config import Config
-from app_server.errors import StartFailure, Unavailable
-from app_server.sandboxes import admission, places, service
-from app_server.sandboxes.backend import Report
-from app_server.sandboxes.line import Line, Waiting
-from app_server.sandboxes.machines import Machines
-from app_server.sandboxes.models import Sandbox, SandboxStatus
-from app_server.sandboxes.places import Places, Standing
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure, Unavailable
+from app_server.core.start_report import Report
+from app_server.sandbox_lifecycle import admission
+from app_server.sandbox_lifecycle import capacity_reservations as places
+from app_server.sandbox_lifecycle.admission_queue import AdmissionQueue, Waiting
+from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, Standing
+from app_server.sandbox_lifecycle.machines import Machines
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandboxes import service
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from tests.app_server.eventually import eventually
@@ -116,7 +118,7 @@ async def test_who_does_not_fit_waits_and_starts_when_another_is_deleted(house: 
 
 
 async def test_users_take_turns_and_each_ones_starts_go_in_their_order() -> None:
-    line, many, few = Line(), uuid4(), uuid4()
+    line, many, few = AdmissionQueue(), uuid4(), uuid4()
     moment = datetime.now(UTC)
     names: dict[UUID, str] = {}
 
@@ -266,7 +268,7 @@ async def test_the_memory_of_a_start_whose_server_died_is_free_after_a_while(
     two_servers: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "LEASE", timedelta(0))
-    those_of_all = Places(two_servers.database)
+    those_of_all = CapacityReservations(two_servers.database)
     first = await those_of_all.take(uuid4(), await those_of_all.read())
 
     standing = await those_of_all.read()
@@ -279,7 +281,7 @@ async def test_the_memory_of_a_start_whose_server_died_is_free_after_a_while(
 
 async def test_the_memory_of_a_start_whose_sandbox_is_deleted_is_free_at_once(house: House) -> None:
     make_room_for(house, 1)
-    of_a_killed_server = Places(house.database)
+    of_a_killed_server = CapacityReservations(house.database)
     await of_a_killed_server.take(uuid4(), await of_a_killed_server.read())
 
     async with house.open_sandboxes() as sandboxes, asyncio.timeout(places.LEASE.total_seconds() / 2):

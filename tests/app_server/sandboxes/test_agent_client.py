@@ -7,8 +7,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app_server.errors import AppError, BadGateway, Forbidden, NotFound
-from app_server.sandboxes.agent_client import AgentClient
+from app_server.agent_client.client import AgentClient
+from app_server.core.errors import AppError, BadGateway, Forbidden, NotFound
 from tests.app_server.sandboxes.conftest import House
 from tests.support.ports import free_port
 

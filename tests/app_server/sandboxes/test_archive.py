@@ -8,13 +8,13 @@ import pytest
 from docker import DockerClient
 from sqlalchemy import select, update
 
-from app_server.database import now
-from app_server.errors import Conflict, StartFailure, Unavailable
-from app_server.sandboxes import archives as archives_module
-from app_server.sandboxes.archive_files import ArchiveWriter
-from app_server.sandboxes.models import Archive, Sandbox, SandboxStatus
-from app_server.sandboxes.process import ProcessBackend
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.archives import archives as archives_module
+from app_server.archives.files import ArchiveWriter
+from app_server.core.database import now
+from app_server.core.errors import Conflict, StartFailure, Unavailable
+from app_server.sandbox_backends.process.backend import ProcessBackend
+from app_server.sandbox_records.models import Archive, Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 

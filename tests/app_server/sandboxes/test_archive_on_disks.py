@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from app_server.errors import StartFailure
+from app_server.core.errors import StartFailure
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.sandboxes.conftest import House, shell
 

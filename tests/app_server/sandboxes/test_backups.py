@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import update
 
 from agent_runtime.wire import API_KEY_HEADER
-from app_server.errors import BadGateway, Conflict, StartFailure
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.errors import BadGateway, Conflict, StartFailure
+from app_server.sandbox_backends.workspace_tar import PARTS, TarSink
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 from app_server.sandboxes.auth import authenticate
-from app_server.sandboxes.models import Archive, ArchiveKind, Sandbox, SandboxStatus
-from app_server.sandboxes.running import RunningSandbox
 from app_server.sandboxes.service import Sandboxes
-from app_server.sandboxes.workspace_tar import PARTS, Sink
 from tests.app_server.sandboxes.conftest import House, shell
 
 
@@ -23,7 +23,7 @@ async def lose(house: House, sandbox_id: UUID) -> None:
 
 
 async def back_up(house: House, sandboxes: Sandboxes, sandbox_id: UUID, position: int) -> Archive:
-    async def fill(sink: Sink) -> None:
+    async def fill(sink: TarSink) -> None:
         await sandboxes._machines.backend.export(sandbox_id, PARTS, sink)
 
     row = await house.row(sandbox_id)

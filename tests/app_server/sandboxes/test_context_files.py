@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app_server.sandboxes.context_files import OUTSIDE, pack, read_packed
+from app_server.sandbox_images.build_context import OUTSIDE, pack, read_packed
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app_server.errors import BadRequest
-from app_server.sandboxes.devcontainer import read_devcontainer
-from app_server.sandboxes.own_base import BaseSource
+from app_server.core.errors import BadRequest
+from app_server.sandbox_images.custom_base import BaseSource
+from app_server.sandbox_images.devcontainer import read_devcontainer
 
 
 @pytest.fixture

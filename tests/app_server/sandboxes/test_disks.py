@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from docker import DockerClient
 
-from app_server.errors import StartFailure
-from app_server.sandboxes.models import SandboxStatus
+from app_server.core.errors import StartFailure
+from app_server.sandbox_records.models import SandboxStatus
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 

@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 from docker import DockerClient
 
-from app_server.errors import StartFailure
-from app_server.sandboxes import loops
-from app_server.sandboxes.disks import Disks
-from app_server.sandboxes.members import owner_of_helpers
-from app_server.sandboxes.reach import LABEL
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.errors import StartFailure
+from app_server.docker_engine.labels import owner_of_helpers
+from app_server.sandbox_backends.docker import loop_devices as loops
+from app_server.sandbox_backends.docker.disks import Disks
+from app_server.sandbox_backends.docker.host_reachability import LABEL
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 from tests.support.sandbox_image import sandbox_image

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from docker import DockerClient
 
-from app_server.errors import Conflict, StartFailure
-from app_server.sandboxes.models import SandboxStatus
-from app_server.sandboxes.network import BRIDGE
+from app_server.core.errors import Conflict, StartFailure
+from app_server.sandbox_backends.docker.network import BRIDGE
+from app_server.sandbox_records.models import SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.sandboxes.conftest import (
     MEMORY_BYTES,

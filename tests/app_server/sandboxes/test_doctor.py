@@ -13,13 +13,14 @@ import pytest
 from docker import DockerClient
 from docker.errors import NotFound
 
-from app_server.config import Config
-from app_server.sandboxes import findings, recipe
-from app_server.sandboxes.doctor import examine
-from app_server.sandboxes.engine_checks import check_engine
-from app_server.sandboxes.findings import GIBIBYTE, Finding, check_disk
-from app_server.sandboxes.memory_checks import check_memory
-from app_server.sandboxes.reach import LABEL
+from app_server.core.config import Config
+from app_server.doctor import findings
+from app_server.doctor.checks import examine
+from app_server.doctor.engine_checks import check_engine
+from app_server.doctor.findings import GIBIBYTE, Finding, check_disk
+from app_server.doctor.memory_checks import check_memory
+from app_server.sandbox_backends.docker.host_reachability import LABEL
+from app_server.sandbox_images import definition as recipe
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.test_preflight import NO_SHELL, base_image
 from tests.support.ports import free_port

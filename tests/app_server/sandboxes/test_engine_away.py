@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_server.errors import StartFailure, Unavailable
+from app_server.core.errors import StartFailure, Unavailable
 from tests.app_server.sandboxes.conftest import House
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app_server.sandboxes.recipe import recipe_of
+from app_server.sandbox_images.definition import recipe_of
 from tests.support.own_image import own_image
 from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, say
@@ -34,7 +34,7 @@ def client(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def spec(client: httpx.Client) -> Iterator[dict[str, str]]:
-    with own_image(client) as spec:
+    with own_image(client, runtime_plugins=["browser"]) as spec:
         yield spec
 
 
@@ -52,7 +52,8 @@ def test_files_and_image_outlast_an_archive_and_are_a_fork_s_from_the_start(
     client.post(f"/sandboxes/{talk}/archive").raise_for_status()
     assert conversation(client, talk)["sandbox_status"] == "ARCHIVED"
 
-    fork = start_conversation(client, "Go on", sandbox_spec_id=spec["id"], snapshot_id=snapshot["id"])
+    # Named by its snapshot alone, which keeps its image and what that offers.
+    fork = start_conversation(client, "Go on", snapshot_id=snapshot["id"])
     wait_for_status(client, fork, "finished")
     # Nobody starts from it any more: what is there keeps what it was made with.
     client.delete(f"/sandbox-specs/{spec['id']}").raise_for_status()
@@ -65,12 +66,19 @@ def test_files_and_image_outlast_an_archive_and_are_a_fork_s_from_the_start(
     assert (says(client, fork, "cat file"), image_of(client, fork)) == ("kept\n", image)
     assert (says(client, talk, "cat file"), image_of(client, talk)) == ("changed\n", image)
     for each in (fork, talk):
+        assert not_offered(client, each) == {"vscode", "desktop", "jupyter"}
         client.delete(f"/app-conversations/{each}").raise_for_status()
 
 
 def image_of(client: httpx.Client, conversation_id: str) -> str:
     [found] = client.get("/sandboxes", params={"id": conversation_id}).raise_for_status().json()
     return str(found["sandbox_spec_id"])
+
+
+def not_offered(client: httpx.Client, conversation_id: str) -> set[str]:
+    """Which runtime plugins its sandbox leaves out, whatever its image has."""
+    found = client.get(f"/sandboxes/{conversation_id}/runtime-plugins").raise_for_status().json()["items"]
+    return {one["name"] for one in found if "does not offer" in (one["reason"] or "")}
 
 
 def says(client: httpx.Client, conversation_id: str, command: str) -> str:

@@ -1,4 +1,7 @@
-"""The agent server in the sandbox image: every operation answers whatever is sent as it documents."""
+"""The agent server in the sandbox image: every operation answers whatever is sent as it documents.
+
+No package is installed there: its version, and what needs it, come from the code.
+"""
 
 import asyncio
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agent_runtime.version import VERSION
 from tests.app_server.sandboxes.conftest import House
 from tests.support.fuzzing import LIMIT_SECONDS, fuzz
 
@@ -29,8 +33,13 @@ async def test_every_operation_in_a_container_answers_whatever_is_sent_as_it_doc
         }
         async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
             made = await client.post("/api/conversations", json=body)
+            info = await client.get("/server_info")
+            trajectory = f"/api/file/download-trajectory/{made.json()['id']}"
+            exported = await client.get(trajectory, params={"format": "atif"})
             workspace = running.working_root
             await asyncio.to_thread(fuzz, url, headers, made.json()["id"], workspace, scratch)
             health = await client.get("/health")
 
     assert health.json() == {"status": "ok"}
+    assert info.json()["version"] == VERSION
+    assert exported.json()["agent"]["version"] == VERSION

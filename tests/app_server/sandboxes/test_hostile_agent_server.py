@@ -11,10 +11,12 @@ from resource import RUSAGE_SELF, getrusage
 import httpx
 import pytest
 
-from app_server.errors import BadGateway
-from app_server.sandboxes import agent_calls, agent_client, agent_files
-from app_server.sandboxes.agent_client import AgentClient
-from app_server.sandboxes.bounded import BoundedTransport
+from app_server.agent_client import calls as agent_calls
+from app_server.agent_client import client as agent_client
+from app_server.agent_client import files as agent_files
+from app_server.agent_client.bounded_replies import BoundedTransport
+from app_server.agent_client.client import AgentClient
+from app_server.core.errors import BadGateway
 from tests.support.patience import PATIENCE_SECONDS
 
 KIBIBYTE = 1024

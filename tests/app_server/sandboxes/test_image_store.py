@@ -8,8 +8,8 @@ import docker
 import pytest
 from docker import DockerClient
 
-from app_server.sandboxes.image_store import prune_images, stored_images
-from app_server.sandboxes.recipe import BASE_REPOSITORY
+from app_server.sandbox_images.definition import BASE_REPOSITORY
+from app_server.sandbox_images.image_store import prune_images, stored_images
 from tests.support.sandbox_image import sandbox_image
 
 pytestmark = pytest.mark.docker

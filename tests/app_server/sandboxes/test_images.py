@@ -10,14 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app_server.config import DEFAULT_BASE_IMAGE, Config, SandboxFlavour
-from app_server.errors import StartFailure
-from app_server.sandboxes import preflight
-from app_server.sandboxes.base_image import BaseImage, BuildFiles, BuildLimits
-from app_server.sandboxes.builds import Builds
-from app_server.sandboxes.images import ensure_image
-from app_server.sandboxes.preflight import NEEDED_BYTES
-from app_server.sandboxes.recipe import (
+from app_server.core.config import DEFAULT_BASE_IMAGE, Config, SandboxFlavour
+from app_server.core.errors import StartFailure
+from app_server.sandbox_images import preflight
+from app_server.sandbox_images.base_image import BaseImage, BuildFiles, BuildLimits
+from app_server.sandbox_images.definition import (
     AGENT_SERVER,
     DEPENDENCIES,
     Ingredients,
@@ -25,6 +22,9 @@ from app_server.sandboxes.recipe import (
     current_images,
     recipe_of,
 )
+from app_server.sandbox_images.images import ensure_image
+from app_server.sandbox_images.preflight import NEEDED_BYTES
+from app_server.sandbox_images.running_builds import Builds
 from tests.support.patience import PATIENCE_SECONDS
 
 

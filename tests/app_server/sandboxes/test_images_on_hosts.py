@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app_server.sandboxes.recipe import recipe_of
+from app_server.sandbox_images.definition import recipe_of
 from tests.support.offline_base import offline_dockerfile
+from tests.support.patience import BUILD_PATIENCE_SECONDS
 from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
 from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, call, say
@@ -64,7 +65,7 @@ class Site:
             shown.append(json.dumps(task))
             return task["status"] in {"READY", "ERROR"}
 
-        wait_until(is_over, self.story)
+        wait_until(is_over, self.story, BUILD_PATIENCE_SECONDS)
         return task, "\n".join(shown)
 
     def wait_for_words(self, conversation_id: str, words: str) -> None:
@@ -83,26 +84,28 @@ class Site:
         return "\n".join(part.output()[-8000:] for part in (self.server, self.host))
 
 
-@pytest.fixture
-def site(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """For all tests here: a machine takes half a minute to boot, and Docker keeps the layers of a build."""
+    folder = tmp_path_factory.mktemp("site")
     with ExitStack() as stack:
-        host = SandboxHostMachine(tmp_path / "host", "one", memory_total_bytes=4 * SANDBOX_BYTES)
+        host = SandboxHostMachine(folder / "host", "one", memory_total_bytes=6 * SANDBOX_BYTES)
         stack.enter_context(host)
         host.load_image()
         server = AppServerProcess(
-            tmp_path / "home", sandbox="remote", environment=environment_for([host], tmp_path)
+            folder / "home", sandbox="remote", environment=environment_for([host], folder)
         )
         stack.enter_context(server)
         client = stack.enter_context(server.client())
-        scripted_llm.aside = say("A title")
-        add_model(client, scripted_llm.base_url, scripted_llm.api_key)
-        yield Site(host, server, client, scripted_llm)
+        llm = stack.enter_context(ScriptedLLM())
+        llm.aside = say("A title")
+        add_model(client, llm.base_url, llm.api_key)
+        yield Site(host, server, client, llm)
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repository")
     (folder / "Dockerfile").write_text(offline_dockerfile("COPY tool /tool"))
     (folder / "tool").write_text("a hammer of the repository")
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
@@ -149,17 +152,16 @@ def test_a_repositorys_dockerfile_is_built_once_on_the_host_for_all_who_start_fr
     assert "Building" not in json.dumps(site.ended(third)), "it is there already"
 
 
-def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(site: Site) -> None:
-    with closing(site.host.engine.client()) as engine:
-        dockerfile = offline_dockerfile("RUN echo a hammer by name > /tool")
-        command = ["docker", "build", "--quiet", "--tag", BY_NAME, "-"]
-        environment = {**os.environ, **site.host.engine.environment, "DOCKER_BUILDKIT": "0"}
-        subprocess.run(command, input=dockerfile, env=environment, text=True, check=True)
-        assert engine.images.get(BY_NAME)
+def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(
+    site: Site, repository: Path
+) -> None:
+    command = ["docker", "build", "--quiet", "--tag", BY_NAME, str(repository)]
+    environment = {**os.environ, **site.host.engine.environment, "DOCKER_BUILDKIT": "0"}
+    subprocess.run(command, env=environment, check=True)
     site.llm.script(call("terminal", command="cat /tool"), say("Done."))
     started = site.start(site.spec(name="Named", image=BY_NAME))
     assert site.ended(started)["status"] == "READY", site.story()
-    site.wait_for_words(started, "a hammer by name")
+    site.wait_for_words(started, "a hammer of the repository")
     assert site.image_of(started) == f"remote:{recipe_of(FLAVOUR, BY_NAME).image}"
 
     nowhere = site.ended(site.start(site.spec(name="Nowhere", image="registry.invalid/none:1")))
@@ -168,6 +170,8 @@ def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(site:
 
 
 def test_a_build_that_fails_on_the_host_fails_the_start_with_its_output(site: Site) -> None:
+    with site.host.client() as host:
+        before = host.get("/sandboxes").raise_for_status().json()
     dockerfile = f"FROM {sandbox_image()}\nUSER root\nRUN echo the hammer broke && exit 3\n"
     task = site.ended(site.start(site.spec(name="Broken", dockerfile=dockerfile)))
 
@@ -176,7 +180,7 @@ def test_a_build_that_fails_on_the_host_fails_the_start_with_its_output(site: Si
     assert "the hammer broke" in task["error"]["output"]
     assert task["error"]["fix"]
     with site.host.client() as host:
-        assert host.get("/sandboxes").raise_for_status().json() == []
+        assert len(host.get("/sandboxes").raise_for_status().json()) == len(before)
 
 
 def test_images_of_hosts_go_when_nobody_needs_them_and_stay_as_long_as_a_user_has_chosen_them(

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app_server.config import SandboxHost
-from app_server.errors import StartFailure
-from app_server.sandboxes.base_image import BaseImage, BuildFiles, BuildLimits
-from app_server.sandboxes.remote.host import Host
+from app_server.core.config import SandboxHost
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.remote.host import Host
+from app_server.sandbox_images.base_image import BaseImage, BuildFiles, BuildLimits
 
 INFO = {
     "protocol": 1,

@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 from docker import DockerClient
 
-from app_server.config import DEFAULT_BASE_IMAGE, Config
-from app_server.errors import BadRequest, StartFailure
-from app_server.sandboxes.builder import has_buildx
-from app_server.sandboxes.images import ensure_image
-from app_server.sandboxes.own_base import ensure_own_base, resolved_source
-from app_server.sandboxes.preflight import is_present
-from app_server.sandboxes.recipe import current_images, recipe_of
+from app_server.core.config import DEFAULT_BASE_IMAGE, Config
+from app_server.core.errors import BadRequest, StartFailure
+from app_server.sandbox_images.custom_base import ensure_own_base, resolved_source
+from app_server.sandbox_images.definition import current_images, recipe_of
+from app_server.sandbox_images.docker_build import has_buildx
+from app_server.sandbox_images.images import ensure_image
+from app_server.sandbox_images.preflight import is_present
 
 DOCKERFILE = f"""FROM {DEFAULT_BASE_IMAGE} AS tools
 ARG TOOL

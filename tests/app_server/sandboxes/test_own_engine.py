@@ -2,7 +2,7 @@ from contextlib import closing
 
 import pytest
 
-from app_server.config import DEFAULT_BASE_IMAGE
+from app_server.core.config import DEFAULT_BASE_IMAGE
 from tests.support.own_engine import OwnEngine
 from tests.support.sandbox_image import sandbox_image
 

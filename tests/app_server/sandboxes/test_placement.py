@@ -11,12 +11,12 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from app_server.config import Config, SandboxHost
-from app_server.database import Database
-from app_server.encryption import load_cipher
-from app_server.sandboxes.models import SandboxStatus
-from app_server.sandboxes.remote.backend import RemoteBackend
-from app_server.sandboxes.remote.wire import PREFIX, PROTOCOL
+from app_server.core.config import Config, SandboxHost
+from app_server.core.database import Database
+from app_server.core.encryption import load_cipher
+from app_server.sandbox_backends.remote.backend import RemoteBackend
+from app_server.sandbox_backends.remote.wire import PREFIX, PROTOCOL
+from app_server.sandbox_records.models import SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from tests.app_server.tables import create_tables

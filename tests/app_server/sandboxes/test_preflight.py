@@ -9,12 +9,12 @@ from uuid import uuid4
 import pytest
 from docker import DockerClient
 
-from app_server.config import DEFAULT_BASE_IMAGE, SandboxFlavour
-from app_server.errors import StartFailure
-from app_server.sandboxes.preflight import Base, judge, require_fitting_base
+from app_server.core.config import DEFAULT_BASE_IMAGE, SandboxFlavour
+from app_server.core.errors import StartFailure
+from app_server.sandbox_images.preflight import BaseImageInspection, judge, require_fitting_base
 
-DEBIAN = Base(distribution="debian", release="12", libc="glibc", packages="apt")
-UBUNTU = Base(distribution="ubuntu", release="24.04", libc="glibc", packages="apt")
+DEBIAN = BaseImageInspection(distribution="debian", release="12", libc="glibc", packages="apt")
+UBUNTU = BaseImageInspection(distribution="ubuntu", release="24.04", libc="glibc", packages="apt")
 
 NO_SHELL = "FROM scratch\nENV none=none\n"
 # A program that needs no libc is the whole system.
@@ -46,21 +46,31 @@ def base_image(engine: DockerClient, dockerfile: str) -> Iterator[str]:
     [
         (DEBIAN, "full", None),
         (UBUNTU, "slim", None),
-        (Base(distribution="debian", release="13", libc="glibc", packages="apt"), "full", None),
-        (Base(distribution="debian", libc="glibc", packages="apt"), "full", None),
-        (Base(distribution="mint", release="1", libc="glibc", packages="apt"), "slim", None),
+        (
+            BaseImageInspection(distribution="debian", release="13", libc="glibc", packages="apt"),
+            "full",
+            None,
+        ),
+        (BaseImageInspection(distribution="debian", libc="glibc", packages="apt"), "full", None),
+        (BaseImageInspection(distribution="mint", release="1", libc="glibc", packages="apt"), "slim", None),
         (UBUNTU, "full", "sandbox_base_no_browser"),
         (
-            Base(distribution="ubuntu", release="22.04", libc="glibc", packages="apt"),
+            BaseImageInspection(distribution="ubuntu", release="22.04", libc="glibc", packages="apt"),
             "slim",
             "sandbox_base_too_old",
         ),
-        (Base(distribution="alpine", release="3.20.1"), "slim", "sandbox_base_no_glibc"),
-        (Base(distribution="fedora", release="42", libc="glibc"), "slim", "sandbox_base_no_apt"),
-        (Base(), "slim", "sandbox_base_no_glibc"),
+        (BaseImageInspection(distribution="alpine", release="3.20.1"), "slim", "sandbox_base_no_glibc"),
+        (
+            BaseImageInspection(distribution="fedora", release="42", libc="glibc"),
+            "slim",
+            "sandbox_base_no_apt",
+        ),
+        (BaseImageInspection(), "slim", "sandbox_base_no_glibc"),
     ],
 )
-def test_what_an_image_lacks_has_a_name(base: Base, flavour: SandboxFlavour, code: str | None) -> None:
+def test_what_an_image_lacks_has_a_name(
+    base: BaseImageInspection, flavour: SandboxFlavour, code: str | None
+) -> None:
     if code is None:
         judge("mine:1", flavour, base)
         return

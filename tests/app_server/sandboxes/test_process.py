@@ -16,11 +16,11 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import update
 
-from app_server.config import Config
-from app_server.errors import Conflict, NotFound, StartFailure
-from app_server.sandboxes.inventory import open_inventory
-from app_server.sandboxes.models import Sandbox, SandboxStatus
-from app_server.sandboxes.monitor import MAX_RESTARTS
+from app_server.cli.sandbox_inventory import open_inventory
+from app_server.core.config import Config
+from app_server.core.errors import Conflict, NotFound, StartFailure
+from app_server.sandbox_lifecycle.monitor import MAX_RESTARTS
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.sandboxes.conftest import House, eventually, open_house, shell
 from tests.support.ports import free_port
@@ -232,9 +232,10 @@ async def test_what_an_agent_starts_does_not_inherit_the_port(house: House) -> N
 def test_a_machine_without_a_free_port_is_told_so() -> None:
     """In a network of its own, which has one port to give."""
     program = (
-        "from app_server.errors import StartFailure; from app_server.sandboxes import child\n"
-        "only = child.listen(0)\n"
-        "try: child.listen(0)\n"
+        "from app_server.core.errors import StartFailure\n"
+        "from app_server.sandbox_backends.process.agent_server_process import listen\n"
+        "only = listen(0)\n"
+        "try: listen(0)\n"
         "except StartFailure as failure: print(failure.code, only.getsockname()[1])\n"
     )
     own_network = "ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range && exec "

@@ -4,9 +4,9 @@ from uuid import UUID, uuid4
 
 import httpx
 
-from app_server.database import Database
+from app_server.core.database import Database
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import authenticate
-from app_server.sandboxes.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from app_server.users.tokens import new_token, token_hash

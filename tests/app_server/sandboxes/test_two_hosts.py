@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from app_server.config import Config
-from app_server.sandboxes.containers import AGENT_PORT
-from app_server.sandboxes.network import NETWORK
+from app_server.core.config import Config
+from app_server.sandbox_backends.docker.containers import AGENT_PORT
+from app_server.sandbox_backends.docker.network import NETWORK
 from tests.app_server.sandboxes.conftest import name_of
 from tests.support.sandbox_host import PORT
 from tests.support.scripted_llm import ScriptedLLM

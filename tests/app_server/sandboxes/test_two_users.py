@@ -10,10 +10,11 @@ import httpx
 import pytest
 from docker import DockerClient
 
-from app_server.config import DEFAULT_BASE_IMAGE
-from app_server.sandboxes.hardening import AGENT_UID
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import DEFAULT_BASE_IMAGE
+from app_server.sandbox_backends.docker.hardening import AGENT_UID
 from tests.app_server.sandboxes.conftest import House, name_of, shell
+from tests.support.closed_calls import REFUSED, WRITE_PROBE
 from tests.support.sandbox_image import sandbox_image
 
 pytestmark = pytest.mark.docker
@@ -114,6 +115,14 @@ async def test_a_workspace_from_before_is_taken_over(slim_house: House, engine: 
     assert "b" in lines
     assert not [line for line in lines if "log.sqlite-wal" in line]
     assert log == "a\n"
+
+
+async def test_sockets_to_a_hypervisor_and_io_uring_are_closed_in_containers(slim_house: House) -> None:
+    async with slim_house.open_sandboxes() as sandboxes:
+        running = await slim_house.start(sandboxes)
+        found = await shell(running, f"{WRITE_PROBE}\npython3 calls.py")
+
+    assert found.strip() == REFUSED
 
 
 @pytest.mark.parametrize("taken", ["other:10001", "agent:1234", "agent:10001", "a:10000 b:10001 agent:1005"])

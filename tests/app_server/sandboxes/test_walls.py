@@ -11,11 +11,11 @@ from uuid import uuid4
 
 import pytest
 
-from app_server.config import Config
-from app_server.errors import StartFailure
-from app_server.sandboxes.bubblewrap import find_bubblewrap
-from app_server.sandboxes.child import read_handle
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.process.agent_server_process import read_handle
+from app_server.sandbox_backends.process.bubblewrap import find_bubblewrap
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.sandboxes.conftest import House, eventually, open_house, ways_to
 from tests.support.live_trees import files_with

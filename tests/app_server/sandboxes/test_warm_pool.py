@@ -14,13 +14,13 @@ from docker import DockerClient
 from docker.models.containers import Container
 from pydantic import SecretStr
 
-from app_server.sandboxes.docker import DockerBackend
-from app_server.sandboxes.inventory import open_inventory
-from app_server.sandboxes.members import POOL_FOLDER, Members
-from app_server.sandboxes.recipe import current_images, recipe_of
-from app_server.sandboxes.running import RunningSandbox
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.cli.sandbox_inventory import open_inventory
+from app_server.sandbox_backends.docker.backend import DockerBackend
+from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
+from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, Members
+from app_server.sandbox_images.definition import current_images, recipe_of
 from app_server.sandboxes.service import Sandboxes
-from app_server.sandboxes.warm_pool import MEMBER_BYTES
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 from tests.support.sandbox_image import sandbox_image

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app_server.errors import StartFailure
-from app_server.sandboxes.workspace_tar import PARTS, PROJECT, below, clean, pack, unpack, writing
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.workspace_tar import PARTS, PROJECT, below, clean, pack, unpack, writing
 
 OWNER = 10001
 

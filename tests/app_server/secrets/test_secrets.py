@@ -7,7 +7,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app_server.sandboxes.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.secrets.models import Secret
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user, find_owner

@@ -11,6 +11,8 @@ from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
 
+pytestmark = pytest.mark.both_databases
+
 PROFILES = "/api/v1/settings/profiles"
 CANARY = "sk-canary-3f1b"
 

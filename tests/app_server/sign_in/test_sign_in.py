@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select, update
 
-from app_server.config import Config
-from app_server.database import now
+from app_server.core.config import Config
+from app_server.core.database import now
 from app_server.main import WithState, create_app
 from app_server.sign_in.service import create_link
 from app_server.users.models import SignInLink, User, WebSession

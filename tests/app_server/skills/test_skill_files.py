@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from app_server.config import Config, load_config
-from app_server.errors import ConfigurationError
+from app_server.core.config import Config, load_config
+from app_server.core.errors import ConfigurationError
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import (
     ROOT,

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app_server.config import Config
+from app_server.core.config import Config
 from app_server.skills.files import user_directory
 from app_server.users.models import User
 

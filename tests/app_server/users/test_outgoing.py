@@ -9,9 +9,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app_server.addresses import parse_named
-from app_server.errors import Forbidden
-from app_server.guarded import Guard, GuardedTransport
+from app_server.core.addresses import parse_named
+from app_server.core.errors import Forbidden
+from app_server.http.guarded_client import Guard, GuardedTransport
 from app_server.mcp_servers.schemas import SaveMcpServer
 from app_server.mcp_servers.service import add_server
 from app_server.mcp_servers.sign_in import SignIns

@@ -4,7 +4,7 @@ import asyncio
 import time
 from uuid import UUID, uuid4
 
-from app_server.webhooks.fairness import FREE_SECONDS, PAUSE_FACTOR, Fairness
+from app_server.sandbox_reports.fairness import FREE_SECONDS, PAUSE_FACTOR, Fairness
 
 
 async def test_who_holds_up_the_loop_rests_before_its_next_turn_and_nobody_else_does():

@@ -7,10 +7,10 @@ from pathlib import Path
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from app_server.config import Config
-from app_server.database import Database
-from app_server.main import lifespan
-from app_server.migrate import migrate
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.migrations import migrate
+from app_server.lifespan import lifespan
 from app_server.settings.models import LLMProfile
 from app_server.users.models import Role, User
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp
 
-from app_server.connections import ConnectionLimits, limited_http
-from app_server.listeners import Server
+from app_server.http.connection_limits import ConnectionLimits, limited_http
+from app_server.http.listeners import Server
 from tests.app_server.conftest import anonymous, app, client, config, inner, no_outer_configuration, owner
 from tests.app_server.git_proxy.conftest import database_url, host, sandbox
 

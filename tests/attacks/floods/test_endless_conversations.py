@@ -9,7 +9,7 @@ import httpx
 import pytest
 import websockets
 
-from app_server.conversations import full_log
+from app_server.conversations.log import full_log
 from app_server.conversations.models import Conversation
 from app_server.events.open_streams import OpenStreams
 from app_server.users.models import User

@@ -9,7 +9,7 @@ import pytest
 
 from app_server.git_proxy.commands import MAX_LIST_BYTES, MAX_SHALLOW_LINES, read_commands
 from app_server.git_proxy.pkt_line import ProtocolError, Reader, encode, lines_of
-from app_server.git_proxy.report import MAX_REPORT_BYTES, ReportReader
+from app_server.git_proxy.push_report import MAX_REPORT_BYTES, ReportReader
 from tests.app_server.git_proxy.conftest import Sandbox
 
 SHALLOW = encode(b"shallow " + b"a" * 40)

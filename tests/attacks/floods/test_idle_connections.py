@@ -9,16 +9,18 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
-from app_server import connections
-from app_server.config import Config
-from app_server.connections import ConnectionLimits, limited_http, throttle_accept_errors
-from app_server.database import Database
-from app_server.egress.authority import load_authority
-from app_server.egress.ledger import Ledger
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import load_cipher
+from app_server.egress.egress_log import Ledger
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.same_port import same_port
-from app_server.encryption import load_cipher
+from app_server.egress.tls.authority import load_authority
+from app_server.http import connection_limits as connections
+from app_server.http.connection_limits import ConnectionLimits, limited_http, throttle_accept_errors
+from app_server.http.listeners import ACCEPTED_AT_ONCE
 from tests.app_server.conftest import App
 from tests.attacks.floods.conftest import served
 from tests.support.patience import PATIENCE_SECONDS
@@ -118,6 +120,29 @@ async def test_idle_connections_take_no_more_than_their_share(app: App, inner_po
         finally:
             for one in held:
                 one.close()
+
+
+async def test_connections_that_come_at_once_are_taken_in_small_groups() -> None:
+    """Between the groups the loop serves others."""
+    came: list[asyncio.BaseTransport] = []
+
+    class Counting(asyncio.Protocol):
+        def __init__(self, **_: object) -> None: ...
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            came.append(transport)
+
+    async with served(FastAPI(), Counting) as port:
+        waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(6 * ACCEPTED_AT_ONCE)]
+        groups = [0]
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(came) < len(waiting):
+                before = len(came)
+                await asyncio.sleep(0)
+                groups.append(len(came) - before)
+        for one in (*waiting, *came):
+            one.close()
+    assert max(groups) <= ACCEPTED_AT_ONCE
 
 
 def _open_files() -> int:

@@ -10,9 +10,9 @@ import pytest
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
-from app_server.config import Config
-from app_server.large_bodies import LARGE_BYTES, MAX_ANONYMOUS_BYTES, LargeBodies
-from app_server.middleware import BodyLimit
+from app_server.core.config import Config
+from app_server.http.large_bodies import LARGE_BYTES, MAX_ANONYMOUS_BYTES, LargeBodies
+from app_server.http.middleware import BodyLimit
 from app_server.users.models import User
 from tests.app_server.conftest import App, http_client
 from tests.app_server.egress.conftest import KEY, a_sandbox

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app_server.addresses import parse_named
-from app_server.config import Config
-from app_server.errors import StartFailure
+from app_server.core.addresses import parse_named
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
 from app_server.git.address import parse_address
-from app_server.git.source import PackedRepository, pack
-from app_server.git.way import guard_for, way_to
-from app_server.guarded import Guard, Resolver
+from app_server.git.pinned_git import guard_for, way_to
+from app_server.git.repository_bundle import PackedRepository, pack
+from app_server.http.guarded_client import Guard, Resolver
 from app_server.users.models import Role, User
 from tests.app_server.git_proxy.conftest import Sandbox
 from tests.support.git_host import GitHost

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from app_server.guarded import FairResolver, system_resolver
+from app_server.http.guarded_client import FairResolver, system_resolver
 from tests.support.patience import PATIENCE_SECONDS
 
 NAMES = 100

@@ -12,6 +12,7 @@ import { ErrorState } from '@/ui/error-state'
 import { SectionHeader } from '@/ui/section-header'
 import { SkeletonList } from '@/ui/skeleton'
 import { CreateKeyForm } from './create-key-form'
+import { nameOfScopes } from './key-scopes'
 import { NewKeyDialog } from './new-key-dialog'
 import { RevokeKeyDialog } from './revoke-key-dialog'
 
@@ -54,6 +55,12 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
   const usage = apiKey.last_used_at
     ? t('api_keys.last_used', { age: formatAge(apiKey.last_used_at) })
     : t('api_keys.never_used')
+  const scopesName = nameOfScopes(apiKey.scopes)
+  const end = apiKey.expires_at
+    ? t(isOver(apiKey.expires_at) ? 'api_keys.expired' : 'api_keys.expires', {
+        date: formatDateTime(apiKey.expires_at),
+      })
+    : t('api_keys.never_expires')
   return (
     <li className="flex items-center gap-4 px-4 py-3">
       <div className="min-w-0 flex-1">
@@ -64,10 +71,18 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
         <p className="text-xs text-muted">
           {t('api_keys.created', { date: formatDateTime(apiKey.created_at) })} · {usage}
         </p>
+        <p className="text-xs text-muted">
+          {scopesName ? t(`api_keys.scopes_${scopesName}`) : apiKey.scopes?.join(', ')} · {end}
+          {apiKey.addresses && ` · ${t('api_keys.only_from', { addresses: apiKey.addresses.join(', ') })}`}
+        </p>
       </div>
       <Button size="sm" aria-label={t('api_keys.revoke_named', { name: apiKey.name })} onClick={onRevoke}>
         {t('api_keys.revoke')}
       </Button>
     </li>
   )
+}
+
+function isOver(iso: string): boolean {
+  return Date.parse(iso) <= Date.now()
 }

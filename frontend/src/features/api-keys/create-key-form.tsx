@@ -7,41 +7,98 @@ import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
+import { Select } from '@/ui/select'
+import { KEY_SCOPES, type KeyScopesName } from './key-scopes'
+
+const LIFETIMES_DAYS = [30, 90, 365]
+
+interface Values {
+  name: string
+  scopes: KeyScopesName
+  /** Days; empty: for ever. */
+  lifetime: string
+  /** Separated by commas or spaces; empty: from everywhere. */
+  addresses: string
+}
+
+const EMPTY: Values = { name: '', scopes: 'all', lifetime: '', addresses: '' }
 
 export function CreateKeyForm({ onCreated }: { onCreated: (created: CreatedApiKey) => void }) {
   const { t } = useTranslation()
   const create = useCreateApiKey()
-  const { register, handleSubmit, formState, reset } = useForm({ defaultValues: { name: '' } })
-  const submit = handleSubmit(({ name }) =>
-    create.mutate(name.trim(), {
+  const { register, handleSubmit, formState, reset } = useForm<Values>({ defaultValues: EMPTY })
+  const submit = handleSubmit(({ name, scopes, lifetime, addresses }) => {
+    const chosen = KEY_SCOPES[scopes]
+    const allowed = addresses.split(/[\s,]+/).filter(Boolean)
+    const wanted = {
+      name: name.trim(),
+      ...(chosen && { scopes: [...chosen] }),
+      ...(lifetime && { expires_in_days: Number(lifetime) }),
+      ...(allowed.length > 0 && { addresses: allowed }),
+    }
+    create.mutate(wanted, {
       onSuccess: (created) => {
         reset()
         onCreated(created)
       },
-    }),
-  )
+    })
+  })
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
-      <Field label={t('api_keys.name')} error={formState.errors.name && t('api_keys.name_required')}>
-        {(control) => (
-          <div className="flex flex-wrap gap-2">
+      <div className="flex flex-wrap items-start gap-3">
+        <Field
+          label={t('api_keys.name')}
+          error={formState.errors.name && t('api_keys.name_required')}
+          className="min-w-44 flex-1"
+        >
+          {(control) => (
             <Input
               {...control}
               placeholder={t('api_keys.name_placeholder')}
-              className="max-w-xs"
               {...register('name', { validate: (name) => name.trim() !== '' })}
             />
-            <Button
-              type="submit"
-              variant="primary"
-              icon={<Plus className="size-4" />}
-              isBusy={create.isPending}
-            >
-              {t('api_keys.create')}
-            </Button>
-          </div>
-        )}
-      </Field>
+          )}
+        </Field>
+        <Field label={t('api_keys.scopes')} className="min-w-44">
+          {(control) => (
+            <Select {...control} {...register('scopes')}>
+              {(Object.keys(KEY_SCOPES) as KeyScopesName[]).map((name) => (
+                <option key={name} value={name}>
+                  {t(`api_keys.scopes_${name}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={t('api_keys.lifetime')} className="min-w-36">
+          {(control) => (
+            <Select {...control} {...register('lifetime')}>
+              <option value="">{t('api_keys.never_expires')}</option>
+              {LIFETIMES_DAYS.map((count) => (
+                <option key={count} value={count}>
+                  {t('api_keys.expires_in_days', { count })}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field
+          label={t('api_keys.addresses')}
+          hint={t('api_keys.addresses_hint')}
+          className="min-w-44 flex-1"
+        >
+          {(control) => <Input {...control} placeholder="192.0.2.0/24" {...register('addresses')} />}
+        </Field>
+      </div>
+      <Button
+        type="submit"
+        variant="primary"
+        icon={<Plus className="size-4" />}
+        isBusy={create.isPending}
+        className="self-start"
+      >
+        {t('api_keys.create')}
+      </Button>
       {create.isError && <ErrorState error={create.error} title={t('api_keys.create_failed')} />}
     </form>
   )

@@ -1,22 +1,27 @@
+import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { currentUserQuery, mayWork } from '@/api/users'
 import { useConversation } from '@/events/use-conversation'
-import { Composer } from './composer'
-import { ComposerDraftProvider } from './composer-draft'
-import { Confirmation } from './confirmation'
-import { ConnectionBanner } from './connection-banner'
-import { GoalStrip } from './goal-strip'
-import { ItemRendererProvider } from './item-renderer'
-import { KeptStateProvider } from './kept-state'
-import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './rows'
-import { McpChanges } from './mcp-changes'
-import { RefusedHosts } from './refused-hosts'
-import { RetryLine } from './retry-line'
-import { SandboxFailure } from './sandbox-failure'
-import { ChatSlotsProvider, type ChatSlots } from './slots'
-import { StatusLine } from './status-line'
-import { Timeline } from './timeline'
-import { ItemBody } from './timeline-row'
-import { useWaitingMessages } from './use-waiting-messages'
+import { Notice } from '@/ui/notice'
+import { Composer } from './composer/composer'
+import { ComposerDraftProvider } from './composer/composer-draft'
+import { Confirmation } from './approval/confirmation'
+import { ConnectionBanner } from './notices/connection-banner'
+import { GoalStrip } from './notices/goal-strip'
+import { ItemRendererProvider } from './timeline/item-renderer'
+import { KeptStateProvider } from './timeline/kept-state'
+import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './timeline/rows'
+import { McpChanges } from './approval/mcp-changes'
+import { McpQuestions } from './approval/mcp-questions'
+import { RefusedHosts } from './notices/refused-hosts'
+import { RetryLine } from './notices/retry-line'
+import { SandboxFailure } from './notices/sandbox-failure'
+import { ChatSlotsProvider, type ChatSlots } from './timeline/slots'
+import { StatusLine } from './notices/status-line'
+import { Timeline } from './timeline/timeline'
+import { ItemBody } from './timeline/timeline-row'
+import { useWaitingMessages } from './composer/use-waiting-messages'
 
 export interface ChatProps {
   conversationId: string
@@ -27,6 +32,9 @@ export interface ChatProps {
 }
 
 export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
+  const { t } = useTranslation()
+  const user = useQuery(currentUserQuery()).data
+  const isReader = user !== undefined && !mayWork(user)
   const [showsTechnical, setShowsTechnical] = useState(false)
   useWaitingMessages(conversationId)
   const rows = useRows(showsTechnical)
@@ -52,10 +60,11 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
           <SandboxFailure />
           <RetryLine />
           <McpChanges />
+          <McpQuestions />
           <RefusedHosts />
           <Confirmation />
           <GoalStrip />
-          <Composer />
+          {isReader ? <Notice tone="neutral">{t('chat.read_only')}</Notice> : <Composer />}
         </div>
       </div>
     </ComposerDraftProvider>

@@ -2,11 +2,11 @@ import { FolderGit2, GitBranch } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
-import { AskingMenu } from './asking-menu'
+import { AskingMenu } from './approval/asking-menu'
 import { EditableTitle } from './editable-title'
-import { ModelMenu } from './model-menu'
-import { SharedSandbox } from './shared-sandbox'
-import { Usage } from './usage'
+import { ModelMenu } from './composer/model-menu'
+import { SharedSandbox } from './notices/shared-sandbox'
+import { Usage } from './notices/usage'
 
 export interface ConversationHeaderProps {
   conversation: AppConversation

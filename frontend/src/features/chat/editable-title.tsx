@@ -1,6 +1,7 @@
 import { Pencil } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { conversationTitle } from '@/api/conversation-title'
 import { useRenameConversation } from '@/api/conversations'
 import type { AppConversation } from '@/api/types'
 import { useConversationStore } from '@/events/use-conversation'
@@ -13,7 +14,7 @@ export function EditableTitle({ conversation }: { conversation: AppConversation 
   const rename = useRenameConversation()
   const [isEditing, setIsEditing] = useState(false)
   const isGivenUp = useRef(false)
-  const shown = (rename.isPending ? rename.variables.title : conversation.title) || t('chat.untitled')
+  const shown = conversationTitle(t, rename.isPending ? rename.variables : conversation)
 
   function handleBlur(title: string) {
     setIsEditing(false)

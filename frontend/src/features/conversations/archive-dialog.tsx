@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { useArchive } from '@/api/archives'
+import { conversationTitle } from '@/api/conversation-title'
 import type { AppConversation } from '@/api/types'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
 
@@ -21,7 +22,7 @@ export function ArchiveDialog({ conversation, others, onClose }: ArchiveDialogPr
       title={t('conversations.archive_title')}
       description={t('conversations.archive_text', {
         count: others.length,
-        titles: others.map((other) => other.title || t('conversations.untitled')).join(', '),
+        titles: others.map((other) => conversationTitle(t, other)).join(', '),
       })}
       confirmLabel={t('conversations.archive_confirm', { count: others.length })}
       isBusy={archive.isPending}

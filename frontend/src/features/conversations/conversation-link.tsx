@@ -1,6 +1,7 @@
 import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
 import { NavLink } from 'react-router'
+import { conversationTitle } from '@/api/conversation-title'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
@@ -27,7 +28,7 @@ export function ConversationLink({ conversation, onNavigate }: ConversationLinkP
       }
     >
       <ConversationDot conversation={conversation} />
-      <span className="truncate text-sm">{conversation.title || t('conversations.untitled')}</span>
+      <span className="truncate text-sm">{conversationTitle(t, conversation)}</span>
       <span className="col-start-2 flex justify-between gap-2 text-xs text-muted">
         <span className="truncate">
           {conversation.selected_repository

@@ -3,6 +3,7 @@ import { Archive, Boxes, Copy, Ellipsis, GitBranch, Pencil, Trash2 } from 'lucid
 import { useTranslation } from 'react-i18next'
 import { Link, useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/archives'
+import { conversationTitle } from '@/api/conversation-title'
 import { neighboursQuery } from '@/api/conversations'
 import { standingOf, statusText } from '@/api/conversation-status'
 import type { AppConversation, SandboxStatus } from '@/api/types'
@@ -33,7 +34,7 @@ export interface ConversationRowProps {
 /** A conversation on the page of all of them. The whole row is the link; the menu stands above it. */
 export function ConversationRow({ conversation, onRename, onDelete, onArchiveShared }: ConversationRowProps) {
   const { t } = useTranslation()
-  const title = conversation.title || t('conversations.untitled')
+  const title = conversationTitle(t, conversation)
   const cost = conversation.metrics?.accumulated_cost
   const navigate = useNavigate()
   const archive = useArchive(conversation)

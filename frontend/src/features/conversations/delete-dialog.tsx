@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
+import { conversationTitle } from '@/api/conversation-title'
 import { neighboursQuery, useDeleteConversation } from '@/api/conversations'
 import type { AppConversation } from '@/api/types'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
@@ -30,7 +31,7 @@ export function DeleteDialog({
       onOpenChange={onClose}
       title={t('conversations.delete_title')}
       description={t(isShared ? 'conversations.delete_shared_text' : 'conversations.delete_text', {
-        title: conversation.title || t('conversations.untitled'),
+        title: conversationTitle(t, conversation),
         count: others.length,
       })}
       confirmLabel={t('conversations.delete_confirm')}

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { HEADER_MASK, type McpServer, type NamedMcpServer } from '@/api/mcp-servers'
+import { STORED_VALUE, type McpServer, type NamedMcpServer } from '@/api/mcp-servers'
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*=/
 
@@ -20,7 +20,7 @@ export const serverSchema = z
     command: z.string().check(z.trim()),
     /** One per line. */
     args: z.string(),
-    /** NAME=value, one per line. */
+    /** NAME=value, one per line. A stored value reads as asterisks, which keep it. */
     env: z.string(),
   })
   .check(
@@ -68,7 +68,7 @@ export function toServer(values: ServerFormValues, stored?: NamedMcpServer): Par
   const headers = values.headers
     .filter(({ name }) => name)
     .map(
-      ({ name, value }) => [name, !value && stored && name in stored.headers ? HEADER_MASK : value] as const,
+      ({ name, value }) => [name, !value && stored && name in stored.headers ? STORED_VALUE : value] as const,
     )
   return {
     url: values.url,

@@ -1,4 +1,4 @@
-import { CircleCheck, Clapperboard, Ellipsis, FlaskConical, Pencil, Trash2 } from 'lucide-react'
+import { CircleCheck, Clapperboard, Ellipsis, FlaskConical, Pencil, Trash2, Users } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { LLMProfile } from '@/api/types'
 import { Badge } from '@/ui/badge'
@@ -10,11 +10,15 @@ export interface ModelRowProps {
   onActivate: () => void
   onEdit: () => void
   onTest: () => void
+  /** Shares it, or stops that. Left out for those who may not. */
+  onShare?: () => void
   onDelete: () => void
 }
 
-export function ModelRow({ profile, isActive, onActivate, onEdit, onTest, onDelete }: ModelRowProps) {
+export function ModelRow(props: ModelRowProps) {
+  const { profile, isActive, onActivate, onEdit, onTest, onShare, onDelete } = props
   const { t } = useTranslation()
+  const isFixed = profile.is_recording || !profile.is_own
   return (
     <li className="flex items-center gap-4 px-4 py-3">
       <div className="min-w-0 flex-1">
@@ -31,6 +35,9 @@ export function ModelRow({ profile, isActive, onActivate, onEdit, onTest, onDele
                 {t('models.recorded')}
               </Badge>
             </span>
+          )}
+          {profile.is_shared && (
+            <Badge icon={<Users />}>{t(profile.is_own ? 'models.shared' : 'models.shared_by_other')}</Badge>
           )}
           {!profile.is_recording && !profile.api_key_set && <Badge>{t('models.no_key')}</Badge>}
         </p>
@@ -53,14 +60,19 @@ export function ModelRow({ profile, isActive, onActivate, onEdit, onTest, onDele
         <MenuItem icon={<CircleCheck />} isDisabled={isActive} onSelect={onActivate}>
           {t('models.activate')}
         </MenuItem>
-        <MenuItem icon={<Pencil />} isDisabled={profile.is_recording} onSelect={onEdit}>
+        <MenuItem icon={<Pencil />} isDisabled={isFixed} onSelect={onEdit}>
           {t('action.edit')}
         </MenuItem>
         <MenuItem icon={<FlaskConical />} isDisabled={profile.is_recording} onSelect={onTest}>
           {t('models.test')}
         </MenuItem>
+        {onShare && !profile.is_recording && (profile.is_own || profile.is_shared) && (
+          <MenuItem icon={<Users />} onSelect={onShare}>
+            {t(profile.is_shared ? 'models.stop_sharing' : 'models.share')}
+          </MenuItem>
+        )}
         <MenuSeparator />
-        <MenuItem icon={<Trash2 />} isDanger isDisabled={profile.is_recording} onSelect={onDelete}>
+        <MenuItem icon={<Trash2 />} isDanger isDisabled={isFixed} onSelect={onDelete}>
           {t('action.delete')}
         </MenuItem>
       </DropdownMenu>

@@ -3,7 +3,7 @@ import { Plus, Sparkles } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { profilesQuery, useActivateProfile, useDeleteProfile } from '@/api/profiles'
+import { profilesQuery, useActivateProfile, useDeleteProfile, useShareProfile } from '@/api/profiles'
 import { currentUserQuery, isAdministrator } from '@/api/users'
 import type { LLMProfile } from '@/api/types'
 import { Button } from '@/ui/button'
@@ -24,6 +24,8 @@ export function ModelsSection() {
   const query = useQuery(profilesQuery())
   const { data: user } = useQuery(currentUserQuery())
   const activate = useActivateProfile()
+  const share = useShareProfile()
+  const mayShare = user !== undefined && isAdministrator(user)
   const [edited, setEdited] = useState<LLMProfile | 'new' | null>(null)
   const [tried, setTried] = useState<string | null>(null)
   const [doomed, setDoomed] = useState<LLMProfile | null>(null)
@@ -36,6 +38,11 @@ export function ModelsSection() {
 
   function handleActivate({ name }: LLMProfile) {
     activate.mutate(name, { onSuccess: () => toast.success(t('models.activated', { name })) })
+  }
+
+  function handleShare({ name, is_shared }: LLMProfile) {
+    const message = is_shared ? 'models.shared_no_more' : 'models.now_shared'
+    share.mutate({ name, isShared: !is_shared }, { onSuccess: () => toast.success(t(message, { name })) })
   }
 
   return (
@@ -65,6 +72,7 @@ export function ModelsSection() {
                   onActivate={() => handleActivate(profile)}
                   onEdit={() => setEdited(profile)}
                   onTest={() => setTried(profile.name)}
+                  onShare={mayShare ? () => handleShare(profile) : undefined}
                   onDelete={() => setDoomed(profile)}
                 />
               ))}
@@ -73,18 +81,19 @@ export function ModelsSection() {
         </Card>
       )}
       <SpendingCard />
-      {user && isAdministrator(user) && <EverybodysLimits />}
+      {mayShare && <EverybodysLimits />}
       {edited && (
         <ModelDialog profile={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}
       {tried && <TrialDialog name={tried} onClose={() => setTried(null)} />}
-      {doomed && <DeleteModelDialog name={doomed.name} onClose={() => setDoomed(null)} />}
+      {doomed && <DeleteModelDialog profile={doomed} onClose={() => setDoomed(null)} />}
     </section>
   )
 }
 
-function DeleteModelDialog({ name, onClose }: { name: string; onClose: () => void }) {
+function DeleteModelDialog({ profile, onClose }: { profile: LLMProfile; onClose: () => void }) {
   const { t } = useTranslation()
+  const { name } = profile
   const remove = useDeleteProfile()
   function handleConfirm() {
     remove.mutate(name, {
@@ -99,7 +108,7 @@ function DeleteModelDialog({ name, onClose }: { name: string; onClose: () => voi
       isOpen
       onOpenChange={onClose}
       title={t('models.delete_title', { name })}
-      description={t('models.delete_text')}
+      description={t(profile.is_shared ? 'models.delete_shared_text' : 'models.delete_text')}
       confirmLabel={t('models.delete_confirm')}
       isBusy={remove.isPending}
       onConfirm={handleConfirm}

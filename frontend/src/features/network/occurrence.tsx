@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
+import { conversationTitle } from '@/api/conversation-title'
 import type { Occupant } from '@/api/network'
 import { formatAge, formatDateTime } from '@/lib/time'
 
@@ -18,7 +19,7 @@ export function Occurrence({ at, conversations }: OccurrenceProps) {
       <Link
         to={`/conversations/${only.id}`}
         title={formatDateTime(at)}
-        aria-label={t('network.happened_in', { age: formatAge(at), title: titleOf(only) })}
+        aria-label={t('network.happened_in', { age: formatAge(at), title: conversationTitle(t, only) })}
         className="text-xs text-muted underline hover:text-text"
       >
         {formatAge(at)}
@@ -39,7 +40,7 @@ export function Occurrence({ at, conversations }: OccurrenceProps) {
                   to={`/conversations/${each.id}`}
                   className="block max-w-60 truncate underline hover:text-text"
                 >
-                  {titleOf(each)}
+                  {conversationTitle(t, each)}
                 </Link>
               </li>
             ))}
@@ -48,8 +49,4 @@ export function Occurrence({ at, conversations }: OccurrenceProps) {
       )}
     </>
   )
-
-  function titleOf({ title }: Occupant) {
-    return title || t('conversations.untitled')
-  }
 }

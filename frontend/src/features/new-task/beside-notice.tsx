@@ -1,12 +1,13 @@
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
+import { conversationTitle } from '@/api/conversation-title'
 import type { AppConversation } from '@/api/types'
 import { Notice } from '@/ui/notice'
 
 /** The task begins in a sandbox that another conversation works in: which, and what that means. */
 export function BesideNotice({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
-  const title = conversation.title || t('conversations.untitled')
+  const title = conversationTitle(t, conversation)
   return (
     <Notice tone="neutral" title={t('home.beside', { title })}>
       <p>{t('home.beside_meaning')}</p>

@@ -5,6 +5,7 @@ import { Dialog as Primitive } from 'radix-ui'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
+import { conversationTitle } from '@/api/conversation-title'
 import { conversationsQuery } from '@/api/conversations'
 import { SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { setTheme, type ThemeChoice } from '@/lib/theme'
@@ -71,7 +72,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
                       key={conversation.id}
                       value={conversation.id}
                       icon={<MessageSquare />}
-                      label={conversation.title || t('conversations.untitled')}
+                      label={conversationTitle(t, conversation)}
                       onSelect={() => go(`/conversations/${conversation.id}`)}
                     />
                   ))}

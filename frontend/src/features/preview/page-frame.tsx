@@ -5,10 +5,12 @@ import type { PortLink } from '@/api/ports'
 import { copyText } from '@/lib/copy-text'
 import { formatDateTime } from '@/lib/time'
 import { IconButton } from '@/ui/icon-button'
+import { BasePath } from './base-path'
 
 const ALLOWED = 'allow-scripts allow-forms allow-modals allow-popups allow-downloads'
 
 export interface PageFrameProps {
+  sandboxId: string
   port: number
   link: PortLink
   isListening: boolean
@@ -16,7 +18,7 @@ export interface PageFrameProps {
 }
 
 /** The page of one port. An agent wrote it: it can neither read nor move the page it stands in. */
-export function PageFrame({ port, link, isListening, onReload }: PageFrameProps) {
+export function PageFrame({ sandboxId, port, link, isListening, onReload }: PageFrameProps) {
   const { t } = useTranslation()
   const end = formatDateTime(link.expires_at)
   // On a name of its own it may have its own storage; on ours it must not be of our origin.
@@ -39,6 +41,7 @@ export function PageFrame({ port, link, isListening, onReload }: PageFrameProps)
           icon={<RotateCw aria-hidden className="size-4" />}
           onClick={onReload}
         />
+        {!isElsewhere && <BasePath sandboxId={sandboxId} port={port} link={link} />}
         <IconButton
           size="sm"
           label={t('preview.copy')}

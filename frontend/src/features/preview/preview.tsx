@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { MonitorPlay } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { conversationTitle } from '@/api/conversation-title'
 import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import { portsQuery, useCreatePortLink } from '@/api/ports'
@@ -84,6 +85,7 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
       {link.data && shown !== null && !link.isError && (
         <PageFrame
           key={link.submittedAt}
+          sandboxId={sandboxId}
           port={shown}
           link={link.data}
           isListening={ports.some(({ port }) => port === shown)}
@@ -99,5 +101,5 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
 function useTitles({ sandboxId, conversationId }: PreviewProps): ReadonlyMap<string, string> {
   const { t } = useTranslation()
   const { data = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))
-  return new Map(data.map(({ id, title }) => [id, title || t('conversations.untitled')]))
+  return new Map(data.map((each) => [each.id, conversationTitle(t, each)]))
 }

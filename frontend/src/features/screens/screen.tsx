@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { CodeXml, ExternalLink, Monitor, RotateCw } from 'lucide-react'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import { screenQuery, type Screen as ScreenName } from '@/api/runtime-plugins'
 import { webClientConfigQuery } from '@/api/web-client-config'
+import { useConversation } from '@/events/use-conversation'
 import { useMediaQuery } from '@/lib/use-media-query'
-import { buttonClass } from '@/ui/button'
+import { Button, buttonClass } from '@/ui/button'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
 import { IconButton } from '@/ui/icon-button'
@@ -24,10 +26,13 @@ export interface ScreenProps {
   screen: ScreenName
 }
 
-/** VS Code or the desktop of a sandbox, started as it is opened: unless it could not be shown then. */
+/** VS Code or the desktop of a sandbox, started as it is opened: unless it could not be shown then, or the sandbox sleeps. */
 export function Screen(props: ScreenProps) {
   const { t } = useTranslation()
   const config = useQuery(webClientConfigQuery())
+  const isAsleep = useConversation(({ view }) => view.conversation?.sandbox_status === 'PAUSED')
+  // What is open stays: it says itself when it has ended.
+  const [isOpen, setOpen] = useState(!isAsleep)
   if (config.isPending)
     return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.loading')}</p>} />
   if (config.isError) return <Failure error={config.error} onRetry={() => void config.refetch()} />
@@ -36,6 +41,22 @@ export function Screen(props: ScreenProps) {
     return (
       <EmptyState icon={<CodeXml />} title={t('screens.needs_name')}>
         {t('screens.needs_name_hint')}
+      </EmptyState>
+    )
+  const Icon = ICONS[props.screen]
+  const name = t(`screens.${props.screen}`)
+  if (!isOpen)
+    return (
+      <EmptyState
+        icon={<Icon />}
+        title={t('screens.asleep')}
+        action={
+          <Button variant="primary" onClick={() => setOpen(true)}>
+            {t('screens.wake', { name })}
+          </Button>
+        }
+      >
+        {t('screens.asleep_hint', { name })}
       </EmptyState>
     )
   return <StartedScreen {...props} />

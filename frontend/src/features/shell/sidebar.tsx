@@ -13,12 +13,14 @@ export interface SidebarProps {
   list: ReactNode
   themeMenu: ReactNode
   userName: string
+  /** Whether the user may start tasks. */
+  mayStart: boolean
   onOpenPalette: () => void
   /** The drawer closes when something in it was chosen. */
   onNavigate?: () => void
 }
 
-export function Sidebar({ list, themeMenu, userName, onOpenPalette, onNavigate }: SidebarProps) {
+export function Sidebar({ list, themeMenu, userName, mayStart, onOpenPalette, onNavigate }: SidebarProps) {
   const { t } = useTranslation()
   return (
     <div className="flex h-full flex-col gap-3 bg-sunken">
@@ -34,10 +36,12 @@ export function Sidebar({ list, themeMenu, userName, onOpenPalette, onNavigate }
         </Link>
       </div>
       <div className="flex flex-col gap-1.5 px-3">
-        <Link to="/" onClick={onNavigate} className={buttonClass('primary', 'md', 'w-full')}>
-          <Plus aria-hidden className="size-4" />
-          {t('nav.new_task')}
-        </Link>
+        {mayStart && (
+          <Link to="/" onClick={onNavigate} className={buttonClass('primary', 'md', 'w-full')}>
+            <Plus aria-hidden className="size-4" />
+            {t('nav.new_task')}
+          </Link>
+        )}
         <button
           type="button"
           onClick={onOpenPalette}

@@ -5,21 +5,29 @@ import { useSignIn } from '@/api/users'
 import { ErrorState } from '@/ui/error-state'
 import { Spinner } from '@/ui/spinner'
 import { CommandLine } from './command-line'
+import { IdentityProviders } from './identity-providers'
 import { forgetLinkToken, takeLinkToken } from './link-token'
+import { reasonOf } from './reasons'
+import { clearFragment, toldInAddress } from './told-in-address'
 
 const LINK_COMMAND = 'slipway sign-in-link'
 
 interface SignInCardProps {
-  /** The browser is signed in, but this page cannot show that it is one of ours. */
-  hasLostProof?: boolean
+  /** The code of the refusal that led here. */
+  reason?: string | null
   onSignedIn: () => void
 }
 
 /** Trades the link's token for a session; without a (good) token it explains how to get one. */
-export function SignInCard({ hasLostProof = false, onSignedIn }: SignInCardProps) {
+export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
   const { t } = useTranslation()
   const [token] = useState(takeLinkToken)
+  const [refusal] = useState(() => toldInAddress('refused'))
   const signIn = useSignIn()
+
+  useEffect(() => {
+    if (refusal !== null) clearFragment()
+  }, [refusal])
 
   useEffect(() => {
     // StrictMode runs effects twice; a one-time token must be sent once.
@@ -51,12 +59,13 @@ export function SignInCard({ hasLostProof = false, onSignedIn }: SignInCardProps
     return (
       <div className="flex flex-col gap-4">
         <ErrorState error={signIn.error} title={t('sign_in.failed')} />
+        <IdentityProviders />
         <p className="text-sm text-muted">{t('sign_in.failed_hint')}</p>
         <CommandLine command={LINK_COMMAND} />
       </div>
     )
   }
-  return <HowToGetALink hasLostProof={hasLostProof} />
+  return <WaysToSignIn reason={refusal ?? reason} />
 }
 
 /** The server never judged the token, so it may still be good. */
@@ -64,11 +73,13 @@ function isUnanswered(error: unknown): boolean {
   return isApiError(error) && (error.isNetworkFailure || error.status >= 500)
 }
 
-function HowToGetALink({ hasLostProof }: { hasLostProof: boolean }) {
+function WaysToSignIn({ reason }: { reason: string | null }) {
   const { t } = useTranslation()
+  const explained = reason !== null && reasonOf(reason)
   return (
     <div className="flex flex-col gap-4">
-      {hasLostProof && <p role="status">{t('sign_in.lost_proof')}</p>}
+      {explained && <p role="status">{t(explained)}</p>}
+      <IdentityProviders />
       <p className="text-muted">{t('sign_in.lead')}</p>
       <ol className="flex list-decimal flex-col gap-3 pl-5 text-sm marker:font-mono marker:text-xs marker:text-faint">
         <li className="pl-1">{t('sign_in.step_start')}</li>
@@ -76,6 +87,7 @@ function HowToGetALink({ hasLostProof }: { hasLostProof: boolean }) {
           <p className="mb-2">{t('sign_in.step_again')}</p>
           <CommandLine command={LINK_COMMAND} />
         </li>
+        <li className="pl-1">{t('sign_in.step_invited')}</li>
       </ol>
       <p className="text-xs text-faint">{t('sign_in.step_open')}</p>
     </div>

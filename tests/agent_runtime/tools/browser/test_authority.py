@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.server.trust import trust
+from agent_runtime.server.outgoing.authority_trust import trust
 from agent_runtime.tools.browser.browser import start_browser
 from agent_runtime.workspace.environment import set_trusted
 from agent_runtime.workspace.private_dir import make_private_dir
-from app_server.config import Config
-from app_server.egress.authority import certificate_file, load_authority
-from app_server.encryption import load_cipher
+from app_server.core.config import Config
+from app_server.core.encryption import load_cipher
+from app_server.egress.tls.authority import certificate_file, load_authority
 from tests.agent_runtime.tools.browser.conftest import Driver
 from tests.support.requirements import need_program
 

@@ -1,12 +1,12 @@
 import { FileSearch, Search } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { actionIs, observationIs, type ActionByKind, type Observation } from '@/events/types'
-import { OutputBlock } from '../output-block'
-import { Refusal, ToolStatus } from '../outcome'
-import { contentText } from '../rows'
-import { useShortPath, useShortPaths } from '../short-path'
-import { ToldBlock } from '../told'
-import { ToolCard } from '../tool-card'
+import { OutputBlock } from '../text/output-block'
+import { Refusal, ToolStatus } from './outcome'
+import { contentText } from '../timeline/rows'
+import { useShortPath, useShortPaths } from '../text/short-path'
+import { ToldBlock } from '../text/told'
+import { ToolCard } from './tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
 /** A search by name (glob) or by content (grep): what for, where, and which files it found. */

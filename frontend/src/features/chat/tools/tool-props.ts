@@ -1,5 +1,5 @@
 import { eventIs, type Action, type EventOf, type Observation, type Outcome } from '@/events/types'
-import type { ToolState } from '../tool-card'
+import type { ToolState } from './tool-card'
 
 /** What every tool's renderer is given. */
 export interface ToolProps<A extends Action = Action> {

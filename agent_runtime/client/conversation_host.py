@@ -1,0 +1,101 @@
+"""The conversations of one program that belong together: one that it talks to, and its sub-agents."""
+
+import asyncio
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from agent_runtime.client.completion_files import write_completion
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
+from agent_runtime.delegation.separate_work_tree import let_go
+from agent_runtime.delegation.tasks import SubAgents
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.secrets.registry import Secrets
+from agent_runtime.tools.delegation import Delegation, DelegationError
+from agent_runtime.tools.registry import ToolNotFoundError
+from agent_runtime.wire import StartConversationRequest
+
+
+class Household:
+    """Owns the sub-agents' conversations, whose logs lie beside that of the first."""
+
+    def __init__(self, root: Path, client: LLMClient) -> None:
+        self._root = root
+        self._client = client
+        self._live: dict[UUID, ConversationEngine] = {}
+        self._begun: set[UUID] = set()
+
+    @property
+    def trees(self) -> Path:
+        return self._root / "worktrees"
+
+    def delegation_of(self, conversation_id: UUID) -> Delegation:
+        return Delegation(tasks=SubAgents(conversation_id, self))
+
+    def take_in(self, conversation: ConversationEngine) -> None:
+        """One that belongs to it. The first stays its owner's."""
+        conversation.on_completion = write_completion
+        self._live[conversation.id] = conversation
+
+    def find(self, conversation_id: UUID) -> ConversationEngine | None:
+        if conversation_id in self._live:
+            return self._live[conversation_id]
+        try:
+            found = ConversationEngine.open(
+                self._directory(conversation_id),
+                self._client,
+                delegation=self.delegation_of(conversation_id),
+            )
+        except LogMissingError:
+            return None
+        except LogInUseError as error:
+            raise DelegationError(f"Conversation {conversation_id} is open somewhere else.") from error
+        self.take_in(found)
+        return found
+
+    def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
+        assert request.conversation_id is not None
+        try:
+            made = ConversationEngine.create(
+                self._directory(request.conversation_id),
+                request,
+                self._client,
+                secrets=secrets,
+                delegation=self.delegation_of(request.conversation_id),
+            )
+        except (OSError, ToolNotFoundError, ValidationError) as error:
+            raise DelegationError(f"The sub-agent cannot be started: {error}") from error
+        self.take_in(made)
+        self._begun.add(made.id)
+        return made
+
+    def model(self, name: str) -> LLM | None:
+        """A program gives its agent one model, and names no others."""
+        del name
+        return None
+
+    async def put_away(self, conversation: ConversationEngine) -> None:
+        del self._live[conversation.id]
+        await conversation.close()
+
+    async def close(self) -> None:
+        """The first one first: its sub-agents stop with it."""
+        for conversation in list(self._live.values()):
+            await conversation.close()
+        self._live.clear()
+
+    async def forget(self, first: ConversationEngine) -> None:
+        """The repository keeps nothing of the sub-agents' work, as no later run needs it: only what
+        conflicts, and stands nowhere else. After `close`.
+        """
+        if not await asyncio.to_thread(self.trees.exists):
+            return
+        kept = {task.conversation_id for task in first.state.tasks.values() if task.status == "conflict"}
+        for child_id in self._begun - kept:
+            await let_go(first.working_dir, child_id, self.trees)
+
+    def _directory(self, conversation_id: UUID) -> Path:
+        return self._root / conversation_id.hex

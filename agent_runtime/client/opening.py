@@ -1,0 +1,71 @@
+"""What a new Conversation makes of its arguments: parts of its request, and the link to its engine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.client.in_process import InProcess
+from agent_runtime.client.link import Link
+from agent_runtime.client.local_workspace import LocalWorkspace
+from agent_runtime.client.on_server import OnServer
+from agent_runtime.client.remote_workspace import RemoteWorkspace
+from agent_runtime.conversation.errors import ConversationError
+from agent_runtime.events.base import JsonObject
+from agent_runtime.wire import Offer, StartConversationRequest
+
+
+def link_to(
+    workspace: LocalWorkspace | RemoteWorkspace,
+    conversation_id: UUID,
+    agent: Agent,
+    request: StartConversationRequest,
+    persistence_dir: str | Path | None,
+) -> Link:
+    """To an engine in this process, or on the workspace's server.
+
+    Raises ConversationError `tool_not_found` for a tool that a server cannot import, ValueError for a
+    persistence_dir beside a server.
+    """
+    if not isinstance(workspace, RemoteWorkspace):
+        return InProcess(conversation_id, agent, request, Path(persistence_dir) if persistence_dir else None)
+    _check_importable(agent)
+    if persistence_dir is not None:
+        raise ValueError("persistence_dir is for local conversations: a server keeps its own.")
+    return OnServer(
+        conversation_id,
+        agent,
+        request,
+        host=workspace.host,
+        api_key=workspace.api_key,
+        patience_seconds=workspace.patience_seconds,
+    )
+
+
+def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
+    """As JSON, by the names of the wire."""
+    if isinstance(given, BaseModel):
+        return given.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return None if given is None else dict(given)
+
+
+def consented(
+    consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
+) -> list[str]:
+    """The hashes of what may run. A function is asked about each offer of the project."""
+    if not callable(consent):
+        return list(consent)
+    return [offer.hash for offer in workspace.offers() if offer.problem is None and consent(offer)]
+
+
+def _check_importable(agent: Agent) -> None:
+    for tool in agent.tools:
+        if tool.name.startswith("__main__:"):
+            raise ConversationError(
+                "tool_not_found",
+                f"The tool {tool.name} is a part of this program, and a server cannot import it.",
+                "Put it into a module that is installed where the agent server runs.",
+            )

@@ -1,0 +1,86 @@
+"""A plugin for a conversation that is under way."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_runtime.context.skills import SkillDiscovery
+from agent_runtime.context.system_prompt import render
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.state import AGENT
+from agent_runtime.conversation.spec import Spec, mask
+from agent_runtime.events.message import Message, MessageEvent
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.plugins.apply import with_plugins
+from agent_runtime.plugins.plugin import Plugin
+from agent_runtime.plugins.store import PluginStore
+from agent_runtime.project_executables.approved import ApprovedOffers
+from agent_runtime.tools.mcp.config import named_servers
+
+
+def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str | None = None) -> None:
+    """What it holds is there from the next turn on, also after a restart; the agent is told what is new.
+
+    Names that are taken stay whose they are. HookConfigError, pydantic.ValidationError for bad parts.
+    consent: the hash of the offer that it is.
+    """
+    before, agent = conversation.spec, conversation.agent
+    after = _extended(before, plugin)
+    if consent is not None:
+        consents = [*before.request.consent, consent]
+        after = after.model_copy(update={"request": after.request.model_copy(update={"consent": consents})})
+    servers = {**named_servers(plugin.mcp_config or {}), **named_servers(agent.mcp_config)}
+    conversation.adopt(after, agent.model_copy(update={"mcp_config": servers}))
+    known = {skill.name for skill in before.project.skills}
+    told = render(
+        "plugin_added.j2",
+        plugin=plugin.name,
+        skills=[one for one in after.project.of_type("agentskills") if one.name not in known],
+        instructions=[one for one in after.project.of_type("repo") if one.name not in known],
+        servers=[name for name in servers if name not in named_servers(agent.mcp_config)],
+    )
+    conversation.emit(
+        ConversationStateUpdateEvent(key=AGENT, value=mask(conversation.agent.model_dump(mode="json"))),
+        MessageEvent(source="environment", llm_message=Message.of("user", told)),
+    )
+    conversation.publish_full_state()
+
+
+async def take_up(conversation: ConversationEngine, offers: ApprovedOffers, hashes: Sequence[str]) -> None:
+    """What its project offers, and the user has consented to, joins it. PluginError, as of `add_plugin`."""
+    fresh = [one for one in hashes if one not in conversation.spec.request.consent]
+    for offer, plugin in await offers.take(conversation.spec.working_dir, fresh):
+        named = replace(plugin, manifest=plugin.manifest.model_copy(update={"name": offer.name}))
+        add_plugin(conversation, named, consent=offer.hash)
+
+
+async def take_plugin_keys(
+    conversation: ConversationEngine, store: PluginStore, offers: ApprovedOffers
+) -> None:
+    """What the plugins and offers it has taken up bring for MCP servers that lack secrets. PluginError."""
+    request = conversation.spec.request
+    if conversation.keys.are_lacking and (request.plugins or request.consent):
+        bare = request.model_copy(update={"agent": {**request.agent, "mcp_config": {}}})
+        conversation.keys.take((await offers.again(await store.expand(bare))).agent)
+
+
+def _extended(spec: Spec, plugin: Plugin) -> Spec:
+    known = {skill.name: skill for skill in spec.project.skills}
+    fresh = [skill for skill in plugin.skills if skill.name not in known]
+    findings = [
+        SkillDiscovery(
+            path=skill.source or skill.name,
+            name=skill.name,
+            is_loaded=skill.name not in known,
+            reason=f"a skill of the plugin {plugin.name}"
+            if skill.name not in known
+            else "another skill has the same name and was here first",
+        )
+        for skill in plugin.skills
+    ]
+    project = spec.project.model_copy(
+        update={
+            "skills": (*spec.project.skills, *fresh),
+            "findings": (*spec.project.findings, *findings),
+        }
+    )
+    return spec.model_copy(update={"request": with_plugins(spec.request, [plugin]), "project": project})

@@ -1,0 +1,35 @@
+"""What a client answers to a call of one of its tools."""
+
+from collections.abc import Sequence
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.errors import ClientCallNotWaitingError
+from agent_runtime.events.content import Content
+from agent_runtime.events.observation import ObservationEvent
+from agent_runtime.tools.external.client_tool import ClientTool, ClientToolObservation
+
+
+def answer_client_call(
+    conversation: ConversationEngine, action_id: str, content: Sequence[Content], *, is_error: bool = False
+) -> None:
+    """The call's result, in the log when this returns. It counts also while no run is going on.
+
+    ClientCallNotWaitingError: it has its result, waits to be confirmed, or is none that a client answers.
+    """
+    action = next((one for one in conversation.state.pending if one.id == action_id), None)
+    tool = conversation.tools.get(action.tool_name) if action is not None else None
+    if action is None or not isinstance(tool, ClientTool):
+        raise ClientCallNotWaitingError
+    if conversation.is_waiting or not tool.awaits_answer:
+        raise ClientCallNotWaitingError
+    answer = ClientToolObservation(content=list(content), is_error=is_error)
+    result = ObservationEvent(
+        tool_name=action.tool_name,
+        tool_call_id=action.tool_call_id,
+        observation=answer.to_wire(),
+        action_id=action.id,
+    )
+    # First the log, so that no crash can lose what the client was told has been taken.
+    conversation.emit(result)
+    if conversation.is_running:
+        tool.deliver(action_id, answer)

@@ -1,0 +1,59 @@
+"""What was approved of a conversation's MCP servers: kept beside the log, and told in it."""
+
+from collections.abc import Mapping
+
+from agent_runtime.conversation.event_log.log import EventLog
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.tools.mcp.approvals import Approvals
+
+_META = "mcp_approvals"
+APPROVED = "mcp_approved"
+"""In an update of the agent's state: the tools of a server as they were approved, by server and name."""
+CHANGES = "mcp_changes"
+"""In an update of the agent's state: all tools that are not approved, as a list by server."""
+
+
+class McpApprovals:
+    """Going back in the conversation, or forking it, undoes no approval and no refusal."""
+
+    def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
+        """given: what was approved in other conversations. pydantic.ValidationError."""
+        self._log = log
+        kept = log.get_meta(_META)
+        if kept is None:
+            self._told, self.approvals = Approvals(), Approvals.model_validate({"approved": given})
+        else:
+            self._told, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
+
+    def approved(self) -> JsonObject:
+        """As a request for another conversation takes it."""
+        return {
+            server: {name: tool.model_dump(mode="json") for name, tool in tools.items()}
+            for server, tools in self.approvals.approved.items()
+        }
+
+    def keep(self) -> list[ConversationStateUpdateEvent]:
+        """Writes down what is new, and says what the log has to be told of it."""
+        if self.approvals == self._told:
+            return []
+        self._log.set_meta(_META, self.approvals.model_dump_json())
+        told, self._told = self._told, self.approvals.model_copy(deep=True)
+        news: list[ConversationStateUpdateEvent] = []
+        if self.approvals.approved != told.approved:
+            news.append(_update(APPROVED, self.approved()))
+        if _changes(self.approvals) != _changes(told):
+            news.append(_update(CHANGES, _changes(self.approvals)))
+        return news
+
+
+def _changes(approvals: Approvals) -> JsonObject:
+    return {
+        server: [change.model_dump(mode="json", exclude={"offered"}) for change in changes.values()]
+        for server, changes in approvals.changes.items()
+        if changes
+    }
+
+
+def _update(name: str, value: JsonObject) -> ConversationStateUpdateEvent:
+    return ConversationStateUpdateEvent(key="agent_state", value={name: value})

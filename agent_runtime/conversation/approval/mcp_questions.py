@@ -1,0 +1,83 @@
+"""Questions of MCP servers that wait for the user: told in the log as long as they are open."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from agent_runtime.conversation.errors import McpAnswerInvalidError, McpQuestionClosedError
+from agent_runtime.conversation.event_log.log import EventLog
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.tools.mcp.questions import ElicitationResponse, Question, filled_in, objection
+
+QUESTIONS = "mcp_questions"
+"""In an update of the agent's state: all questions that are open, as a list."""
+_META = "mcp_questions_told"
+
+
+@dataclass(frozen=True)
+class _Open:
+    question: Question
+    answered: "asyncio.Future[ElicitationResponse]"
+
+
+class McpQuestions:
+    """Lives as long as the conversation is open. What a crash has cut off is closed by `close_lost`."""
+
+    def __init__(self, log: EventLog, emit: Callable[[ConversationStateUpdateEvent], None]) -> None:
+        self._log = log
+        self._emit = emit
+        self._open: dict[str, _Open] = {}
+        self._has_lost = bool(log.get_meta(_META))
+
+    async def ask(self, question: Question) -> ElicitationResponse:
+        """Returns once the user has answered."""
+        question_id = uuid4().hex
+        self._open[question_id] = _Open(question, asyncio.get_running_loop().create_future())
+        self._tell()
+        try:
+            return await self._open[question_id].answered
+        finally:
+            del self._open[question_id]
+            self._tell()
+
+    def answer(self, question_id: str, answer: ElicitationResponse) -> None:
+        """Fields of a form that are left out get their defaults.
+
+        McpQuestionClosedError; McpAnswerInvalidError for a form that does not fit.
+        """
+        asked = self._open.get(question_id)
+        if asked is None or asked.answered.done():
+            raise McpQuestionClosedError
+        asked.answered.set_result(_checked(asked.question, answer))
+
+    def close_lost(self) -> None:
+        """Says that what was open before a crash is not open any more."""
+        if self._has_lost and not self._open:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._emit(ConversationStateUpdateEvent(key="agent_state", value={QUESTIONS: self._told()}))
+        self._log.set_meta(_META, "open" if self._open else "")
+        self._has_lost = False
+
+    def _told(self) -> list[JsonObject]:
+        return [_body(question_id, asked.question) for question_id, asked in self._open.items()]
+
+
+def _body(question_id: str, question: Question) -> JsonObject:
+    body: dict[str, Any] = {"id": question_id, "server": question.server, "message": question.message}
+    if question.requested_schema is None:
+        return {**body, "url": question.url}
+    return {**body, "requested_schema": dict(question.requested_schema)}
+
+
+def _checked(question: Question, answer: ElicitationResponse) -> ElicitationResponse:
+    if answer.action != "accept" or question.requested_schema is None:
+        return ElicitationResponse(answer.action)
+    content = filled_in(question.requested_schema, answer.content or {})
+    if (problem := objection(question.requested_schema, content)) is not None:
+        raise McpAnswerInvalidError(problem)
+    return ElicitationResponse("accept", content)

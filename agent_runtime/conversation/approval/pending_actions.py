@@ -1,0 +1,64 @@
+"""Actions that wait for the user: what makes them wait, and what becomes of them."""
+
+from collections.abc import Mapping, Sequence
+
+from agent_runtime.conversation.event_log.state import ANALYZER, APPROVED, POLICY, State
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event
+from agent_runtime.events.observation import UserRejectObservation
+from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
+from agent_runtime.security.analyzers import AnyAnalyzer, read_analyzer
+from agent_runtime.security.policy import read_policy
+from agent_runtime.security.review import Reviewer
+from agent_runtime.tools.tool import AnyTool
+from agent_runtime.wire import StartConversationRequest
+
+ANSWERED_BY_MESSAGE = "The user did not approve this and wrote a message instead, which follows."
+
+
+def check_safeguards(request: StartConversationRequest) -> None:
+    """UnsupportedKindError."""
+    read_policy(request.confirmation_policy)
+    read_analyzer(request.security_analyzer)
+
+
+def analyzer_of(spec: Spec, state: State) -> AnyAnalyzer | None:
+    return read_analyzer(state.safeguards.get(ANALYZER, spec.request.security_analyzer))
+
+
+def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Reviewer:
+    """Looks at actions as the conversation's policy and analyzer have it now."""
+    return Reviewer(
+        policy=read_policy(state.safeguards.get(POLICY, spec.request.confirmation_policy)),
+        analyzer=analyzer_of(spec, state),
+        tools=tools,
+        workspace=str(spec.working_dir),
+        directory=state.shell_dir,
+        approved=state.approved,
+    )
+
+
+def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
+    """What to log together with the actions, so that no crash can come between them and the question."""
+    found = reviewer.review(actions)
+    waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []
+    return [*([found.event] if found.event else []), *waits]
+
+
+def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
+    """From now on actions of these kinds need no question."""
+    kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
+    return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})
+
+
+def rejections(pending: Sequence[ActionEvent], reason: str) -> list[UserRejectObservation]:
+    return [
+        UserRejectObservation(
+            tool_name=action.tool_name,
+            tool_call_id=action.tool_call_id,
+            rejection_reason=reason,
+            action_id=action.id,
+        )
+        for action in pending
+    ]

@@ -1,0 +1,19 @@
+"""A look at the agent's browser by people: nothing is done to its pages, nothing is logged."""
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.tools.browser.tools import BrowserTool
+from agent_runtime.wire import BrowserGlimpse, BrowserPage
+
+
+async def glimpse(conversation: ConversationEngine) -> BrowserGlimpse:
+    """The browser as it is now. What pages show is drawn as it is: a picture cannot be masked."""
+    tool = next((one for one in conversation.tools.values() if isinstance(one, BrowserTool)), None)
+    seen = await tool.session.glimpse() if tool is not None else None
+    if seen is None:
+        return BrowserGlimpse()
+    mask = conversation.secrets.masker.text
+    pages = [
+        BrowserPage(id=page.id, url=mask(page.url), title=mask(page.title), is_current=page.is_current)
+        for page in seen.tabs
+    ]
+    return BrowserGlimpse(is_open=True, pages=pages, image_url=seen.image_url)

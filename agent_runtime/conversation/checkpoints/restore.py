@@ -1,0 +1,59 @@
+"""Putting files back, so that what is cut off is completed when the conversation is opened again."""
+
+import logging
+
+from agent_runtime.conversation.checkpoints.snapshots import Checkpoint, Checkpoints, Restoring, read
+from agent_runtime.conversation.checkpoints.triggers import position
+from agent_runtime.conversation.errors import CheckpointsUnavailableError, RewindIncompleteError
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.wire import CheckpointKind
+from agent_runtime.workspace.git import GitError
+
+logger = logging.getLogger(__name__)
+
+REWIND = "rewind"
+"""In an update of the agent's state: where files or chat went back to."""
+
+
+def tell(conversation: Running, what: JsonObject) -> None:
+    """Writes into the log that files or chat went back."""
+    conversation.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
+
+
+async def carry_out(conversation: Running, checkpoints: Checkpoints, intended: Checkpoint) -> None:
+    """Puts the files back. For one who holds the lock. RewindIncompleteError, CheckpointsUnavailableError."""
+    assert intended.restoring is not None
+    failure, expected = None, None
+    try:
+        expected = await _put_back(checkpoints, intended, intended.restoring)
+    except (GitError, OSError) as error:
+        failure = error
+    found = await checkpoints.look()
+    at = position(conversation)
+    await checkpoints.add(CheckpointKind.REWOUND, at, found, before=expected or found.tree)
+    checkpoints.put(intended.model_copy(update={"restoring": None}))
+    tell(conversation, intended.restoring.told)
+    if failure is not None:
+        raise RewindIncompleteError(f"Not all files could be put back: {failure}") from failure
+
+
+async def complete(conversation: Running, checkpoints: Checkpoints) -> None:
+    """Carries out what was cut off, if anything was."""
+    async with checkpoints.lock:
+        for intended in [one for one in checkpoints.made if one.restoring is not None]:
+            try:
+                await carry_out(conversation, checkpoints, intended)
+            except (RewindIncompleteError, CheckpointsUnavailableError) as error:
+                logger.warning("a rewind that was cut off cannot be completed: %s", error)
+
+
+async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
+    """The tree that should be there then."""
+    shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
+    # What differs already was put back before the cut, or edited after it.
+    now = (await checkpoints.look()).tree
+    done = {change.path for change in await shadow.changes(intended.tree, now)}
+    await shadow.restore(intended.tree, wanted.tree, leave | done)
+    return await shadow.mixed(wanted.tree, intended.tree, leave)

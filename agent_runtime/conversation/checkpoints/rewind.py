@@ -1,0 +1,120 @@
+"""Going back to a checkpoint: files, chat, or both."""
+
+import asyncio
+from collections.abc import Collection
+
+from agent_runtime.conversation.checkpoints.restore import carry_out, tell
+from agent_runtime.conversation.checkpoints.snapshots import (
+    Checkpoint,
+    Conflicts,
+    Restoring,
+    shown,
+    shown_changes,
+    written,
+)
+from agent_runtime.conversation.checkpoints.triggers import position
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.errors import ConversationError, EditedSinceError, RewindIncompleteError
+from agent_runtime.events.base import JsonObject
+from agent_runtime.wire import CheckpointKind, RewindRequest, RewindResult
+
+
+async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRequest) -> RewindResult:
+    """Goes back. What is there now becomes a checkpoint first; cancelling the wait stops nothing.
+
+    AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError, RewindIncompleteError;
+    EditedSinceError unless edits are to be kept. But for RewindIncompleteError, nothing was changed then.
+    """
+    outcome: list[RewindResult | ConversationError] = []
+    work = conversation.beside(_noted(conversation, number, wanted, outcome), "rewind")
+    await asyncio.wait([work])
+    match outcome:
+        case [RewindResult() as result]:
+            return result
+        case [ConversationError() as refusal]:
+            raise refusal
+        case _:
+            raise RewindIncompleteError
+
+
+async def _noted(
+    conversation: ConversationEngine,
+    number: int,
+    wanted: RewindRequest,
+    outcome: list[RewindResult | ConversationError],
+) -> None:
+    async with conversation.checkpoints.lock:
+        try:
+            outcome.append(await _rewind(conversation, number, wanted))
+        except ConversationError as refusal:
+            outcome.append(refusal)
+    conversation.publish_full_state()
+
+
+async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindRequest) -> RewindResult:
+    conversation.require_rest()
+    checkpoints = conversation.checkpoints
+    target = checkpoints.get(number)
+    found = await checkpoints.look()
+    conflicts = await _conflicts(conversation, target, found.tree, wanted)
+    leave = conflicts.edited | conflicts.blocked
+    at, before = position(conversation), checkpoints.last_tree or found.tree
+    safety = await checkpoints.add(CheckpointKind.REWIND, at, found, before=before)
+    changes = await checkpoints.shadow.changes(found.tree, target.tree) if wanted.files else []
+    # From here to the end of the chat's part nothing else can come in between.
+    conversation.require_rest()
+    result = RewindResult(
+        undo=safety.info.id,
+        files=shown_changes(change for change in changes if change.path not in leave),
+        kept=shown(leave),
+    )
+    told = _told(target, wanted, result)
+    intended = _intend(conversation, safety, target, leave, told) if wanted.files else None
+    if wanted.chat and target.leaf != conversation.state.leaf_event_id:
+        conversation.navigate(target.leaf)
+    if intended is None:
+        tell(conversation, told)
+    else:
+        await carry_out(conversation, checkpoints, intended)
+    return result
+
+
+def _intend(
+    conversation: ConversationEngine,
+    safety: Checkpoint,
+    target: Checkpoint,
+    leave: Collection[str],
+    told: JsonObject,
+) -> Checkpoint:
+    """Writes down what is about to be done. safety: what is there now."""
+    restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=told)
+    intended = safety.model_copy(update={"restoring": restoring})
+    conversation.checkpoints.put(intended)
+    return intended
+
+
+async def _conflicts(
+    conversation: ConversationEngine, target: Checkpoint, present: str, wanted: RewindRequest
+) -> Conflicts:
+    if not wanted.files:
+        return Conflicts(frozenset(), frozenset())
+    conflicts = await conversation.checkpoints.conflicts(target, present)
+    if wanted.on_edits == "refuse" and (conflicts.edited or conflicts.blocked):
+        names = shown(conflicts.edited | conflicts.blocked)
+        listed = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        raise EditedSinceError(
+            f"Files were edited since, and not by the agent: {listed}.",
+            await conversation.checkpoints.difference(target, present),
+        )
+    return conflicts
+
+
+def _told(target: Checkpoint, wanted: RewindRequest, result: RewindResult) -> JsonObject:
+    return {
+        "checkpoint": target.info.id,
+        "event_id": target.info.event_id,
+        "undo": result.undo,
+        "files": len(result.files) if wanted.files else None,
+        "chat": wanted.chat,
+        "kept": result.kept,
+    }

@@ -1,0 +1,230 @@
+"""The workspace as it was whenever the agent began to work, and when it had ended."""
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from agent_runtime.conversation.errors import CheckpointNotFoundError, CheckpointsUnavailableError
+from agent_runtime.conversation.event_log.log import EventLog
+from agent_runtime.events.base import JsonObject
+from agent_runtime.wire import (
+    CheckpointChange,
+    CheckpointDiff,
+    CheckpointInfo,
+    CheckpointKind,
+    CheckpointList,
+)
+from agent_runtime.workspace.git import Change, GitError
+from agent_runtime.workspace.shadow import Shadow, Snapshot
+
+logger = logging.getLogger(__name__)
+
+MAX_CHECKPOINTS = 300
+"""The newest of a conversation are kept."""
+_TIDY_EVERY = 50
+MAX_PATCH_BYTES = 2 * 1024**2
+_ONLY_IF_CHANGED = {CheckpointKind.END, CheckpointKind.EDITS}
+_REPOSITORY = "checkpoints.git"
+
+
+class Restoring(BaseModel):
+    """A rewind of files that is under way: to which tree, and which paths it leaves alone (see `written`).
+
+    told: what the log is to say of it in the end.
+    """
+
+    tree: str
+    leave: list[str]
+    told: JsonObject
+
+
+class Checkpoint(BaseModel):
+    """tree: the files. before: the files as the agent had left them; what differs was done by others.
+
+    leaf: the event to which the chat goes back. restoring: until the files are back.
+    """
+
+    info: CheckpointInfo
+    tree: str
+    before: str
+    leaf: str | None
+    restoring: Restoring | None = None
+
+
+class Position(BaseModel):
+    """A place in a conversation. event_id: the message that begins a turn there, if one does."""
+
+    seq: int
+    leaf: str | None
+    event_id: str | None = None
+
+
+class Checkpoints:
+    """Those of a conversation. A call waits for earlier calls."""
+
+    def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
+        """directory: of the conversation, whose log this is; the log is the caller's."""
+        self._log = log
+        work_tree = working_dir.absolute()
+        own = directory.absolute()
+        # Logs of other conversations lie beside this one's, maybe in the workspace.
+        excluded = own if own.parent in (work_tree, *work_tree.parents) else own.parent
+        self.shadow = Shadow(own / _REPOSITORY, work_tree, [excluded])
+        self.lock = asyncio.Lock()
+        self.made = [Checkpoint.model_validate_json(body) for body in log.checkpoints()]
+        self._unavailable: dict[str, str] | None = None
+
+    def list(self) -> CheckpointList:
+        infos = [one.info for one in self.made]
+        return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
+
+    async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
+        """Makes one; at an end, or for edits, only if files have changed. If it cannot, that is noted.
+
+        by_others: what has changed since the last one was not done by this agent.
+        """
+        async with self.lock:
+            try:
+                found = await self.look()
+                last = self.last_tree or found.tree
+                if kind in _ONLY_IF_CHANGED and found.tree == last:
+                    return
+                await self.add(kind, position, found, before=last if by_others else found.tree)
+            except CheckpointsUnavailableError as error:
+                logger.warning("no checkpoint: %s", error)
+
+    # For one who holds the lock
+
+    @property
+    def last_tree(self) -> str | None:
+        """The files as they were last known."""
+        return self.made[-1].tree if self.made else None
+
+    async def look(self) -> Snapshot:
+        """The files as they are. CheckpointsUnavailableError."""
+        with self._noting():
+            return await self.shadow.snapshot()
+
+    async def add(
+        self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
+    ) -> Checkpoint:
+        """Writes one down. CheckpointsUnavailableError."""
+        info = CheckpointInfo(
+            id=self.made[-1].info.id + 1 if self.made else 1,
+            kind=kind,
+            seq=position.seq,
+            event_id=position.event_id,
+            created_at=datetime.now(UTC),
+            skipped=shown(found.skipped),
+        )
+        checkpoint = Checkpoint(info=info, tree=found.tree, before=before, leaf=position.leaf)
+        with self._noting():
+            await self.shadow.hold(checkpoint.tree, checkpoint.before)
+            self.put(checkpoint)
+        return checkpoint
+
+    def put(self, checkpoint: Checkpoint) -> None:
+        """Writes it down, or what has changed of it. sqlite3.Error."""
+        self._log.put_checkpoint(checkpoint.info.id, checkpoint.model_dump_json())
+        others = [one for one in self.made if one.info.id != checkpoint.info.id]
+        self.made = sorted([*others, checkpoint], key=lambda one: one.info.id)
+
+    @property
+    def is_untidy(self) -> bool:
+        return bool(self.made) and self.made[-1].info.id % _TIDY_EVERY == 0
+
+    async def tidy(self) -> None:
+        """Forgets the oldest, and packs the rest. GitError."""
+        async with self.lock:
+            self.made = self.made[-MAX_CHECKPOINTS:]
+            self._log.drop_checkpoints(below=self.made[0].info.id)
+            await self.shadow.tidy({tree for one in self.made for tree in (one.tree, one.before)})
+
+    def get(self, number: int) -> Checkpoint:
+        """CheckpointNotFoundError."""
+        found = next((one for one in self.made if one.info.id == number), None)
+        if found is None:
+            raise CheckpointNotFoundError(f"There is no checkpoint {number}.")
+        return found
+
+    async def diff(self, number: int) -> CheckpointDiff:
+        """What a rewind to it would undo. CheckpointNotFoundError, CheckpointsUnavailableError."""
+        async with self.lock:
+            target = self.get(number)
+            return await self.difference(target, (await self.look()).tree)
+
+    async def difference(self, target: Checkpoint, present: str) -> CheckpointDiff:
+        """CheckpointsUnavailableError."""
+        with self._noting():
+            changes = await self.shadow.changes(target.tree, present)
+            patch = await self.shadow.patch(target.tree, present)
+        conflicts = await self.conflicts(target, present)
+        return CheckpointDiff(
+            files=shown_changes(changes),
+            patch=None if len(patch) > MAX_PATCH_BYTES else patch.decode("utf-8", "replace"),
+            edited=shown(conflicts.edited),
+            blocked=shown(conflicts.blocked),
+        )
+
+    async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
+        """What a rewind must not touch. CheckpointsUnavailableError."""
+        later = [one for one in self.made if one.info.id > target.info.id]
+        pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}
+        edited: set[str] = set()
+        with self._noting():
+            concerned = {one.path for one in await self.shadow.changes(present, target.tree)}
+            for before, after in pairs:
+                edited |= {one.path for one in await self.shadow.changes(before, after)} & concerned
+            blocked = await self.shadow.blocked(present, target.tree, leave=edited)
+        return Conflicts(frozenset(edited), frozenset(blocked))
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except (GitError, OSError, sqlite3.Error) as error:
+            code = error.code if isinstance(error, GitError) else "io_error"
+            self._unavailable = {"code": code, "detail": str(error)}
+            raise CheckpointsUnavailableError(f"No checkpoint can be made: {error}") from error
+        self._unavailable = None
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Paths. edited: those that others than the agent have changed. blocked: something else is there."""
+
+    edited: frozenset[str]
+    blocked: frozenset[str]
+
+
+def shown(paths: Iterable[str]) -> list[str]:
+    """In order, as text that any reader can take: names need not be UTF-8."""
+    return sorted(map(_shown, paths))
+
+
+def shown_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
+    return [
+        CheckpointChange.model_validate({"status": one.status.value, "path": _shown(one.path)})
+        for one in changes
+    ]
+
+
+def written(path: str) -> str:
+    """A path as text that can be stored, whatever its bytes; `read` gives it back."""
+    return os.fsencode(path).decode("latin-1")
+
+
+def read(text: str) -> str:
+    return os.fsdecode(text.encode("latin-1"))
+
+
+def _shown(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")

@@ -1,0 +1,157 @@
+"""A log, taken in: what state it leaves the conversation in, and what the model sees of it."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TypeGuard
+
+import orjson
+from pydantic import TypeAdapter
+
+from agent_runtime.context.view import Passage, View
+from agent_runtime.conversation.event_log.log import LogReader, Record
+from agent_runtime.conversation.event_log.state import LEAF, State, after
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.events.union import AnyEvent, parse_event
+
+logger = logging.getLogger(__name__)
+
+_VERSION = 5
+"""Raise it when states or messages come out differently: snapshots of the old kind are then not used."""
+
+_FORMAT = [_VERSION, *(one.name for one in fields(State))]
+_STATE: TypeAdapter[State] = TypeAdapter(State)
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """How many tokens the vendor counted, and what our rough count was at that moment."""
+
+    counted: int = 0
+    rough: int = 0
+
+
+class Fold:
+    """Give it a log's records in order. Two folds of one log are equal, however they were come by."""
+
+    def __init__(self, usage_id: str) -> None:
+        """usage_id: under which the agent's own calls of its model are counted."""
+        self.state = State()
+        self.view = View()
+        self._usage_id = usage_id
+        self._measure = _Measure()
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens the next prompt has: the vendor's last count, corrected by what came and went."""
+        return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
+
+    @property
+    def window_tokens(self) -> int | None:
+        """How many tokens the agent's model can take, as far as its last reply has told."""
+        return self._last_usage().get("context_window") or None
+
+    def take(self, event: AnyEvent, *, seq: int, seen_seq: int | None) -> None:
+        before = self._metrics()
+        self.state = after(self.state, event, seen_seq, seq=seq)
+        self.view.add(event, seq=seq, seen_seq=seen_seq)
+        if isinstance(event, ConversationStateUpdateEvent) and event.key == "stats":
+            self._calibrate(before)
+
+    def take_records(self, records: Iterable[Record]) -> "Fold":
+        for record in records:
+            self.take(parse_event(record.body), seq=record.seq, seen_seq=record.seen_seq)
+        return self
+
+    def snapshot(self) -> str | None:
+        """All of it as text; None while a call is unanswered."""
+        if self.state.pending:
+            return None
+        body = {
+            "format": _FORMAT,
+            "state": _STATE.dump_python(self.state, mode="json"),
+            "measure": [self._measure.counted, self._measure.rough],
+            "passages": [
+                [
+                    passage.event_ids,
+                    [message.decode() for message in passage.messages],
+                    passage.tokens,
+                    passage.seq,
+                    passage.rules,
+                ]
+                for passage in self.view.passages
+            ],
+        }
+        return orjson.dumps(body).decode()
+
+    @classmethod
+    def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
+        """What was saved; an empty fold if nothing was, or nothing that can still be read.
+
+        The log has everything: reading it all only takes longer.
+        """
+        if snapshot is None:
+            return cls(usage_id)
+        try:
+            return cls._of_snapshot(orjson.loads(snapshot), usage_id)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            # Its text may quote messages: those do not belong in the server's log.
+            logger.warning(
+                "a snapshot cannot be read; the log is read instead", extra={"error": type(error).__name__}
+            )
+            return cls(usage_id)
+
+    @classmethod
+    def _of_snapshot(cls, body: JsonObject, usage_id: str) -> "Fold":
+        fold = cls(usage_id)
+        if body["format"] != _FORMAT:
+            return fold
+        fold.state = _STATE.validate_python(body["state"])
+        fold.view = View(
+            Passage(tuple(ids), tuple(message.encode() for message in messages), tokens, seq, tuple(rules))
+            for ids, messages, tokens, seq, rules in body["passages"]
+        )
+        fold._measure = _Measure(*body["measure"])
+        return fold
+
+    def _metrics(self) -> JsonObject:
+        """What the agent's own calls have used so far."""
+        agent = self.state.agent
+        usage_id = agent["llm"]["usage_id"] if agent else self._usage_id
+        metrics: JsonObject = self.state.stats["usage_to_metrics"].get(usage_id, {})
+        return metrics
+
+    def _last_usage(self) -> JsonObject:
+        usage: JsonObject = self._metrics().get("accumulated_token_usage", {})
+        return usage
+
+    def _calibrate(self, before: JsonObject) -> None:
+        if self._metrics() == before:
+            return
+        counted = self._last_usage().get("per_turn_token", 0)
+        if counted:
+            self._measure = _Measure(counted, self.view.tokens)
+
+
+def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> Fold:
+    """The whole log taken in, from a snapshot of an earlier part on if there is one."""
+    fold = Fold.restore(snapshot, usage_id)
+    if fold.state.last_seq > log.last_seq:
+        fold = Fold(usage_id)  # a snapshot of events that the log has lost
+    for record in log.records(after_seq=fold.state.last_seq):
+        event = parse_event(record.body)
+        if is_navigation(event):
+            fold = fold_branch(log, usage_id, event.value, through_seq=record.seq)
+        else:
+            fold.take(event, seq=record.seq, seen_seq=record.seen_seq)
+    return fold
+
+
+def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
+    """What the log amounts to for one who has gone back to `leaf`: other branches never happened."""
+    return Fold(usage_id).take_records(log.branch(leaf, through_seq=through_seq))
+
+
+def is_navigation(event: AnyEvent) -> TypeGuard[ConversationStateUpdateEvent]:
+    return isinstance(event, ConversationStateUpdateEvent) and event.key == LEAF

@@ -1,0 +1,91 @@
+"""What one reader of a conversation gets: the log from some position on, then everything live."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.frames import EventFrame
+from agent_runtime.events.state import ConversationStateUpdateEvent
+
+PAGE_EVENTS = 200
+PAGE_BYTES = 1024 * 1024
+MAX_WAITING_FRAMES = 10_000
+MAX_WAITING_BYTES = 16 * 1024 * 1024
+
+
+class SlowConsumerError(Exception):
+    """The reader has fallen too far behind; it may come back with its last position."""
+
+
+class EndedError(Exception):
+    """The conversation was closed."""
+
+
+async def follow(
+    conversation: ConversationEngine, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
+) -> AsyncGenerator[EventFrame, None]:
+    """Frames after a position: stored ones, then the full state and what running calls have printed, then
+    live ones. No gap, no repetition.
+
+    told: the full state that the reader has just got. It is not sent again if nothing has happened since.
+    SlowConsumerError or EndedError instead of an end. Close it: it subscribes.
+    """
+    log = conversation.log
+    if after_seq < log.last_seq:
+        told = None  # what is stored takes the reader back to earlier states
+    while after_seq < log.last_seq and not conversation.is_closed:
+        for record in log.page(after_seq=after_seq, limit=PAGE_EVENTS, max_bytes=PAGE_BYTES):
+            yield frames.durable(record.seq, record.body)
+            after_seq = record.seq
+    if conversation.is_closed:
+        raise EndedError
+    # Nothing is awaited between the look at the log's end and this subscription.
+    live = _Listener(conversation)
+    try:
+        # A run may end while earlier frames are read: its last word would be missed without this one.
+        now = conversation.full_state()
+        if told is None or told.value != now.value:
+            yield frames.transient(now)
+        if printed := conversation.live.now():
+            yield frames.output(printed)
+        while True:
+            yield await live.next()
+    finally:
+        live.stop()
+
+
+class _Listener:
+    """A bounded queue of what a conversation publishes."""
+
+    def __init__(self, conversation: ConversationEngine) -> None:
+        self._waiting: deque[EventFrame] = deque()
+        self._waiting_bytes = 0
+        self._has_lost = False
+        self._wakeup = asyncio.Event()
+        self.stop = conversation.subscribe(self._take)
+
+    async def next(self) -> EventFrame:
+        while not self._waiting:
+            self._wakeup.clear()
+            await self._wakeup.wait()
+        frame = self._waiting.popleft()
+        self._waiting_bytes -= len(frame.wire)
+        if frame is frames.END:
+            raise EndedError
+        if self._has_lost:
+            raise SlowConsumerError
+        return frame
+
+    @property
+    def _is_overfull(self) -> bool:
+        return len(self._waiting) > MAX_WAITING_FRAMES or self._waiting_bytes > MAX_WAITING_BYTES
+
+    def _take(self, frame: EventFrame) -> None:
+        # Once something was lost nothing more is kept: the reader will learn it with its next frame.
+        self._has_lost = self._has_lost or self._is_overfull
+        if not self._has_lost or frame is frames.END:
+            self._waiting.append(frame)
+            self._waiting_bytes += len(frame.wire)
+        self._wakeup.set()

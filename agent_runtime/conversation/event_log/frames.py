@@ -1,0 +1,78 @@
+"""What a conversation publishes, serialised once for all who listen (docs/protocol.md, section 2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from agent_runtime.events.base import Event, encode
+from agent_runtime.events.message import StreamingDeltaEvent
+from agent_runtime.llm.messages import PieceKind, Retry
+from agent_runtime.tools.live_output import Shown
+
+
+@dataclass(frozen=True)
+class EventFrame:
+    """wire: the frame as JSON. event: the bare event in it, for listeners of the plain event stream.
+
+    seq: the position in the log; None for what is never logged.
+    is_reported: whether it travels to the app server, too. is_whole: earlier ones of the kind say nothing
+    that this one does not.
+    """
+
+    wire: bytes
+    event: bytes | None = None
+    seq: int | None = None
+    is_reported: bool = True
+    is_whole: bool = False
+
+
+END = EventFrame(b"", is_reported=False)
+"""The last thing a conversation publishes, when it is closed. Never sent."""
+
+
+def durable(seq: int, event: bytes) -> EventFrame:
+    return EventFrame(b'{"type":"durable","seq":%d,"event":%b}' % (seq, event), event, seq)
+
+
+def transient(event: Event) -> EventFrame:
+    encoded = encode(event)
+    return EventFrame(b'{"type":"transient","event":%b}' % encoded, encoded, is_reported=False)
+
+
+def item_started(item_id: str, attempt: int) -> EventFrame:
+    return EventFrame(orjson.dumps({"type": "item_started", "item_id": item_id, "attempt": attempt}))
+
+
+def delta(item_id: str, attempt: int, order: int, kind: PieceKind, content: str) -> EventFrame:
+    body = {
+        "type": "delta",
+        "item_id": item_id,
+        "attempt": attempt,
+        "order": order,
+        "kind": kind,
+        "content": content,
+    }
+    field = "content" if kind == "text" else "reasoning_content"
+    return EventFrame(orjson.dumps(body), encode(StreamingDeltaEvent.model_validate({field: content})))
+
+
+def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = None) -> EventFrame:
+    body = {"type": "item_aborted", "item_id": item_id, "attempt": attempt, "reason": reason}
+    return EventFrame(orjson.dumps(body if retry is None else {**body, "retry": retry}))
+
+
+def output(shown: Mapping[str, Shown]) -> EventFrame:
+    """What calls that run now have printed, by the ids of their events."""
+    outputs = [
+        {"action_id": action_id, "text": one.text, "styles": one.styles} for action_id, one in shown.items()
+    ]
+    return EventFrame(orjson.dumps({"type": "output", "outputs": outputs}), is_whole=True)
+
+
+def sync(from_seq: int, through_seq: int) -> EventFrame:
+    return EventFrame(orjson.dumps({"type": "sync", "from_seq": from_seq, "through_seq": through_seq}))
+
+
+def error(code: str, detail: str) -> EventFrame:
+    return EventFrame(orjson.dumps({"type": "error", "code": code, "detail": detail}))

@@ -1,0 +1,147 @@
+"""What has happened in a conversation: written down, taken in, told to those who watch. In this order."""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from agent_runtime.context.view import View
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log import list_entry as summary
+from agent_runtime.conversation.event_log.fold import fold_branch, fold_log, is_navigation
+from agent_runtime.conversation.event_log.frames import EventFrame
+from agent_runtime.conversation.event_log.log import EventLog, Record
+from agent_runtime.conversation.event_log.masked_events import masked
+from agent_runtime.conversation.event_log.state import State
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event, encode
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.events.union import AnyEvent
+from agent_runtime.secrets.masking import Masker
+
+logger = logging.getLogger(__name__)
+
+SNAPSHOT_EVENTS = 200
+"""After how many further events a snapshot is worth writing: so many are read in a few milliseconds."""
+SNAPSHOT_EVENTS_WHILE_RUNNING = 1_000
+"""Seldom enough to cost nothing, often enough for a crash not to make the next start slow."""
+
+Subscriber = Callable[[EventFrame], None]
+"""Told of everything published, in order. Must return at once and must not raise."""
+
+
+class History:
+    """The log's only writer."""
+
+    def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
+        """usage_id: under which the agent's own calls of its model are counted. The log is the caller's.
+
+        masker: what must not be written down, told to anybody, or shown to the model.
+        """
+        self._log = log
+        self._masker = masker
+        self._usage_id = usage_id
+        self._fold = fold_log(log, usage_id, snapshot=log.get_meta("snapshot"))
+        self._snapshot_seq = self.state.last_seq
+        self._summary_seq = self.state.last_seq
+        self._subscribers: list[Subscriber] = []
+
+    @property
+    def state(self) -> State:
+        return self._fold.state
+
+    @property
+    def view(self) -> View:
+        """What the model sees."""
+        return self._fold.view
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens the next prompt has, about."""
+        return self._fold.context_tokens
+
+    @property
+    def window_tokens(self) -> int | None:
+        """How many tokens the agent's model can take, as far as its last reply has told."""
+        return self._fold.window_tokens
+
+    def emit(self, *events: Event, seen_seq: int | None = None) -> None:
+        """Appends events in one transaction, then folds and publishes them.
+
+        A second result for a call is dropped. seen_seq: what the model had seen when it said this.
+        """
+        called = {event.tool_call_id for event in events if isinstance(event, ActionEvent)}
+        wanted = [event for event in events if self._is_wanted(event, called)]
+        if not wanted:
+            return
+        batch = self._to_records(wanted, seen_seq)
+        self._log.append([record for _, record in batch])
+        for event, record in batch:
+            self._take(event, record)
+        for _, record in batch:
+            self.publish(frames.durable(record.seq, record.body))
+        self.save_snapshot(after_events=SNAPSHOT_EVENTS_WHILE_RUNNING)
+
+    def publish(self, frame: EventFrame) -> None:
+        for subscriber in tuple(self._subscribers):
+            subscriber(frame)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Tells `subscriber` of everything from now on. The result ends that."""
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    def save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
+        """So that opening it need not read the whole log. What came after is read from there."""
+        if self._log.last_seq - self._snapshot_seq < after_events:
+            return
+        snapshot = self._fold.snapshot()
+        if snapshot is None:
+            return
+        try:
+            self._log.set_meta("snapshot", snapshot)
+        except sqlite3.Error:
+            # As on a full disk. Nothing is lost: the log has everything.
+            logger.warning("a snapshot cannot be written", exc_info=True)
+        self._snapshot_seq = self._log.last_seq
+
+    def save_summary(self) -> None:
+        """So that lists show it without reading its log."""
+        if self._summary_seq == self._log.last_seq:
+            return
+        try:
+            summary.save(self._log, self.state)
+        except sqlite3.Error:
+            # As above.
+            logger.warning("a summary cannot be written", exc_info=True)
+        self._summary_seq = self._log.last_seq
+
+    def _to_records(self, events: Sequence[Event], seen_seq: int | None) -> list[tuple[AnyEvent, Record]]:
+        parent, earliest = self.state.leaf_event_id, self.state.last_timestamp
+        batch: list[tuple[AnyEvent, Record]] = []
+        for position, event in enumerate(events, start=self._log.last_seq + 1):
+            stamped: Any = event.stamped(parent_id=parent, not_before=earliest)
+            seen = seen_seq if isinstance(event, ActionEvent | MessageEvent) else None
+            body = encode(stamped)
+            if self._masker.is_in_json(body):
+                stamped = masked(stamped, self._masker)
+                body = encode(stamped)
+            record = Record(position, stamped.id, stamped.kind, stamped.source, stamped.timestamp, seen, body)
+            batch.append((stamped, record))
+            earliest = stamped.timestamp
+            if not isinstance(event, ConversationStateUpdateEvent):
+                parent = stamped.id
+        return batch
+
+    def _is_wanted(self, event: Event, called: Collection[str]) -> bool:
+        if isinstance(event, ObservationEvent | AgentErrorEvent | UserRejectObservation):
+            return event.tool_call_id in called or self.state.is_pending(event.tool_call_id)
+        return True
+
+    def _take(self, event: AnyEvent, record: Record) -> None:
+        if is_navigation(event):
+            self._fold = fold_branch(self._log, self._usage_id, event.value, through_seq=record.seq)
+        else:
+            self._fold.take(event, seq=record.seq, seen_seq=record.seen_seq)

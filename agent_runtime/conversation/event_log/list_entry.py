@@ -1,0 +1,107 @@
+"""What lists of conversations show, read without opening any: from a few rows of its log each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter
+
+from agent_runtime.conversation.event_log.fold import is_navigation
+from agent_runtime.conversation.event_log.log import EventLog, LogMissingError, LogReader, Record, reading
+from agent_runtime.conversation.event_log.state import State, after
+from agent_runtime.conversation.info import describe, to_utc, updated_at
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.events.union import parse_event
+from agent_runtime.wire import ConversationInfo
+
+_KEY = "summary"
+_FORMAT = [1, *(one.name for one in fields(State))]
+_STATE: TypeAdapter[State] = TypeAdapter(State)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A conversation in a list. status: as it was last logged, `running` if that was cut off."""
+
+    created_at: datetime
+    updated_at: datetime
+    status: ExecutionStatus
+    last_seq: int = 0
+    acknowledged_seq: int = 0
+    is_child: bool = False
+
+    def at_rest(self) -> "Entry":
+        """A run that does not continue does not count."""
+        is_cut_off = self.status is ExecutionStatus.RUNNING
+        return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
+
+
+def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
+    """The one of a conversation in memory."""
+    return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
+
+
+def save(log: EventLog, state: State) -> None:
+    """So that the log need not be read for a list. What comes after is read from there."""
+    body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
+    log.set_meta(_KEY, orjson.dumps(body).decode())
+
+
+def read_entry(directory: Path) -> Entry:
+    """LogMissingError when there is no conversation; sqlite3.DatabaseError when its log is damaged."""
+    with reading(directory) as log:
+        created_at = log.spec_field("created_at")
+        if created_at is None:
+            raise LogMissingError(str(directory))
+        timestamp, status = log.last_timestamp(), log.last_status()
+        created = datetime.fromisoformat(created_at)
+        return Entry(
+            created_at=created,
+            updated_at=to_utc(timestamp) if timestamp else created,
+            status=ExecutionStatus(status or ExecutionStatus.IDLE),
+            last_seq=log.last_seq,
+            acknowledged_seq=log.acknowledged_seq,
+            is_child=log.spec_field("parent_conversation_id") is not None,
+        )
+
+
+def read_info(directory: Path) -> ConversationInfo:
+    """As the conversation itself would say it if it were opened. Raises like `read_entry`."""
+    with reading(directory) as log:
+        stored = log.get_meta("spec")
+        if stored is None:
+            raise LogMissingError(str(directory))
+        spec, state = Spec.model_validate_json(stored), _read_state(log)
+        secrets = orjson.loads(log.get_meta("secrets") or "{}")
+    info = describe(spec, state, entry_of(spec, state, state.status).at_rest().status, directory)
+    return info.model_copy(update={"secret_registry": {"secret_sources": secrets}})
+
+
+def _read_state(log: LogReader) -> State:
+    state = _saved_state(log)
+    for record in log.records(after_seq=state.last_seq):
+        event = parse_event(record.body)
+        if is_navigation(event):
+            state = _fold(log.branch(event.value, through_seq=record.seq))
+        else:
+            state = after(state, event, record.seen_seq, seq=record.seq)
+    return state
+
+
+def _saved_state(log: LogReader) -> State:
+    saved = log.get_meta(_KEY)
+    body = orjson.loads(saved) if saved else {}
+    if body.get("format") != _FORMAT:
+        return State()
+    state = _STATE.validate_python(body["state"])
+    return state if state.last_seq <= log.last_seq else State()
+
+
+def _fold(records: Iterable[Record]) -> State:
+    state = State()
+    for record in records:
+        state = after(state, parse_event(record.body), record.seen_seq, seq=record.seq)
+    return state

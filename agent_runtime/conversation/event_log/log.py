@@ -1,0 +1,379 @@
+"""The event log of one conversation: one SQLite file, one writer, positions 1, 2, 3 … without gaps."""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.workspace import private_tree
+from agent_runtime.workspace.users import are_two, server_files
+
+LOG_NAME = "log.sqlite"
+_LOCK_NAME = "writer.lock"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
+    seen_seq INTEGER,
+    body BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS events_by_timestamp ON events (timestamp);
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS checkpoints (number INTEGER PRIMARY KEY, body TEXT NOT NULL);
+"""
+
+
+class LogInUseError(Exception):
+    """Another process writes to this conversation."""
+
+
+class LogMissingError(Exception):
+    """There is no conversation here."""
+
+
+class ForeignLogError(sqlite3.DatabaseError):
+    """Others than the server can have changed this log."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """An event as it is stored. `seen_seq`: for what the model said, the last position it had seen."""
+
+    seq: int
+    id: str
+    kind: str
+    source: str
+    timestamp: str
+    seen_seq: int | None
+    body: bytes
+
+
+_HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
+    SELECT 1 FROM json_each(CAST(body AS TEXT), '$.llm_message.content')
+    WHERE instr(lower(json_extract(value, '$.text')), lower(?)) > 0
+)"""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which events are looked for; None does not restrict. `text`: part of a message's, ignoring case."""
+
+    kind: str | None = None
+    source: str | None = None
+    text: str | None = None
+    from_timestamp: str | None = None
+    before_timestamp: str | None = None
+
+    def to_sql(self) -> tuple[str, list[str]]:
+        conditions = {
+            "kind = ?": self.kind,
+            "source = ?": self.source,
+            _HAS_TEXT: self.text,
+            "timestamp >= ?": self.from_timestamp,
+            "timestamp < ?": self.before_timestamp,
+        }
+        given = {sql: value for sql, value in conditions.items() if value is not None}
+        return " AND ".join(["TRUE", *given]), list(given.values())
+
+
+EVERYTHING = Filter()
+
+# From an event back to the first one it goes back to, and all updates of the conversation up to a position.
+_BRANCH = """
+WITH RECURSIVE branch (id, parent_id) AS (
+    SELECT id, json_extract(CAST(body AS TEXT), '$.parent_id') FROM events WHERE id = :leaf
+    UNION ALL
+    SELECT parent.id, json_extract(CAST(parent.body AS TEXT), '$.parent_id')
+    FROM branch JOIN events AS parent ON parent.id = branch.parent_id
+)
+SELECT * FROM events
+WHERE seq <= :through_seq AND (id IN (SELECT id FROM branch) OR kind = 'ConversationStateUpdateEvent')
+ORDER BY seq
+"""
+
+
+_LAST_STATUS = """
+SELECT json_extract(CAST(body AS TEXT), '$.value') FROM events
+WHERE kind = 'ConversationStateUpdateEvent' AND json_extract(CAST(body AS TEXT), '$.key') = 'execution_status'
+ORDER BY seq DESC LIMIT 1
+"""
+
+
+class LogReader:
+    """Reads a log, also while another process or thread writes it. Its methods are short blocking calls."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        """The connection is the caller's."""
+        self._db = db
+        self.last_seq = self._count()
+
+    def _count(self) -> int:
+        (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
+        return int(last)
+
+    def seq_of(self, event_id: str) -> int | None:
+        row = self._db.execute("SELECT seq FROM events WHERE id = ?", [event_id]).fetchone()
+        return row[0] if row else None
+
+    def get(self, event_id: str) -> Record | None:
+        row = self._db.execute("SELECT * FROM events WHERE id = ?", [event_id]).fetchone()
+        return Record(*row) if row else None
+
+    def at(self, seq: int) -> Record | None:
+        row = self._db.execute("SELECT * FROM events WHERE seq = ?", [seq]).fetchone()
+        return Record(*row) if row else None
+
+    def last_said(self) -> Record | None:
+        """The last thing that the model has said."""
+        row = self._db.execute(
+            "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        return Record(*row) if row else None
+
+    def page(
+        self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
+    ) -> list[Record]:
+        """Up to `limit` records that follow `after_seq`; fewer if they pass `max_bytes`, but at least one."""
+        last = self.last_seq if through_seq is None else through_seq
+        rows = self._db.execute(
+            "SELECT * FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", [after_seq, last, limit]
+        )
+        found: list[Record] = []
+        size = 0
+        for row in rows:
+            record = Record(*row)
+            size += len(record.body)
+            if found and max_bytes is not None and size > max_bytes:
+                break
+            found.append(record)
+        return found
+
+    def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
+        """The events that `leaf` goes back to, itself included, and all updates of the conversation."""
+        rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
+        return (Record(*row) for row in rows)
+
+    def records(self, *, after_seq: int = 0, page_size: int = 500) -> Iterator[Record]:
+        """Everything that follows a position, page by page."""
+        after = after_seq
+        while page := self.page(after_seq=after, limit=page_size):
+            yield from page
+            after = page[-1].seq
+
+    def newest(self, limit: int) -> Iterator[bytes]:
+        """The bodies of the last records, newest first."""
+        rows = self._db.execute("SELECT body FROM events ORDER BY seq DESC LIMIT ?", [limit])
+        return (body for (body,) in rows)
+
+    def search(
+        self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
+    ) -> tuple[list[Record], str | None]:
+        """A page that begins at `from_seq`, and the id of the event that begins the next one."""
+        where, values = wanted.to_sql()
+        order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
+        start = "TRUE" if from_seq is None else f"seq {compare} {int(from_seq)}"
+        sql = f"SELECT * FROM events WHERE {where} AND {start} ORDER BY seq {order} LIMIT ?"  # noqa: S608
+        found = [Record(*row) for row in self._db.execute(sql, [*values, limit + 1])]
+        return found[:limit], found[limit].id if len(found) > limit else None
+
+    def count(self, wanted: Filter = EVERYTHING) -> int:
+        where, values = wanted.to_sql()
+        (count,) = self._db.execute(f"SELECT count(*) FROM events WHERE {where}", values).fetchone()  # noqa: S608
+        return int(count)
+
+    def seq_before(self, timestamp: str) -> int:
+        """The last position that is earlier than `timestamp`; 0 when there is none."""
+        row = self._db.execute("SELECT max(seq) FROM events WHERE timestamp < ?", [timestamp]).fetchone()
+        return row[0] or 0
+
+    def get_meta(self, key: str) -> str | None:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        return row[0] if row else None
+
+    def spec_field(self, name: str) -> str | None:
+        """One text of the conversation's spec, which may be large."""
+        row = self._db.execute(
+            "SELECT json_extract(value, ?) FROM meta WHERE key = 'spec'", [f"$.{name}"]
+        ).fetchone()
+        return row[0] if row else None
+
+    def last_timestamp(self) -> str | None:
+        row = self._db.execute("SELECT timestamp FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+        return row[0] if row else None
+
+    def last_status(self) -> str | None:
+        """The execution status that was last logged."""
+        row = self._db.execute(_LAST_STATUS).fetchone()
+        return row[0] if row else None
+
+    @property
+    def acknowledged_seq(self) -> int:
+        """The last position that the receiver of reports has confirmed."""
+        return int(self.get_meta("acknowledged_seq") or 0)
+
+
+@contextmanager
+def reading(directory: Path) -> Iterator[LogReader]:
+    """The log for callers that only read it, from any thread. LogMissingError when there is none."""
+    path = directory / LOG_NAME
+    if not path.exists():
+        raise LogMissingError(str(directory))
+    _require_ours(path)
+    db: sqlite3.Connection | None = None
+    try:
+        with server_files():
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            # It opens all its files with the first thing it reads.
+            reader = LogReader(db)
+        yield reader
+    finally:
+        if db is not None:
+            with server_files():
+                db.close()
+
+
+class EventLog(LogReader):
+    """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
+
+    def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
+        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it.
+
+        sqlite3.DatabaseError when the file is damaged.
+        """
+        self.seal = seal
+        self._name = directory.name
+        path = directory / LOG_NAME
+        if create:
+            private_tree.make(directory)
+        elif not path.exists():
+            raise LogMissingError(str(directory))
+        if path.exists():
+            _require_ours(path)
+        with server_files():
+            private_tree.make_file(directory / _LOCK_NAME)
+            self._lock = _take_lock(directory / _LOCK_NAME)
+            private_tree.make_file(path)
+        try:
+            self._open(path)
+        except sqlite3.DatabaseError:
+            self._lock.close()
+            raise
+
+    def _open(self, path: Path) -> None:
+        with server_files():
+            db = sqlite3.connect(path, isolation_level=None)
+            try:
+                _prepare(db)
+                super().__init__(db)
+            except sqlite3.DatabaseError:
+                db.close()
+                raise
+
+    def close(self) -> None:
+        with server_files():
+            self._db.close()
+        self._lock.close()
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Adds records, all or none. Their positions must follow the last one.
+
+        sqlite3.IntegrityError if an id is known already.
+        """
+        expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
+        if [record.seq for record in records] != list(expected):
+            raise ValueError(f"the next position is {self.last_seq + 1}")
+        rows = [(r.seq, r.id, r.kind, r.source, r.timestamp, r.seen_seq, r.body) for r in records]
+        with self.transaction():
+            self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self.last_seq += len(records)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is written within, all or none. Within another one it is a part of that."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # a full disk ends it by itself
+                self._db.execute("ROLLBACK")
+            raise
+
+    def set_spec(self, text: str, *, name: str | None = None) -> None:
+        """Writes the specification of the conversation, with its seal. name: of its directory to be."""
+        seal = self.seal.of(name or self._name, text)
+        with self.transaction():
+            self.set_meta("spec", text)
+            if seal is None:
+                self._db.execute("DELETE FROM meta WHERE key = 'spec_seal'")
+            else:
+                self.set_meta("spec_seal", seal)
+
+    def spec(self) -> str | None:
+        """The specification as the server wrote it; one without a seal that may be so is sealed.
+
+        SpecChangedError.
+        """
+        text, seal = self.get_meta("spec"), self.get_meta("spec_seal")
+        if text is None:
+            return None
+        self.seal.check(self._name, text, seal)
+        if seal != self.seal.of(self._name, text):
+            self.set_spec(text)
+        return text
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+
+    def checkpoints(self) -> list[str]:
+        """In the order in which they were made."""
+        return [body for (body,) in self._db.execute("SELECT body FROM checkpoints ORDER BY number")]
+
+    def put_checkpoint(self, number: int, body: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", [number, body])
+
+    def drop_checkpoints(self, *, below: int) -> None:
+        self._db.execute("DELETE FROM checkpoints WHERE number < ?", [below])
+
+    def acknowledge(self, seq: int) -> None:
+        """Notes how far the receiver of reports has come."""
+        self.set_meta("acknowledged_seq", str(seq))
+
+
+def _require_ours(path: Path) -> None:
+    """Where commands run as another user: refuses a log, with its spec, that a command could have written."""
+    try:
+        is_ours = not are_two() or private_tree.is_of_server(path)
+    except FileNotFoundError as error:  # deleted meanwhile
+        raise LogMissingError(str(path.parent)) from error
+    if not is_ours:
+        raise ForeignLogError(f"{path} belongs to another user than the server, or is open to others.")
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+    # An event that was published must survive the machine's crash too.
+    db.execute("PRAGMA synchronous = FULL")
+    db.executescript(_SCHEMA)
+
+
+def _take_lock(path: Path) -> BinaryIO:
+    # flock belongs to the open file: the kernel gives it back however this process ends.
+    handle = path.open("ab")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        handle.close()
+        raise LogInUseError(str(path.parent)) from error
+    return handle

@@ -1,0 +1,119 @@
+"""A log that came out of a backup gets the events that everybody else knows of, and the agent is told.
+
+What follows from events is then right by itself: the conversation is opened anew, and folds them all.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from uuid import UUID
+
+from pydantic_core import to_json
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.errors import LogDiffersError, LogGapError
+from agent_runtime.conversation.event_log.dangling_calls import give_up
+from agent_runtime.conversation.event_log.log import EventLog, Record
+from agent_runtime.conversation.event_log.model_input_cursor import Seen
+from agent_runtime.conversation.event_log.state import CHILDREN
+from agent_runtime.conversation.run.goal import interruption
+from agent_runtime.events.base import Event
+from agent_runtime.events.message import told
+from agent_runtime.events.state import (
+    FULL_STATE,
+    ConversationStateUpdateEvent,
+    ExecutionStatus,
+    status_update,
+)
+from agent_runtime.events.union import validate_event
+from agent_runtime.wire import CatchUpRequest, Restored
+
+RESTORED = "restored"
+"""In an update of the agent's state: since when its files are those of a backup, for people."""
+
+_BY = "by the loss of the machine that it ran on"
+
+
+def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
+    """Adds what the log has not yet, as it is given: ids and positions stay. May be repeated.
+
+    LogGapError, LogDiffersError, pydantic.ValidationError: nothing is added then.
+    """
+    _check_start(log, missing)
+    records = _records(log, missing)
+    known = [record for record in records if record.seq <= log.last_seq]
+    for record in known:
+        found = log.at(record.seq)
+        if found is None or found.id != record.id:
+            raise LogDiffersError
+    try:
+        log.append(records[len(known) :])
+    except sqlite3.IntegrityError as error:
+        raise LogDiffersError from error
+    # The caller that gives them has them: they need not be reported back.
+    log.acknowledge(max(log.acknowledged_seq, missing.after_seq + len(records)))
+
+
+def _check_start(log: EventLog, missing: CatchUpRequest) -> None:
+    if missing.after_seq > log.last_seq:
+        raise LogGapError
+    last = log.at(missing.after_seq)
+    if (last.id if last else None) != missing.after_id:
+        raise LogDiffersError
+
+
+def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
+    seen = Seen.after(log.last_said())
+    records = []
+    for seq, body in enumerate(missing.events, start=missing.after_seq + 1):
+        event = validate_event(body)
+        if isinstance(event, ConversationStateUpdateEvent) and event.key == FULL_STATE:
+            raise LogDiffersError("Such an event stands in no log.")
+        # What stands in the log already has told what it had seen.
+        seen_seq = seen.by(event, seq) if seq > log.last_seq else None
+        records.append(
+            Record(seq, event.id, event.kind, event.source, event.timestamp, seen_seq, to_json(body))
+        )
+    return records
+
+
+def tell_restored(
+    conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
+) -> None:
+    """Ends what cannot go on, and tells the agent how old its files are. Nothing if that was told last.
+
+    What waits for the user's consent goes on waiting: none of it has begun. A run does not go on by itself.
+    is_there: whether there is a conversation of that id.
+    """
+    state = conversation.state
+    mark = f"restored-{restored.id}-"
+    if not state.has_system_prompt or (state.leaf_event_id or "").startswith(mark):
+        return
+    events: list[Event] = []
+    if state.status is not ExecutionStatus.WAITING_FOR_CONFIRMATION:
+        events += give_up(state.pending, conversation.agent, conversation.tools, by=_BY)
+        events += interruption(state.goal)
+    children = [str(child) for child in state.children if is_there(child)]
+    if len(children) < len(state.children):
+        events.append(ConversationStateUpdateEvent(key=CHILDREN, value=children))
+    if state.status is ExecutionStatus.RUNNING:
+        events.append(status_update(ExecutionStatus.PAUSED))
+    facts = restored.model_dump(mode="json", include={"as_of", "lost_events"})
+    events.insert(0, ConversationStateUpdateEvent(key="agent_state", value={RESTORED: facts}))
+    # Last: where it stands, all the rest does.
+    message = told(_words(restored)).model_copy(update={"id": f"{mark}{state.last_seq}"})
+    conversation.emit(*events, message)
+    conversation.publish_full_state()
+
+
+def _words(restored: Restored) -> str:
+    count = restored.lost_events
+    later = f"{count} later event{'s' * (count != 1)} of this conversation"
+    if restored.as_of is None:
+        files = "It had no backup yet: its workspace begins anew. What was done in this conversation before"
+    else:
+        moment = f"{restored.as_of:%Y-%m-%d %H:%M} UTC"
+        files = f"The workspace is that of a backup of {moment}. What {later} did to files"
+    return (
+        f"The machine that this conversation worked on was lost. {files} is not there, and no command that "
+        "ran before is running any more. Look at the files as they are before you build on them."
+    )

@@ -1,0 +1,47 @@
+"""What a log says once more: the state it leads to, and every prompt the model was given on the way."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_runtime.conversation.event_log.fold import Fold, fold_branch, is_navigation
+from agent_runtime.conversation.event_log.log import LogReader, Record
+from agent_runtime.events.union import parse_event
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """The messages that led to a reply, byte for byte. event_id: of the reply's first event."""
+
+    event_id: str
+    messages: Sequence[bytes]
+
+
+def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
+    """Each prompt, in order. Deterministic: nothing is asked, run or written.
+
+    A prompt held everything up to the reply's `seen_seq`: what landed while the model spoke came too late.
+    """
+    fold = Fold(usage_id)
+    waiting: list[Record] = []
+    replied_to = 0
+    for record in log.records():
+        if record.seen_seq is not None and record.seen_seq > replied_to:
+            replied_to = record.seen_seq
+            fold, waiting = _caught_up(fold, waiting, log, usage_id, through_seq=record.seen_seq)
+            yield Prompted(record.id, fold.view.messages())
+        waiting.append(record)
+
+
+def _caught_up(
+    fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
+) -> tuple[Fold, list[Record]]:
+    """The fold with all records up to a position, and those that are left."""
+    for record in waiting:
+        if record.seq > through_seq:
+            continue
+        event = parse_event(record.body)
+        if is_navigation(event):
+            fold = fold_branch(log, usage_id, event.value, through_seq=record.seq)
+        else:
+            fold.take(event, seq=record.seq, seen_seq=record.seen_seq)
+    return fold, [record for record in waiting if record.seq > through_seq]

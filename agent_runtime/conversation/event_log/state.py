@@ -1,0 +1,263 @@
+"""A conversation's state: a pure fold over its log, updated in the same time however long the log is."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from agent_runtime.agent import stuck
+from agent_runtime.context.path_rules import names_in
+from agent_runtime.conversation.event_log.sub_agent_task import TASKS, Task, answered
+from agent_runtime.conversation.run.goal import GOAL, Goal
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.condensation import Condensation, CondensationRequest
+from agent_runtime.events.critic import CriticResult
+from agent_runtime.events.errors import ConversationErrorEvent
+from agent_runtime.events.hook import HookExecutionEvent, HookPoint
+from agent_runtime.events.message import MessageEvent, SystemPromptEvent
+from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
+from agent_runtime.events.state import (
+    ConversationStateUpdateEvent,
+    ExecutionStatus,
+    InterruptEvent,
+    PauseEvent,
+)
+from agent_runtime.events.union import AnyEvent
+from agent_runtime.llm.cost import NO_STATS
+
+FINISH = "finish"
+INVOKE_SKILL = "invoke_skill"
+POLICY = "confirmation_policy"
+ANALYZER = "security_analyzer"
+APPROVED = "approved_actions"
+"""In an update of the agent's state: the kinds of actions about which the user need not be asked again."""
+AGENT = "agent"
+"""The key of the update by which a conversation gets another model."""
+CHILDREN = "sub_conversation_ids"
+"""The key of the update that says which conversations it has started."""
+LEAF = "leaf_event_id"
+"""The key of the update by which a conversation goes back to an earlier event, to go on from there."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a log amounts to.
+
+    status: as last logged. Whether a run is going on is not here: that is a live task, never a stored word.
+    pending: the calls without a result, in order.
+    unseen_messages: position and id of what was said to the agent and its model has not seen.
+    critique, critiques: the critic's last word on the end of a turn, and how many there were, since the user
+    spoke. stop_denials: how often Stop hooks have sent it back since the user spoke.
+    wants_condensation: a condensation was asked for and it has neither been made nor failed yet.
+    given_rules: the rules for paths that a result has carried.
+    agent: as it was last changed, without its keys; title, tags: None as long as those of the creation hold.
+    safeguards: the policy and the analyzer that were set since the creation.
+    approved: likenesses of actions that the user has approved for all of this conversation.
+    shell_dir: where the agent's shell stood after its last command.
+    children: conversations it has started. tasks: those of them that do a task of the agent, by its id.
+    """
+
+    last_seq: int = 0
+    last_timestamp: str = ""
+    leaf_event_id: str | None = None
+    has_system_prompt: bool = False
+    status: ExecutionStatus = ExecutionStatus.IDLE
+    pending: tuple[ActionEvent, ...] = ()
+    has_unseen_result: bool = False
+    unseen_messages: tuple[tuple[int, str], ...] = ()
+    run_seq: int = 0
+    pause_seq: int = 0
+    last_user_message_id: str | None = None
+    final_response: str = ""
+    wants_condensation: bool = False
+    trail: stuck.Trail = ()
+    activated_skills: tuple[str, ...] = ()
+    given_rules: tuple[str, ...] = ()
+    invoked_skills: tuple[str, ...] = ()
+    title: str | None = None
+    tags: dict[str, str] | None = None
+    safeguards: dict[str, Any] = field(default_factory=dict)
+    approved: tuple[str, ...] = ()
+    shell_dir: str | None = None
+    stats: dict[str, Any] = field(default_factory=lambda: NO_STATS)
+    goal: Goal | None = None
+    children: tuple[UUID, ...] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    agent: JsonObject | None = None
+    stop_denials: int = 0
+    critique: CriticResult | None = None
+    critiques: int = 0
+    blocked_messages: dict[str, str] = field(default_factory=dict)
+    blocked_actions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def has_work(self) -> bool:
+        """Something waits for the agent: an unanswered call, a result or a message the model has not seen."""
+        return bool(self.pending or self.unseen_messages) or self.has_unseen_result
+
+    @property
+    def must_ask(self) -> bool:
+        """The agent goes in circles, and was told to ask the user, who has not answered yet."""
+        return stuck.must_ask(self.trail)
+
+    @property
+    def refused_calls(self) -> tuple[ActionEvent, ...]:
+        """What an agent that must ask may not do."""
+        return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
+
+    @property
+    def wants_pause(self) -> bool:
+        """A pause was asked for since the run began."""
+        return self.pause_seq > self.run_seq
+
+    def is_pending(self, tool_call_id: str) -> bool:
+        return any(action.tool_call_id == tool_call_id for action in self.pending)
+
+
+if TYPE_CHECKING:
+    from dataclasses import replace
+else:
+
+    def replace(state: State, /, **changes: Any) -> State:
+        """As the standard one, which sets each field of a frozen class by itself: ten times the work."""
+        changed = object.__new__(State)
+        vars(changed).update(vars(state), **changes)
+        return changed
+
+
+def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
+    """The state after these events, each with the last position the model had seen when it said it."""
+    for event, seen_seq in events:
+        state = after(state, event, seen_seq)
+    return state
+
+
+def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
+    """The state after one more event, which takes the next position, or `seq` where a branch skips some."""
+    position = state.last_seq + 1 if seq is None else seq
+    state = _apply(replace(state, last_seq=position, last_timestamp=event.timestamp), event)
+    if not isinstance(event, ConversationStateUpdateEvent):
+        state = replace(state, leaf_event_id=event.id)
+    if seen_seq is None:
+        return state
+    unseen = tuple((at, message) for at, message in state.unseen_messages if at > seen_seq)
+    return replace(state, unseen_messages=unseen, has_unseen_result=False)
+
+
+def _apply(state: State, event: AnyEvent) -> State:
+    match event:
+        case SystemPromptEvent():
+            state = replace(state, has_system_prompt=True)
+        case MessageEvent():
+            state = _apply_message(state, event)
+        case ActionEvent():
+            state = _apply_action(state, event)
+        case ObservationEvent() | AgentErrorEvent() | UserRejectObservation():
+            state = _apply_result(state, event)
+        case ConversationStateUpdateEvent():
+            state = _apply_update(state, event)
+        case PauseEvent() | InterruptEvent():
+            state = replace(state, pause_seq=state.last_seq)
+        case CondensationRequest() | Condensation():
+            state = replace(state, wants_condensation=isinstance(event, CondensationRequest))
+        case HookExecutionEvent():
+            state = _apply_hook(state, event)
+        case ConversationErrorEvent():
+            # Or else a condenser that fails would fail every run from now on.
+            state = replace(state, wants_condensation=False)
+        case _:
+            pass  # of no consequence for the run
+    return state
+
+
+def _apply_message(state: State, event: MessageEvent) -> State:
+    state = replace(state, trail=stuck.after_message(state.trail, event))
+    if event.source == "agent":
+        state = _apply_critique(state, event.critic_result)
+        return replace(state, final_response=event.llm_message.text)
+    activated = tuple(dict.fromkeys((*state.activated_skills, *event.activated_skills)))
+    unseen = (*state.unseen_messages, (state.last_seq, event.id))
+    state = replace(state, unseen_messages=unseen, activated_skills=activated)
+    if event.source != "user":
+        return state
+    return replace(state, last_user_message_id=event.id, stop_denials=0, critique=None, critiques=0)
+
+
+def _apply_action(state: State, event: ActionEvent) -> State:
+    state = replace(state, pending=(*state.pending, event))
+    return _apply_critique(state, event.critic_result) if event.tool_name == FINISH else state
+
+
+def _apply_result(state: State, event: ObservationEvent | AgentErrorEvent | UserRejectObservation) -> State:
+    call = next((a for a in state.pending if a.tool_call_id == event.tool_call_id), None)
+    pending = tuple(action for action in state.pending if action is not call)
+    has_finished = isinstance(event, ObservationEvent) and event.tool_name == FINISH
+    state = replace(state, pending=pending, has_unseen_result=not has_finished)
+    if call is not None:
+        trail = stuck.after_result(state.trail, call, event)
+        state = replace(state, trail=trail, tasks=answered(state.tasks, call.id))
+    if isinstance(event, ObservationEvent) and event.extended_content:
+        given = dict.fromkeys((*state.given_rules, *names_in(event.extended_content)))
+        state = replace(state, given_rules=tuple(given))
+    if isinstance(event, ObservationEvent) and "working_dir" in event.observation.get("metadata", {}):
+        state = replace(state, shell_dir=event.observation["metadata"]["working_dir"])
+    if isinstance(event, ObservationEvent) and event.tool_name == INVOKE_SKILL:
+        invoked = dict.fromkeys((*state.invoked_skills, str(event.observation.get("skill_name"))))
+        state = replace(state, invoked_skills=tuple(invoked))
+    if has_finished and call is not None and call.action is not None:
+        return replace(state, final_response=str(call.action.get("message", "")))
+    return state
+
+
+def _apply_critique(state: State, critique: CriticResult | None) -> State:
+    return replace(state, critique=critique, critiques=state.critiques + (critique is not None))
+
+
+def _apply_hook(state: State, event: HookExecutionEvent) -> State:
+    if not event.blocked:
+        return state
+    reason = event.reason or ""
+    match event.hook_event_type:
+        case HookPoint.STOP:
+            return replace(state, stop_denials=state.stop_denials + 1)
+        case HookPoint.PRE_TOOL_USE if event.action_id:
+            return replace(state, blocked_actions={**state.blocked_actions, event.action_id: reason})
+        case HookPoint.USER_PROMPT_SUBMIT if event.message_id:
+            # The model will never see it.
+            unseen = tuple(one for one in state.unseen_messages if one[1] != event.message_id)
+            blocked = {**state.blocked_messages, event.message_id: reason}
+            return replace(state, unseen_messages=unseen, blocked_messages=blocked)
+        case _:
+            return state
+
+
+# Fields whose updates are their new values, by key.
+_PLAIN_FIELDS = {"stats": "stats", "title": "title", "tags": "tags", AGENT: "agent", LEAF: "leaf_event_id"}
+
+
+def _apply_update(state: State, event: ConversationStateUpdateEvent) -> State:
+    changes: dict[str, Any] = {}
+    match event.key:
+        case "execution_status":
+            changes["status"] = ExecutionStatus(event.value)
+            if event.value == ExecutionStatus.RUNNING:
+                changes["run_seq"] = state.last_seq
+            elif event.value == ExecutionStatus.STUCK:
+                changes["trail"] = ()  # a new run means: try again
+        case str(key) if key in _PLAIN_FIELDS:
+            changes[_PLAIN_FIELDS[key]] = event.value
+        case str(key) if key in {POLICY, ANALYZER}:
+            changes["safeguards"] = {**state.safeguards, key: event.value}
+        case "agent_state" if TASKS in event.value:
+            news = {task_id: Task.model_validate(one) for task_id, one in event.value[TASKS].items()}
+            changes["tasks"] = {**state.tasks, **news}
+        case "agent_state" if APPROVED in event.value:
+            changes["approved"] = tuple(event.value[APPROVED])
+        case str(key) if key == CHILDREN:
+            changes["children"] = tuple(map(UUID, event.value))
+        case str(key) if key == GOAL:
+            changes["goal"] = Goal.model_validate(event.value)
+        case _:
+            pass  # of no consequence for the run
+    return replace(state, **changes)

@@ -1,0 +1,51 @@
+"""Another model for the agent, in the midst of its work."""
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.context.condense import Condenser, LLMSummarizingCondenser, with_summarizing_llm
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.state import AGENT
+from agent_runtime.conversation.run.budget import budget_update
+from agent_runtime.conversation.spec import mask
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.cost import budget_of
+
+
+def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | None = None) -> None:
+    """The next call goes to this model. Like at the creation, its key is kept on disk sealed or not at all.
+
+    condenser_llm: what the condenser uses from now on; without it, it goes along if it used the same model.
+    What the conversation may cost stays, unless the model brings its own budget.
+    """
+    before = conversation.agent.llm
+    budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)
+    agent = with_llm(conversation.agent, llm, condenser_llm)
+    conversation.agent = agent
+    conversation.keys.keep()
+    conversation.emit(ConversationStateUpdateEvent(key=AGENT, value=mask(agent.model_dump(mode="json"))))
+    if budget_of(conversation.state.stats, agent.llm) != budget:
+        conversation.emit(budget_update(conversation, budget))
+    conversation.publish_full_state()
+
+
+def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
+    """The agent after that."""
+    llm = llm.model_copy(
+        update={"max_budget_per_task": llm.max_budget_per_task or agent.llm.max_budget_per_task}
+    )
+    condenser = (
+        _following(agent.condenser, agent.llm, llm)
+        if condenser_llm is None
+        else with_summarizing_llm(agent.condenser, condenser_llm)
+    )
+    return agent.model_copy(update={"llm": llm, "condenser": condenser})
+
+
+def _following(condenser: Condenser | None, before: LLM, after: LLM) -> Condenser | None:
+    """A condenser that uses the agent's model goes on doing so: the old one may soon be out of reach."""
+    if not isinstance(condenser, LLMSummarizingCondenser):
+        return condenser
+    own = condenser.llm
+    if (own.model, own.base_url) != (before.model, before.base_url):
+        return condenser
+    return condenser.model_copy(update={"llm": after.model_copy(update={"usage_id": own.usage_id})})

@@ -1,0 +1,116 @@
+"""What a run may still do: replies of the model, and dollars."""
+
+from dataclasses import dataclass
+
+from agent_runtime.agent.step import ModelTurn
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.events.base import Event
+from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.cost import add_usage, budget_of, total_cost, with_budget
+from agent_runtime.llm.messages import Reply
+from agent_runtime.metering.limits import BUDGET_REACHED
+
+MAX_EMPTY_REPLIES = 3
+
+
+class RunError(Exception):
+    """The run cannot go on. Its text is for the user."""
+
+    def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
+        super().__init__(detail)
+        self.event = ConversationErrorEvent(code=code, detail=detail, classification=classification)
+
+
+@dataclass
+class Budget:
+    """What one run may still do."""
+
+    iterations: int
+    empty_replies: int = MAX_EMPTY_REPLIES
+
+    def take_iteration(self, limit: int) -> None:
+        if self.iterations == 0:
+            limited = ErrorClassification(kind="agent_action", retryable=True, user_action="retry")
+            raise RunError(
+                "MaxIterationsReached", f"The run stopped after {limit} replies of the model.", limited
+            )
+        self.iterations -= 1
+
+    def count(self, turn: ModelTurn | None) -> None:
+        if turn is None:
+            return
+        self.empty_replies = self.empty_replies - 1 if turn.was_empty else MAX_EMPTY_REPLIES
+        if self.empty_replies == 0:
+            empty = ErrorClassification(kind="transient", retryable=True, user_action="retry")
+            raise RunError("EmptyReply", "The model sent nothing, several times in a row.", empty)
+
+
+def check_cost(conversation: Running) -> None:
+    """Stops a run that has used up its budget. Who runs it again allows as much once more."""
+    limit, spent = _limit(conversation), total_cost(conversation.state.stats)
+    if limit is None or spent < limit:
+        return
+    stopped = ErrorClassification(kind="quota", retryable=True, user_action="settings")
+    raise RunError(
+        BUDGET_REACHED,
+        f"Paused: {_dollars(spent)} are spent, and the budget is {_dollars(limit)}. "
+        f"Run it again to allow another {_dollars(_share(conversation, limit))}, "
+        "or set another budget.",
+        stopped,
+    )
+
+
+def renewed(conversation: Running) -> list[Event]:
+    """What is to be said when a run begins whose budget is spent: it may spend as much once more."""
+    limit, spent = _limit(conversation), total_cost(conversation.state.stats)
+    if limit is None or spent < limit:
+        return []
+    return [budget_update(conversation, spent + _share(conversation, limit))]
+
+
+def budget_update(conversation: Running, dollars: float | None) -> ConversationStateUpdateEvent:
+    """That the whole conversation may cost so much; None: any amount."""
+    stats = with_budget(conversation.state.stats, conversation.agent.llm, dollars)
+    return ConversationStateUpdateEvent(key="stats", value=stats)
+
+
+def check_price(conversation: Running, reply: Reply) -> None:
+    """A budget that cannot be kept is not silently ignored."""
+    if _limit(conversation) is None or reply.usage.cost is not None:
+        return
+    unpriced = ErrorClassification(kind="config", retryable=True, user_action="settings")
+    raise RunError(
+        "PriceUnknown",
+        "The run stopped: what this model costs is not known, so its budget cannot be kept. Go on without a "
+        "budget (no `max_budget_per_task`), or set `input_cost_per_token` and `output_cost_per_token` of the "
+        "model (0 if it is free).",
+        unpriced,
+    )
+
+
+def _dollars(amount: float) -> str:
+    # Cheap models spend fractions of a cent.
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}"
+
+
+def _limit(conversation: Running) -> float | None:
+    return budget_of(conversation.state.stats, conversation.agent.llm)
+
+
+def _share(conversation: Running, limit: float) -> float:
+    """What one more run may cost."""
+    return conversation.agent.llm.max_budget_per_task or limit
+
+
+def settle(conversation: Running, llm: LLM, reply: Reply) -> None:
+    """Counts a reply beside the agent's own, and stops the run if its budget cannot be kept."""
+    count_reply(conversation, llm, reply)
+    check_price(conversation, reply)
+
+
+def count_reply(conversation: Running, llm: LLM, reply: Reply) -> None:
+    """Counts what a reply has cost. llm: whose budget it is."""
+    stats = add_usage(conversation.state.stats, llm, reply)
+    conversation.emit(ConversationStateUpdateEvent(key="stats", value=stats))

@@ -1,0 +1,16 @@
+"""Whether the work is really over once the agent thinks so."""
+
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.critic_review import is_refined
+from agent_runtime.conversation.run.goal_audit import audit
+
+
+async def is_sent_back(conversation: Running) -> bool:
+    """Whether there is more to do after all: an objection to the end stands in the log."""
+    if conversation.state.must_ask:
+        return False  # it is the user's turn
+    hooks = conversation.hooks
+    if (hooks is not None and await hooks.object_to_stop(conversation)) or is_refined(conversation):
+        return True
+    await audit(conversation)
+    return conversation.state.has_work

@@ -1,0 +1,128 @@
+"""What the agent's critic thinks of a reply, and when that sends the agent back to work."""
+
+import asyncio
+from dataclasses import replace
+
+import orjson
+from pydantic import BaseModel, Field
+
+from agent_runtime.agent.critic import AgentFinishedCritic, Critic, LLMCritic, PassCritic
+from agent_runtime.agent.step import ModelTurn
+from agent_runtime.agent.verdict import ask_verdict, record
+from agent_runtime.context.system_prompt import render
+from agent_runtime.conversation.event_log.state import FINISH
+from agent_runtime.conversation.run.budget import check_cost, count_reply
+from agent_runtime.conversation.run.context import ItemStream, Running
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event
+from agent_runtime.events.critic import CriticResult
+from agent_runtime.events.message import MessageEvent, told
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.llm.errors import LLMError
+from agent_runtime.workspace import git
+
+USAGE_ID = "critic"
+
+
+async def criticised(conversation: Running, turn: ModelTurn, stream: ItemStream) -> ModelTurn:
+    """The turn with the critic's result at its last event, if the critic looks at such turns.
+
+    A critic that cannot be asked is no reason to lose the reply: the log says so, and the reply stands.
+    """
+    critic, subject = conversation.agent.critic, turn.events[-1]
+    if critic is None or not _is_looked_at(critic, subject):
+        return turn
+    try:
+        result = await _evaluate(critic, subject, conversation)
+    except LLMError as error:
+        failure = {"critic_failure": {"code": error.code, "detail": str(error)}}
+        notice = ConversationStateUpdateEvent(key="agent_state", value=failure)
+        return replace(turn, events=(notice, *turn.events))
+    except asyncio.CancelledError:
+        stream.drop("cancelled")
+        raise
+    judged = subject.model_copy(update={"critic_result": result})
+    return replace(turn, events=(*turn.events[:-1], judged))
+
+
+def is_refined(conversation: Running) -> bool:
+    """Whether the critic sends the agent back. What it said is in the log then."""
+    critic, critique = conversation.agent.critic, conversation.state.critique
+    limits = critic.iterative_refinement if critic is not None else None
+    if limits is None or critique is None or critique.score >= limits.success_threshold:
+        return False
+    if conversation.state.critiques > limits.max_iterations:
+        return False
+    check_cost(conversation)
+    text = render(
+        "critic_unmet.j2",
+        score=critique.score,
+        threshold=limits.success_threshold,
+        message=critique.message,
+    )
+    conversation.emit(told(text))
+    return True
+
+
+class _Opinion(BaseModel):
+    score: float = Field(ge=0, le=1)
+    feedback: str
+
+
+def _is_looked_at(critic: Critic, subject: Event) -> bool:
+    match subject:
+        case MessageEvent():
+            return subject.source == "agent"
+        case ActionEvent():
+            return critic.mode == "all_actions" or _is_finish(subject)
+        case _:
+            return False
+
+
+def _is_finish(subject: Event) -> bool:
+    return isinstance(subject, ActionEvent) and subject.tool_name == FINISH and subject.action is not None
+
+
+async def _evaluate(critic: Critic, subject: Event, conversation: Running) -> CriticResult:
+    match critic:
+        case PassCritic():
+            return CriticResult(score=1, message="Everything is good enough.")
+        case LLMCritic():
+            return await _ask(critic, subject, conversation)
+        case AgentFinishedCritic() if not _is_finish(subject):
+            return CriticResult(score=0, message="The agent has not called `finish`.")
+        case _:
+            return await _look_at_changes(conversation)
+
+
+async def _ask(critic: LLMCritic, subject: Event, conversation: Running) -> CriticResult:
+    messages = [*conversation.messages(), _as_said(subject)]
+    opinion = await ask_verdict(
+        _Opinion,
+        lambda chars: render("critic.j2", criteria=critic.criteria, messages=record(messages, chars)),
+        critic.llm or conversation.agent.llm,
+        conversation.llm_client,
+        usage_id=USAGE_ID,
+        on_reply=lambda llm, reply: count_reply(conversation, llm, reply),
+    )
+    return CriticResult(score=opinion.score, message=opinion.feedback.strip())
+
+
+async def _look_at_changes(conversation: Running) -> CriticResult:
+    try:
+        changes = await git.changes(conversation.working_dir)
+    except git.GitError as error:
+        return CriticResult(score=0, message=f"No changes can be seen: {error}")
+    if not changes:
+        return CriticResult(score=0, message="Nothing in the repository has changed.")
+    return CriticResult(score=1, message=f"Changed files: {len(changes)}.")
+
+
+def _as_said(subject: Event) -> bytes:
+    """The reply as it will read once it is in the log."""
+    if isinstance(subject, MessageEvent):
+        text = subject.llm_message.text
+    else:
+        assert isinstance(subject, ActionEvent)
+        text = f"[calls {subject.tool_name}: {subject.tool_call.arguments}]"
+    return orjson.dumps({"role": "assistant", "content": text})

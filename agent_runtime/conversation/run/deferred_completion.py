@@ -1,0 +1,35 @@
+"""The end of a run that could not be written, as on a full disk. It is written once that is possible.
+
+Otherwise the log would say `running` until the next request opens the conversation.
+"""
+
+import asyncio
+import sqlite3
+
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.goal import interruption
+from agent_runtime.conversation.run.loop import unexpected
+from agent_runtime.events.state import ExecutionStatus, status_update
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+
+
+async def write_ending(conversation: Running, cause: BaseException) -> None:
+    """Tries until it stands in the log, or a new run has begun."""
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        await asyncio.sleep(pause)
+        if conversation.is_running or conversation.state.status is not ExecutionStatus.RUNNING:
+            return
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        try:
+            conversation.emit(
+                unexpected(cause),
+                *interruption(conversation.state.goal),
+                status_update(ExecutionStatus.ERROR),
+            )
+            conversation.publish_full_state()
+        except sqlite3.Error:
+            continue
+        return

@@ -1,0 +1,44 @@
+"""The audit of a goal: a judge reads the record of the work, and what it misses goes back to the agent."""
+
+from agent_runtime.agent.verdict import ask_verdict, record
+from agent_runtime.context.system_prompt import render
+from agent_runtime.conversation.run.budget import check_cost, settle
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.goal import GOAL, Goal, GoalVerdict
+from agent_runtime.events.base import Event
+from agent_runtime.events.message import told
+
+
+async def audit(conversation: Running) -> None:
+    """Judges the goal, if one is pursued. What came of it is in the log. LLMError without a verdict."""
+    goal = conversation.state.goal
+    if goal is None or not goal.active:
+        return
+    check_cost(conversation)
+    verdict = await _judge(conversation, goal)
+    if conversation.state.goal != goal:
+        return  # stopped while the judge was thinking
+    audited = goal.audited(verdict)
+    conversation.emit(audited.to_event(), *(_objections(audited, verdict) if audited.active else []))
+
+
+async def _judge(conversation: Running, goal: Goal) -> GoalVerdict:
+    messages = conversation.messages()
+    return await ask_verdict(
+        GoalVerdict,
+        lambda chars: render("goal.j2", objective=goal.objective, messages=record(messages, chars)),
+        conversation.agent.llm,
+        conversation.llm_client,
+        usage_id=GOAL,
+        on_reply=lambda llm, reply: settle(conversation, llm, reply),
+    )
+
+
+def _objections(goal: Goal, verdict: GoalVerdict) -> list[Event]:
+    text = render(
+        "goal_unmet.j2",
+        iteration=goal.iteration,
+        max_iterations=goal.max_iterations,
+        missing=verdict.missing.strip(),
+    )
+    return [told(text)]

@@ -1,0 +1,41 @@
+"""Setting an agent a goal, and letting it rest."""
+
+from agent_runtime.context.system_prompt import render
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.errors import AlreadyRunningError, NoGoalToResumeError
+from agent_runtime.conversation.run.goal import Goal, interruption
+from agent_runtime.events.message import Message, told
+from agent_runtime.events.state import ExecutionStatus
+
+
+def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
+    """Has the agent work until a judge finds the objective reached, or has looked so often in vain.
+
+    AlreadyRunningError while a run is going on, or waits for an answer of the user.
+    """
+    _require_rest(conversation)
+    conversation.emit(Goal(objective=objective, max_iterations=max_iterations).to_event())
+    conversation.send(Message.of("user", objective))
+    conversation.start()
+
+
+def rest(conversation: ConversationEngine) -> None:
+    """Stops pursuing the goal, if there is one. A run that is going on comes to its end without an audit."""
+    conversation.emit(*interruption(conversation.state.goal))
+    conversation.publish_full_state()
+
+
+def resume(conversation: ConversationEngine) -> None:
+    """Takes up a goal that was interrupted. NoGoalToResumeError; AlreadyRunningError."""
+    _require_rest(conversation)
+    goal = conversation.state.goal
+    if goal is None or goal.is_over:
+        raise NoGoalToResumeError
+    reminder = render("goal_resumed.j2", objective=goal.objective)
+    conversation.emit(goal.resumed().to_event(), told(reminder))
+    conversation.start()
+
+
+def _require_rest(conversation: ConversationEngine) -> None:
+    if conversation.is_running or conversation.status is ExecutionStatus.WAITING_FOR_CONFIRMATION:
+        raise AlreadyRunningError

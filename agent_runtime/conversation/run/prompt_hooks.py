@@ -1,0 +1,42 @@
+"""Hooks that are a question for the agent's model."""
+
+from typing import Literal
+
+import orjson
+from pydantic import BaseModel
+
+from agent_runtime.agent.verdict import ask_verdict
+from agent_runtime.context.excerpts import shortened
+from agent_runtime.context.system_prompt import render
+from agent_runtime.conversation.run.budget import count_reply
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.events.base import JsonObject
+from agent_runtime.hooks.outcome import Outcome, failed
+from agent_runtime.llm.errors import LLMError
+
+USAGE_ID = "hook"
+# How Claude's prompts name the place of the input.
+_PLACEHOLDER = "$ARGUMENTS"
+
+
+class _Decision(BaseModel):
+    decision: Literal["allow", "deny"]
+    reason: str = ""
+
+
+async def ask_hook(conversation: Running, instruction: str, told: JsonObject) -> Outcome:
+    """What the model decides. A model that cannot be asked refuses nothing."""
+    asked = instruction.replace(_PLACEHOLDER, "the input below")
+    described = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
+    try:
+        verdict = await ask_verdict(
+            _Decision,
+            lambda chars: render("hook.j2", instruction=asked, input=shortened(described, chars)),
+            conversation.agent.llm,
+            conversation.llm_client,
+            usage_id=USAGE_ID,
+            on_reply=lambda llm, reply: count_reply(conversation, llm, reply),
+        )
+    except LLMError as error:
+        return failed(f"{error.code}: {error}")
+    return Outcome(is_blocked=verdict.decision == "deny", reason=verdict.reason.strip() or None)

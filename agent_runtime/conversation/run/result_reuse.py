@@ -1,0 +1,91 @@
+"""Answering a call that was answered before, where surely nothing has changed since.
+
+The model is not sent the same long text twice: it is told that the earlier answer still holds. When in doubt
+the call is run. All follows from the log and the files themselves, so it holds after a restart, too.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from agent_runtime.agent.execute import claims_of
+from agent_runtime.conversation.event_log.fold import is_navigation
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.condensation import Condensation
+from agent_runtime.events.observation import ObservationEvent
+from agent_runtime.events.union import AnyEvent
+from agent_runtime.tools.tool import AnyTool, Tool
+
+logger = logging.getLogger(__name__)
+
+LOOK_BACK_EVENTS = 64
+MIN_CHARS = 1_000
+"""Shorter answers are worth repeating: the model need not look for them."""
+
+_STILL_HOLDS = (
+    "Nothing has changed since you made this very call before: that answer, further up, still holds and is "
+    "not repeated here."
+)
+
+
+def reused(
+    action: ActionEvent, recent: Iterable[AnyEvent], tools: Mapping[str, AnyTool]
+) -> ObservationEvent | None:
+    """The answer to the action, if an earlier one holds. recent: events before it, newest first.
+
+    That is so if only reading calls lie between, the model still sees the earlier answer, and the tool says
+    that it would give the same one.
+    """
+    tool = tools.get(action.tool_name)
+    if tool is None or action.action is None or type(tool).is_unchanged is Tool.is_unchanged:
+        return None
+    answers: dict[str, ObservationEvent] = {}
+    for event in recent:
+        match event:
+            case ObservationEvent():
+                answers[event.action_id] = event
+            case ActionEvent() if event.id == action.id:
+                continue
+            case ActionEvent() if _is_same(event, action):
+                answer = answers.get(event.id)
+                is_good = answer is not None and _is_worth_it(answer) and _holds(tool, event)
+                return _repeated(action, answer) if answer is not None and is_good else None
+            case ActionEvent() if not all(claim.is_shared for claim in claims_of(event, tools)):
+                return None
+            case Condensation():
+                return None
+            case _ if is_navigation(event):
+                return None
+            case _:
+                continue
+    return None
+
+
+def _is_same(earlier: ActionEvent, action: ActionEvent) -> bool:
+    return earlier.tool_name == action.tool_name and earlier.action == action.action
+
+
+def _is_worth_it(answer: ObservationEvent) -> bool:
+    content = answer.observation.get("content") or []
+    chars = sum(len(part.get("text", "")) for part in content)
+    return not answer.observation.get("is_error") and chars >= MIN_CHARS
+
+
+def _holds(tool: AnyTool, earlier: ActionEvent) -> bool:
+    # The moment of the call, not of its answer: what was written in between may or may not be in it.
+    since = datetime.fromisoformat(earlier.timestamp).timestamp()
+    try:
+        return tool.is_unchanged(tool.action_type.of(earlier), since)
+    except Exception:
+        logger.exception("is_unchanged failed", extra={"tool": tool.name, "action_id": earlier.id})
+        return False
+
+
+def _repeated(action: ActionEvent, answer: ObservationEvent) -> ObservationEvent:
+    content = [{"cache_prompt": False, "type": "text", "text": _STILL_HOLDS}]
+    return ObservationEvent(
+        tool_name=action.tool_name,
+        tool_call_id=action.tool_call_id,
+        observation={**answer.observation, "content": content},
+        action_id=action.id,
+    )

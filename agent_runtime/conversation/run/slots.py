@@ -1,0 +1,80 @@
+"""How many runs go on at once. Further runs wait in the order in which they came."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class RunSlot:
+    """A place in the queue, then at work."""
+
+    def __init__(self) -> None:
+        self._is_mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self._is_mine.done()
+
+    async def wait(self) -> bool:
+        """True once it is this one's turn; False when it was given up."""
+        return await self._is_mine
+
+    def give_up(self) -> None:
+        if self.is_waiting:
+            self._is_mine.set_result(False)
+
+    def begin(self) -> None:
+        self._is_mine.set_result(True)
+
+    def queue_again(self) -> None:
+        """After it has stepped aside."""
+        self._is_mine = asyncio.get_running_loop().create_future()
+
+
+class RunSlots:
+    """Shared by conversations; `limit` None: everybody's turn is at once."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
+        self._at_work: set[RunSlot] = set()
+        self._waiting: deque[RunSlot] = deque()
+
+    @property
+    def active(self) -> int:
+        return len(self._at_work)
+
+    @property
+    def waiting(self) -> int:
+        return sum(turn.is_waiting for turn in self._waiting)
+
+    @contextmanager
+    def turn(self) -> Iterator[RunSlot]:
+        """A turn to wait for. Leaving lets the next one in, however it ends."""
+        mine = RunSlot()
+        self._waiting.append(mine)
+        self._admit()
+        try:
+            yield mine
+        finally:
+            mine.give_up()
+            self.step_aside(mine)
+
+    def step_aside(self, turn: RunSlot) -> None:
+        """Lets the next one in."""
+        self._at_work.discard(turn)
+        self._admit()
+
+    async def come_back(self, turn: RunSlot) -> bool:
+        """Behind those who wait already: see `RunSlot.wait`."""
+        turn.queue_again()
+        self._waiting.append(turn)
+        self._admit()
+        return await turn.wait()
+
+    def _admit(self) -> None:
+        while self._waiting and (self._limit is None or len(self._at_work) < self._limit):
+            following = self._waiting.popleft()
+            if following.is_waiting:
+                self._at_work.add(following)
+                following.begin()

@@ -1,0 +1,66 @@
+"""A conversation's keys, kept encrypted beside its log, for the next process."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import to_jsonable_python
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.conversation.event_log.log import EventLog
+from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.events.base import JsonObject
+from agent_runtime.secrets.registry import Secrets
+
+logger = logging.getLogger(__name__)
+
+_META = "sealed_keys"
+
+
+@dataclass(frozen=True)
+class Sealing:
+    """seal: encrypts. unseal: its inverse; None for what another key has sealed.
+
+    is_renewing: there is a newer key than the one that may have sealed what is read.
+    """
+
+    seal: Callable[[str], str]
+    unseal: Callable[[str], str | None]
+    is_renewing: bool = False
+
+
+class Kept(BaseModel):
+    """agent: with its keys in clear. secrets: their sources, with their values."""
+
+    model_config = ConfigDict(frozen=True)
+
+    agent: JsonObject
+    secrets: dict[str, JsonObject]
+
+
+def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets) -> None:
+    """Writes them in place of earlier ones. Without a way to encrypt nothing is written."""
+    if sealing is None:
+        return
+    shown = revealed(agent)
+    # They may be large, and hold no key.
+    (shown.get("agent_context") or {}).pop("skill_files", None)
+    kept = Kept(agent=to_jsonable_python(shown), secrets=secrets.revealed())
+    log.set_meta(_META, sealing.seal(kept.model_dump_json()))
+
+
+def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
+    """What was kept; None if nothing was, or if it cannot be read any more."""
+    sealed = log.get_meta(_META) if sealing is not None else None
+    if sealing is None or sealed is None:
+        return None
+    text = sealing.unseal(sealed)
+    if text is None:
+        logger.warning("the keys of a conversation were sealed with another OH_SECRET_KEY: they are lost")
+        return None
+    try:
+        return Kept.model_validate_json(text)
+    except ValidationError:
+        logger.warning("the sealed keys of a conversation have another form than expected: they are lost")
+        return None

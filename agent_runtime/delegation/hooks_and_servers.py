@@ -1,0 +1,78 @@
+"""The hooks and MCP servers that a sub-agent has: its caller's, and those that its own definition brings.
+
+They are for this sub-agent alone. Its sub-agents get those of the top conversation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_runtime.context.sub_agents import SubAgent
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.events.base import JsonObject
+from agent_runtime.hooks.config import known_points, spelled
+from agent_runtime.plugins.apply import joined
+from agent_runtime.plugins.sub_agent_parts import checked
+from agent_runtime.tools.mcp.config import named_servers
+
+
+@dataclass(frozen=True)
+class Commands:
+    """hooks: as in a request. servers: by name, with their keys."""
+
+    hooks: JsonObject | None
+    servers: JsonObject
+
+
+def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
+    """The definition without those parts that it may not or cannot have, and what is to be said of them.
+
+    What the repository brings has the user's consent only as a definition that came with the request.
+    """
+    if definition.level == "project" and definition.runs_commands:
+        return definition.without_commands(), (
+            "Its own hooks and MCP servers were left out: the user has not consented to them.",
+        )
+    usable, reasons = checked(definition)
+    return usable, [f"Of {definition.name}: {reason}." for reason in reasons]
+
+
+def commands_of(
+    parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, place: Path
+) -> Commands:
+    """top: the topmost conversation, which is not a sub-agent. definition: granted. place: where it works."""
+    above = named_servers(top.agent.mcp_config)
+    inherited = {
+        name: server
+        for name, server in named_servers(parent.agent.mcp_config).items()
+        if above.get(name) == server
+    }
+    here = parent.working_dir.resolve()
+    hooks = joined([spelled(top.spec.request.hook_config or {}), known_points(definition.hooks or {})])
+    servers = {**({} if definition.tools else inherited), **definition.own_servers}
+    return Commands(
+        hooks=_moved(hooks, here, place) or None,
+        servers=_moved(servers, here, place),
+    )
+
+
+def _moved(value: Any, old: Path, new: Path) -> Any:
+    """The same for another work tree: what was approved in one must be the same in the other."""
+    match value:
+        case dict():
+            return {
+                name: _moved_files(below, old, new) if name == "approved_files" else _moved(below, old, new)
+                for name, below in value.items()
+            }
+        case list():
+            return [_moved(one, old, new) for one in value]
+        case _:
+            return value
+
+
+def _moved_files(files: dict[str, str], old: Path, new: Path) -> dict[str, str]:
+    return {
+        str(new / Path(path).relative_to(old)) if Path(path).is_relative_to(old) else path: sha256
+        for path, sha256 in files.items()
+    }

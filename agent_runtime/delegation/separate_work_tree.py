@@ -1,0 +1,99 @@
+"""Sub-agents in separate work trees: creating one, merging its work back, and removing it."""
+
+import logging
+from pathlib import Path
+from uuid import UUID
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.sub_agent_task import Task
+from agent_runtime.delegation.host import Home
+from agent_runtime.tools.delegation import DelegationError, Result
+from agent_runtime.workspace import apart
+from agent_runtime.workspace.apart import Return
+from agent_runtime.workspace.git import GitError
+
+logger = logging.getLogger(__name__)
+
+_MAX_NAMED_FILES = 50
+
+
+async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> Path:
+    """Where the child works: the same directory in a separate work tree. DelegationError."""
+    try:
+        return await apart.begin(parent.working_dir, trees / child_id.hex, child_id.hex)
+    except (GitError, OSError) as error:
+        raise DelegationError(
+            f"No work tree can be made: {error} Use the isolation `shared`, or commit something first."
+        ) from error
+
+
+async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
+    """The result, and what has become of the work. Conflicts are the parent's to settle."""
+    task = parent.state.tasks[task_id]
+    name = task.conversation_id.hex
+    try:
+        returned = await apart.bring_back(parent.working_dir, trees / name, name)
+    except (GitError, OSError) as error:
+        _note(parent, task_id, task, f"refs/slipway/tasks/{name}")
+        return _undone(result, f"Its changes could not be brought into your working directory: {error}")
+    if returned.conflicts:
+        _note(parent, task_id, task, returned.ref)
+        return _undone(result, _conflict(returned))
+    brought = _listed(returned.files) if returned.files else "nothing, since it changed nothing"
+    return Result(
+        result.task_id,
+        result.subagent,
+        True,
+        result.text,
+        f"{result.note} Merged into your working directory, not committed: {brought}.",
+    )
+
+
+def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
+    """Whether the child does a task in a separate work tree."""
+    tasks = parent.state.tasks.values()
+    return any(one.conversation_id == child_id and one.isolation == "worktree" for one in tasks)
+
+
+def repository_of(parent: ConversationEngine, home: Home) -> Path:
+    """A directory that is certainly in the repository. A parent's own work tree may be removed already."""
+    above = parent.spec.parent_conversation_id
+    while above is not None and (found := home.find(above)) is not None:
+        parent, above = found, found.spec.parent_conversation_id
+    return parent.working_dir
+
+
+async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
+    """It will not continue. Its work tree is removed, finished or not, with its git branch."""
+    try:
+        await apart.forget(repository, trees / child_id.hex, child_id.hex)
+    except (GitError, OSError) as error:
+        # As when the repository is gone: that is no reason to keep a conversation.
+        logger.warning(
+            "work of a sub-agent is left behind",
+            extra={"conversation_id": str(child_id), "cause": str(error)},
+        )
+
+
+def _note(parent: ConversationEngine, task_id: str, task: Task, ref: str) -> None:
+    parent.emit(task.model_copy(update={"status": "conflict", "ref": ref}).to_event(task_id))
+
+
+def _undone(result: Result, why: str) -> Result:
+    return Result(result.task_id, result.subagent, False, result.text, f"{result.note}\n{why}")
+
+
+def _conflict(returned: Return) -> str:
+    since = returned.base[:12]
+    return (
+        f"TO DO: its changes conflict with yours in {_listed(returned.conflicts)}. "
+        "Nothing in your working directory was touched. "
+        f"Its work is the commit {returned.ref}, begun at {since}. Settle it now: read "
+        f"`git diff {since} {returned.ref}`, and its files with `git show {returned.ref}:PATH`; then make "
+        "both changes hold in your working directory."
+    )
+
+
+def _listed(files: tuple[str, ...]) -> str:
+    more = f" and {len(files) - _MAX_NAMED_FILES} more" if len(files) > _MAX_NAMED_FILES else ""
+    return ", ".join(files[:_MAX_NAMED_FILES]) + more

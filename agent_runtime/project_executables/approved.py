@@ -1,0 +1,188 @@
+"""What a project offers, once a user has consented to it: as if a plugin of the client's had brought it.
+
+What was approved is copied away, byte for byte, so that edits in the project change nothing of it. Commands
+may still name files of the project: each of them is compared again right before it is run.
+"""
+
+import asyncio
+import hashlib
+import shutil
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from agent_runtime.context.sub_agents import SubAgent, parse_agent
+from agent_runtime.events.base import JsonObject
+from agent_runtime.hooks.config import HookConfig, known_points
+from agent_runtime.plugins.apply import with_plugins
+from agent_runtime.plugins.plugin import Manifest, Plugin, PluginError, load
+from agent_runtime.plugins.sub_agent_parts import checked
+from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.tools.mcp.config import named_servers
+from agent_runtime.wire import Offer, OfferedFile, StartConversationRequest
+from agent_runtime.workspace.front_matter import UnusableFileError, read_text
+
+_OFFER = "offer.json"
+_CONTENT = "content"
+
+
+class OfferChangedError(PluginError):
+    """What was consented to is not there any more, or is something else by now."""
+
+    code = "offer_changed"
+
+
+class ApprovedOffers:
+    """`directory` keeps what has been consented to, by its hash."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
+        """The request with what it consents to in its project; what is not there as it was is left out."""
+        if not request.consent:
+            return request
+        project = Path(request.workspace.working_dir)
+        offers = await asyncio.to_thread(find_offers, project)
+        wanted = [offer for offer in offers if offer.hash in request.consent and _joins(offer)]
+        plugins = [await asyncio.to_thread(self._take, offer, project) for offer in wanted]
+        taken = [offer.hash for offer in wanted]
+        return with_plugins(request.model_copy(update={"consent": taken}), plugins)
+
+    async def take(self, project: Path, hashes: Collection[str]) -> list[tuple[Offer, Plugin]]:
+        """What the conversations of a project get from now on. OfferChangedError, then nothing is taken."""
+        offers = {offer.hash: offer for offer in await asyncio.to_thread(find_offers, project)}
+        unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
+        if unknown:
+            raise OfferChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
+        wanted = [offer for offer in offers.values() if offer.hash in hashes]
+        return [(offer, await asyncio.to_thread(self._take, offer, project)) for offer in wanted]
+
+    async def again(self, request: StartConversationRequest) -> StartConversationRequest:
+        """The request with what it has consented to earlier, as it was then. OfferChangedError."""
+        project = Path(request.workspace.working_dir)
+        homes = [self._home(project, one) for one in request.consent]
+        return with_plugins(request, [await asyncio.to_thread(_kept, home, project) for home in homes])
+
+    def _take(self, offer: Offer, project: Path) -> Plugin:
+        if offer.problem is not None:
+            raise PluginError(f"{offer.path} cannot be consented to: {offer.problem}")
+        home = self._home(project, offer.hash)
+        if not home.exists():
+            _copy(offer, project, home)
+        return _kept(home, project)
+
+    def _home(self, project: Path, hash_: str) -> Path:
+        return self._directory / hashlib.sha256(str(project).encode()).hexdigest()[:16] / hash_
+
+
+def _joins(offer: Offer) -> bool:
+    """Whether it becomes part of a conversation; scripts are run when its workspace is prepared."""
+    return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
+
+
+def _copy(offer: Offer, project: Path, home: Path) -> None:
+    """All of it, or nothing. OfferChangedError for files that are others than the offer says."""
+    fresh = home.with_name(f".{uuid4().hex}")
+    try:
+        for file in offer.files:
+            source, target = project / file.path, fresh / _CONTENT / file.path
+            content = source.read_bytes()
+            if hashlib.sha256(content).hexdigest() != file.sha256:
+                raise OfferChangedError(f"{file.path} has changed while it was looked at.")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod(source.stat().st_mode & 0o777 | 0o600)
+        fresh.mkdir(parents=True, exist_ok=True)
+        (fresh / _OFFER).write_text(offer.model_dump_json())
+        if not home.exists():
+            fresh.rename(home)
+    except OSError as error:
+        raise OfferChangedError(f"{offer.path} cannot be kept: {error.strerror}.") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _kept(home: Path, project: Path) -> Plugin:
+    try:
+        offer = Offer.model_validate_json((home / _OFFER).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise OfferChangedError("What was consented to is not kept here any more.") from error
+    guard = _guard(offer, home / _CONTENT, project.resolve())
+    if offer.kind == "plugin":
+        plugin = load(home / _CONTENT / offer.path)
+    elif offer.kind == "sub_agent":
+        plugin = _with_sub_agent(home / _CONTENT / offer.path, project)
+    else:
+        is_server = offer.kind == "mcp_server"
+        plugin = Plugin(
+            path=project,
+            manifest=Manifest(name="repository"),
+            mcp_config={offer.name: offer.definition} if is_server else None,
+            hook_config=None if is_server else offer.definition,
+        )
+    return replace(
+        plugin,
+        mcp_config=_guarded_servers(plugin.mcp_config, guard),
+        hook_config=_guarded_hooks(plugin.hook_config, guard),
+        agents=tuple(_guarded_agent(agent, guard) for agent in plugin.agents),
+    )
+
+
+def _with_sub_agent(file: Path, project: Path) -> Plugin:
+    """Of the user from now on: its file was seen and allowed as it was."""
+    try:
+        agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
+    except UnusableFileError as error:
+        raise OfferChangedError(f"{file.name} cannot be used: {error}.") from error
+    return Plugin(path=project, manifest=Manifest(name="repository"), agents=(agent,))
+
+
+def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
+    """Each file where a command finds it: a plugin's in the copy, all else in the project.
+
+    A project that is a plugin itself is both.
+    """
+    places: list[tuple[Path, OfferedFile]] = []
+    for file in offer.files:
+        if offer.kind == "sub_agent" and file.path == offer.path:
+            continue  # it counts as it was copied
+        is_own = offer.kind == "plugin" and (copy / file.path).is_relative_to(copy / offer.path)
+        if is_own:
+            places.append((copy, file))
+        if not is_own or offer.path == ".":
+            places.append((project, file))
+    return {str(place / file.path): file.sha256 for place, file in places}
+
+
+def _guarded_agent(agent: SubAgent, guard: Mapping[str, str]) -> SubAgent:
+    servers = _guarded_servers(agent.own_servers, guard) if agent.own_servers else None
+    parts = {"hooks": _guarded_hooks(agent.hooks, guard), "mcp_servers": servers, "mcp_config": None}
+    return agent.model_copy(update=parts)
+
+
+def _guarded_servers(config: JsonObject | None, guard: Mapping[str, str]) -> JsonObject | None:
+    if config is None:
+        return None
+    return {name: {**server, "approved_files": dict(guard)} for name, server in named_servers(config).items()}
+
+
+def _guarded_hooks(config: JsonObject | None, guard: Mapping[str, str]) -> JsonObject | None:
+    if config is None:
+        return None
+    hooks = HookConfig.model_validate(known_points(config))
+    guarded = {
+        field: [
+            matcher.model_copy(
+                update={
+                    "hooks": [one.model_copy(update={"approved_files": dict(guard)}) for one in matcher.hooks]
+                }
+            )
+            for matcher in getattr(hooks, field)
+        ]
+        for field in HookConfig.model_fields
+    }
+    return HookConfig(**guarded).model_dump(mode="json", by_alias=True, exclude_defaults=True)

@@ -1,0 +1,32 @@
+"""What a container may do to the machine: a test for the table of rules."""
+
+import re
+
+from agent_runtime.security import path_policy as places
+from agent_runtime.security.rules.environment import assignments
+from agent_runtime.security.shell.calls import Call
+from agent_runtime.security.shell.words import Word
+
+_OPENING = re.compile(
+    r"--(privileged|cap-add|device)\b|--(pid|network|net|ipc|userns|uts)=host|seccomp=unconfined|apparmor=unconfined"
+    r"|docker\.sock|^-H$|^--host\b"
+)
+_MOUNT = re.compile(r"(-\w*v=?|--volume=|--mount=.*?(source|src)=)(?P<place>[/~.][^:,]*)", re.DOTALL)
+_NEVER_MOUNTED = re.compile(r"/(etc|root|home|var|proc|sys)?/?\Z|~/?\Z")
+
+
+def opens_machine(call: Call, workspace: str) -> bool:
+    pairs = [f"{one}={other}" for one, other in zip(call.texts, call.texts[1:], strict=False)]
+    return any(name == "DOCKER_HOST" for name, _ in assignments(call)) or any(
+        _OPENING.search(text) or _opens_place(call, text, workspace) for text in (*call.texts, *pairs)
+    )
+
+
+def _opens_place(call: Call, text: str, workspace: str) -> bool:
+    """Whether this option lets a container change files outside the workspace, or read all of them."""
+    mount = _MOUNT.match(text)
+    path = call.path(Word(mount["place"])) if mount else None
+    if path is None or places.is_inside(path, workspace):
+        return False
+    is_read_only = re.search(r":(\w+,)*ro\b|\breadonly\b|,ro\b", text) is not None
+    return not is_read_only or bool(_NEVER_MOUNTED.match(path)) or places.is_credential(path)

@@ -1,0 +1,92 @@
+"""Variables by which a program is made to run something else than it was asked to."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise, takewhile
+
+from agent_runtime.security import path_policy as places
+from agent_runtime.security.rules.rule import of
+from agent_runtime.security.shell.calls import Call, behind, resolve
+from agent_runtime.security.shell.words import Word
+
+_LOADS = of(
+    "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GCONV_PATH BASH_ENV ZDOTDIR PROMPT_COMMAND MAKEFILES "
+    "PYTHONSTARTUP PYTHONHOME PERL5OPT PERL5DB RUBYOPT GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF "
+    "GIT_PROXY_COMMAND GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM "
+    "GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS RSYNC_RSH CVS_RSH LESSOPEN LESSCLOSE npm_config_script_shell "
+    "NPM_CONFIG_SCRIPT_SHELL"
+)
+_RUN_ON_PURPOSE = of(
+    "EDITOR VISUAL PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS SSH_ASKPASS MANPAGER BROWSER"
+)
+_PLAIN = re.compile(r"(|:|true|false|cat|less|more|vi|vim|nano|/bin/true|/bin/cat|echo)\Z")
+_JAVA = r"-(javaagent|agentpath|agentlib)|-XX:On"
+_HARMFUL = {
+    "NODE_OPTIONS": r"--?(require|import|r|loader|experimental-loader)\b",
+    "ENV": r"\A[.~/]",
+    "GOFLAGS": r"-(toolexec|exec|vettool)\b",
+    "MAKEFLAGS": r"--eval|\bSHELL=",
+    "PYTHONBREAKPOINT": r"\A(?!(0|i?pdb\.set_trace)?\Z)",
+    "TAR_OPTIONS": r"--(checkpoint-a|to-c|use-c|rsh|info-s)|-[IF]",
+    **dict.fromkeys(("PS1", "PS4"), r"\$\(|`"),
+    **dict.fromkeys(("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS"), _JAVA),
+}
+# Where programs and their libraries are looked for; the first place that has them counts.
+_SEARCHED = of("PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH")
+# What package managers have put there is run by everybody who works on the project.
+_INSTALLED = re.compile(r"(\A|/)(node_modules/\.bin|\.?v?env[\w.-]*/bin|vendor/bin|\.tox/[\w.-]+/bin)/?\Z")
+
+
+def loads_code(call: Call, workspace: str) -> bool:
+    del workspace
+    return any(_loads(name, value) for name, value in assignments(call))
+
+
+def hides_programs(call: Call, workspace: str) -> bool:
+    """Places that anybody may write to come before those of the system."""
+    first = call.command.words[0] if call.command.words else Word("")
+    path = resolve(first, call.directory) if "/" in first.text else None
+    runs_own = path is not None and places.is_inside(path, workspace)
+    return any(
+        _puts_writable_first(value, call.directory, workspace)
+        for name, value in assignments(call)
+        if value and name in _SEARCHED and not (runs_own and name != "PATH")
+    )
+
+
+def assignments(call: Call) -> Iterator[tuple[str, str]]:
+    """Of variables that programs see, with a null character for what is not known."""
+    yield from call.command.assigned
+    if call.name in {"export", "declare", "typeset", "readonly", "local", "env"}:
+        words = _before_program(call) if call.name == "env" else call.arguments
+        pairs = (word.text.partition("=") for word in words)
+        exports = call.name == "export" and not call.has("-n")
+        yield from ((name.rstrip("+"), value) for name, is_set, value in pairs if is_set or exports)
+
+
+def _before_program(call: Call) -> Iterator[Word]:
+    program = behind(call)
+    yield from call.arguments[: len(call.arguments) - len(program)]
+    yield from takewhile(lambda word: "=" in word.text, program)  # after `--`
+
+
+def _loads(name: str, value: str) -> bool:
+    if name in _LOADS:
+        return True
+    if name in _RUN_ON_PURPOSE:
+        return not _PLAIN.match(value)
+    return name in _HARMFUL and re.search(_HARMFUL[name], value) is not None
+
+
+def _puts_writable_first(value: str, directory: str | None, workspace: str) -> bool:
+    are_writable = [_is_writable(place, directory, workspace) for place in value.split(":")]
+    # At the end it finds only what the system does not have.
+    return all(are_writable) or (True, False) in pairwise(are_writable)
+
+
+def _is_writable(place: str, directory: str | None, workspace: str) -> bool:
+    """An empty place is the directory where the program runs. What is not known counts as the system's."""
+    if "\0" in place or _INSTALLED.search(place):
+        return False
+    path = resolve(Word(place or "."), directory)
+    return path is None or places.is_inside(path, workspace)

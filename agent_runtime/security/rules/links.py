@@ -1,0 +1,70 @@
+"""Links and scripts that a command makes: what it does with them later is done to what they stand for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_runtime.security.shell.parser import Redirect
+from agent_runtime.security.shell.words import Word
+
+if TYPE_CHECKING:
+    from agent_runtime.security.shell.calls import Call
+
+MAX_SCRIPT_BYTES = 100_000
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>"})
+
+
+def made_link(call: "Call") -> tuple[str, str] | None:
+    """Where `ln -s` puts a link, and where that leads to."""
+    words = call.operands
+    if call.name != "ln" or not words or not call.has("-s", "--symbolic"):
+        return None
+    target = call.path(words[0])
+    name = words[1] if len(words) > 1 else Word(words[0].text.rstrip("/").rsplit("/", 1)[-1])
+    place = call.path(name)
+    return None if target is None or place is None else (place, target)
+
+
+def through(call: "Call", links: Mapping[str, str]) -> "Call":
+    """The same call with the places that links lead to instead of the links."""
+    if not links or call.name == "ln":
+        return call
+    arguments = tuple(_led(word, call, links) for word in call.arguments)
+    redirects = tuple(Redirect(one.operator, _led(one.target, call, links)) for one in call.redirects)
+    command = replace(call.command, redirects=redirects)
+    return replace(call, arguments=arguments, command=command)
+
+
+def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
+    path = None if word.text.startswith("-") else call.path(word)
+    if path is None:
+        return word
+    for place, target in links.items():
+        # `rm x` takes the link away, `rm x/` what it leads to.
+        is_itself = path == place and (word.text.endswith("/") or call.name in {"cd", "pushd"})
+        if is_itself or path.startswith(f"{place}/"):
+            led = f"{target.rstrip('/')}/{path.removeprefix(place).lstrip('/')}"
+            return replace(word, text=led if led == "/" else led.rstrip("/"))
+    return word
+
+
+def written(call: "Call", text: str | None) -> dict[str, str | None]:
+    """Files that this call writes, with what it writes into them; None if that is not known."""
+    words = [one.target for one in call.redirects if one.operator in _WRITING]
+    if call.name == "tee":
+        words += call.operands
+    return {path: text for word in words if (path := call.path(word)) is not None}
+
+
+def on_disk(path: str) -> str | None:
+    """A shell script that is there already; None if it is another kind of file, or too large."""
+    place = Path(path)
+    try:
+        if not place.is_file() or place.stat().st_size > MAX_SCRIPT_BYTES:
+            return None
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None  # what cannot be read here is not judged by what stands in it
+    first = text.partition("\n")[0]
+    return None if first.startswith("#!") and "sh" not in first else text

@@ -1,0 +1,30 @@
+"""Code of an interpreter, judged: it can do anything, so what names a means of harm is not known."""
+
+import re
+from collections.abc import Iterator
+
+from agent_runtime.security.commands import judge_command
+from agent_runtime.security.finding import Finding, Judgement
+from agent_runtime.security.rules.inline_code import can_harm
+
+INLINE_PROGRAM = Finding("inline-program", "UNKNOWN", "runs a program of its own that can do anything")
+
+_SHELL_LINE = re.compile(
+    r"^\s*(?:\w+\s*=\s*)?!{1,2}(.+)$|^\s*%s[xc]\s+(.+)$|^\s*%((?:pip|conda)\b.*)$", re.MULTILINE
+)
+_SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
+
+
+def judge_program(code: str, workspace: str) -> Judgement:
+    """A cell of a notebook. Alike only to itself: another text is another program."""
+    found = [INLINE_PROGRAM] if can_harm(code) else []
+    for command in _shell_lines(code):
+        found += judge_command(command, workspace).findings
+    return Judgement(tuple(dict.fromkeys(found)), f"exactly {code.strip()}")
+
+
+def _shell_lines(code: str) -> Iterator[str]:
+    if cell := _SHELL_CELL.match(code):
+        yield cell.group(1)
+    for line in _SHELL_LINE.finditer(code):
+        yield next(group for group in line.groups() if group is not None)

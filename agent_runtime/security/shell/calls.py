@@ -1,0 +1,395 @@
+"""What programs are really called: behind sudo, env, xargs, `sh -c`, find -exec and their like."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from agent_runtime.security.rules import links
+from agent_runtime.security.shell.parser import MAX_DEPTH, Command, Redirect, parse
+from agent_runtime.security.shell.words import Word
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+PRIVILEGED = frozenset(
+    {"sudo", "doas", "su", "pkexec", "runuser", "sudoedit", "run0", "gosu", "su-exec", "machinectl"}
+)
+_UNKNOWN_ARGUMENT = Word("\0", is_known=False)
+
+# Programs that run another program, with those of their options that take a value.
+_WRAPPERS: Mapping[str, frozenset[str]] = {
+    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-T", "-U", "-D", "-R", "--user", "--group", "--chdir"}),
+    "doas": frozenset({"-u", "-C"}),
+    "pkexec": frozenset({"--user"}),
+    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
+    "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs"}),
+    "nice": frozenset({"-n", "--adjustment"}),
+    "ionice": frozenset({"-c", "-n", "-p"}),
+    "timeout": frozenset({"-k", "-s", "--kill-after", "--signal"}),
+    "stdbuf": frozenset({"-i", "-o", "-e"}),
+    "chroot": frozenset({"--userspec", "--groups"}),
+    "flock": frozenset({"-w", "-E", "--timeout"}),
+    "strace": frozenset({"-o", "-e", "-p", "-s"}),
+    "watch": frozenset({"-n", "--interval"}),
+    "parallel": frozenset({"-j", "--jobs"}),
+    "exec": frozenset({"-a"}),
+    "time": frozenset({"-f", "-o", "--format", "--output"}),
+    "ltrace": frozenset({"-o", "-e", "-p", "-s", "-u"}),
+    "numactl": frozenset({"-N", "-m", "-C", "-i", "-p"}),
+    "runcon": frozenset({"-t", "-u", "-r", "-l"}),
+    "prlimit": frozenset({"-p", "--pid"}),
+    "screen": frozenset({"-S", "-t", "-c", "-s", "-h", "-e", "-T"}),
+    "systemd-run": frozenset({"-p", "-u", "--unit", "--slice"}),
+    **dict.fromkeys(
+        (
+            *("nohup", "setsid", "command", "builtin", "busybox", "toybox", "unshare", "fakeroot", "chrt"),
+            *("taskset", "catchsegv", "entr", "ssh-agent", "dbus-run-session", "xvfb-run", "setarch"),
+            *("linux32", "linux64", "run0", "gosu", "su-exec", "unbuffer", "faketime", "proxychains"),
+        ),
+        frozenset(),
+    ),
+}
+# How many arguments of theirs come before the program.
+_OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
+_EXEC_VALUES = frozenset(
+    {"-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "--detach-keys", "--index"}
+)
+_TAKES_UNKNOWN_ARGUMENTS = frozenset({"xargs", "parallel"})
+_TAKES_TEXTS = frozenset({"trap", "watch", "parallel", "tmux"})
+_REPLACES = re.compile(r"-[0oprtx]*(?P<short>[Ii])(?P<attached>.*)|--replace(?:=(?P<long>.*))?", re.DOTALL)
+_FIND_COMMANDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+@dataclass(frozen=True)
+class Call:
+    """One program as it would run. directory: where; None if that shows only then.
+
+    wrappers: what it runs behind. command: how it was written. in_script: it stands in a file that the
+    command runs and has not written itself.
+    """
+
+    name: str
+    arguments: tuple[Word, ...]
+    directory: str | None
+    command: Command
+    wrappers: tuple[str, ...] = ()
+    in_script: bool = False
+
+    @property
+    def options(self) -> frozenset[str]:
+        """`-rf` counts as `-r` and `-f` as well; `--name=value` as `--name`."""
+        found: set[str] = set()
+        for text in self.texts:
+            if text == "--":
+                break
+            if text.startswith("--"):
+                found.add(text.partition("=")[0])
+            elif text.startswith("-") and len(text) > 1:
+                found.update((text, *(f"-{letter}" for letter in text[1:])))
+        return frozenset(found)
+
+    @property
+    def operands(self) -> list[Word]:
+        return [word for word in self.arguments if not word.text.startswith("-") or word.text == "-"]
+
+    @property
+    def texts(self) -> list[str]:
+        return [word.text for word in self.arguments]
+
+    @property
+    def redirects(self) -> tuple[Redirect, ...]:
+        return self.command.redirects
+
+    def has(self, *options: str) -> bool:
+        return not self.options.isdisjoint(options)
+
+    def path(self, word: Word) -> str | None:
+        """Absolute, or below `~`; None if it is not known."""
+        return resolve(word, self.directory)
+
+
+@dataclass
+class Calls:
+    """is_understood: everything that runs is among them."""
+
+    found: list[Call] = field(default_factory=list)
+    is_understood: bool = True
+    directory: str | None = None
+    links: dict[str, str] = field(default_factory=dict)
+    written: dict[str, str | None] = field(default_factory=dict)
+    scripts: set[str] = field(default_factory=set)
+
+
+def calls_of(text: str, directory: str) -> Calls:
+    calls = Calls(directory=directory)
+    _collect(text, calls, 0)
+    return calls
+
+
+def resolve(word: Word, directory: str | None) -> str | None:
+    text = word.text
+    if not word.is_known:
+        return None
+    if text.startswith("~"):
+        return os.path.normpath(text)
+    if not os.path.isabs(text) and directory is None:  # noqa: PTH117 (words of a command are no paths yet)
+        return None
+    return os.path.normpath(os.path.join(directory or "/", text))  # noqa: PTH118
+
+
+def _collect(text: str, calls: Calls, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        calls.is_understood = False
+        return
+    script = parse(text)
+    calls.is_understood = calls.is_understood and script.is_understood
+    for command in script.commands:
+        _take(Call(command.name, command.words[1:], calls.directory, command), calls, depth)
+
+
+def _take(call: Call, calls: Calls, depth: int) -> None:
+    call = links.through(call, calls.links)
+    calls.found.append(call)
+    # Letters that only look like those of a program's name are no name that anybody means.
+    if depth > MAX_DEPTH or (call.command.words and not (call.name and call.name.isascii())):
+        calls.is_understood = False
+    if depth > MAX_DEPTH:
+        return
+    if call.name in {"cd", "pushd"}:
+        calls.directory = _changed_directory(call)
+    if (link := links.made_link(call)) is not None:
+        calls.links[link[0]] = link[1]
+    for inner in _inner(call):
+        _take(inner, calls, depth + 1)
+    for script in _scripts(call):
+        if script is None:
+            calls.is_understood = False
+        else:
+            _collect(script, calls, depth + 1)
+    _run_files(call, calls, depth)
+    calls.written |= links.written(call, printed_text(call.command))
+
+
+def _run_files(call: Call, calls: Calls, depth: int) -> None:
+    """Scripts that it runs: those that the command wrote before, and those that are there."""
+    for path in _files_run(call):
+        if path in calls.scripts:
+            continue
+        if path in calls.written:
+            text = calls.written[path]
+            calls.is_understood = calls.is_understood and text is not None
+            _collect(text or "", calls, depth + 1)
+        elif (text := links.on_disk(path)) is not None:
+            calls.scripts.add(path)
+            _collect_script(text, calls, depth + 1)
+
+
+def _collect_script(text: str, calls: Calls, depth: int) -> None:
+    inner = Calls(directory=calls.directory, scripts=calls.scripts)
+    _collect(text, inner, depth)
+    # A project's scripts may do much that shows only when they run: that alone says nothing.
+    calls.found += [replace(one, in_script=True) for one in inner.found]
+
+
+def _files_run(call: Call) -> Iterator[str]:
+    first = call.command.words[0] if call.command.words and not call.wrappers else Word("")
+    words = [first] if "/" in first.text else []
+    if (call.name in SHELLS and not call.has("-c", "-n", "--version")) or call.name in {"source", "."}:
+        words += call.operands[:1]
+    yield from (path for word in words if (path := call.path(word)) is not None)
+
+
+def _changed_directory(call: Call) -> str | None:
+    return call.path(call.operands[0]) if call.operands else "~"
+
+
+def _inner(call: Call) -> Iterator[Call]:
+    """The calls that this one makes of its arguments."""
+    if call.name == "find":
+        yield from _found_by_find(call)
+    elif call.name in _CONTAINERS and (inner := _in_container(call)):
+        yield replace(_wrapped(call, inner), directory="/")
+    elif call.name in _WRAPPERS and not _only_asks(call) and (rest := behind(call)):
+        yield _wrapped(
+            call, _with_what_is_read(call, rest) if call.name in _TAKES_UNKNOWN_ARGUMENTS else rest
+        )
+
+
+def _in_container(call: Call) -> tuple[Word, ...]:
+    """What `docker exec` and `docker compose exec` run."""
+    words = list(call.arguments)
+    while words and words.pop(0).text != "exec":
+        pass
+    while words and words[0].text.startswith("-"):
+        words = words[2 if words[0].text in _EXEC_VALUES else 1 :]
+    return tuple(words[1:])
+
+
+def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Nothing is known of the words that it fills in, wherever they stand."""
+    places = _placeholders(call, len(call.arguments) - len(words))
+    filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in places) else word for word in words)
+    return (*filled, _UNKNOWN_ARGUMENT)
+
+
+def _placeholders(call: Call, options: int) -> Iterable[str]:
+    """What stands for text that is read only then. options: how many words come before the program."""
+    if call.name != "xargs":
+        return {"{}"}
+    found: set[str] = set()
+    for at, word in enumerate(call.arguments[:options]):
+        if (match := _REPLACES.fullmatch(word.text)) is None:
+            continue
+        is_next = match["short"] == "I" and not match["attached"]
+        value = call.arguments[at + 1] if is_next and at + 1 < len(call.arguments) else word
+        name = value.text if is_next else match["attached"] or match["long"] or "{}"
+        # One that is not known may be anything.
+        found.add(name if value.is_known else "")
+    return found
+
+
+def _only_asks(call: Call) -> bool:
+    """`command -v make` tells where it is."""
+    return call.name == "command" and call.has("-v", "-V")
+
+
+def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
+    name = Command(words=words).name
+    return replace(call, name=name, arguments=words[1:], wrappers=(*call.wrappers, call.name))
+
+
+def behind(call: Call) -> tuple[Word, ...]:
+    """The program that a wrapper runs, with its arguments."""
+    with_value, words = _WRAPPERS[call.name], list(call.arguments)
+    operands = _OPERANDS.get(call.name, 0)
+    while words:
+        text = words[0].text
+        if text == "--":
+            return tuple(words[1:])
+        if text in with_value:
+            words = words[2:]
+        elif text.startswith("-") or (call.name in {"env", "sudo"} and "=" in text):
+            words = words[1:]
+        elif operands:
+            operands, words = operands - 1, words[1:]
+        else:
+            return tuple(words)
+    return ()
+
+
+def _found_by_find(call: Call) -> Iterator[Call]:
+    words = list(call.arguments)
+    starts = _find_starts(words)
+    while words:
+        word = words.pop(0)
+        if word.text not in _FIND_COMMANDS:
+            continue
+        end = next((at for at, one in enumerate(words) if one.text in {";", "+"}), len(words))
+        inner = tuple(one for one in words[:end] if one.text != "{}")
+        # It finds files below its start directory. If one of those is run, the program is unknown.
+        yield _wrapped(call, (*inner, *starts) if inner else (_UNKNOWN_ARGUMENT,))
+        words = words[end:]
+
+
+def _find_starts(words: list[Word]) -> tuple[Word, ...]:
+    end = next((at for at, one in enumerate(words) if one.text.startswith(("-", "(", "!"))), len(words))
+    return tuple(words[:end]) or (Word("."),)
+
+
+def _scripts(call: Call) -> Iterator[str | None]:
+    """Texts that this call runs as scripts; None for one that shows only when it runs."""
+    name, arguments = call.name, call.arguments
+    if name == "eval":
+        yield _known(arguments)
+    elif name in SHELLS or name == "su":
+        yield from _of_shell(call)
+    elif name == "env" and (at := _split_string(arguments)) is not None:
+        option = arguments[at].text.replace("--split-string", "-S").replace("-S=", "-S")
+        yield _known((Word(option.partition("-S")[2]), *arguments[at + 1 :]))
+    elif name in {"script", "flock"} and call.has("-c", "--command"):
+        yield from _after_option(arguments, "c")
+    elif name in _TAKES_TEXTS and (texts := [one for one in arguments if " " in one.text]):
+        yield from (_known((one,)) for one in texts)
+    elif name == "alias":
+        yield from (value for one in arguments for _, is_set, value in [one.text.partition("=")] if is_set)
+    elif name == "fc" or (name == "parallel" and not arguments):
+        yield None
+    elif name in {"source", "."}:
+        yield from _sourced(call)
+    elif name == "git":
+        yield from _of_git(call)
+
+
+def _split_string(arguments: tuple[Word, ...]) -> int | None:
+    options = ("-S", "--split-string", "-iS", "-vS")
+    return next((at for at, one in enumerate(arguments) if one.text.startswith(options)), None)
+
+
+def _after_option(arguments: tuple[Word, ...], letter: str) -> Iterator[str | None]:
+    for at, word in enumerate(arguments):
+        text = word.text
+        if text.startswith("--command=") and word.is_known:
+            yield text.partition("=")[2]
+        elif text == "--command" or re.fullmatch(rf"-[A-Za-z]*{letter}", text):
+            yield _known(arguments[at + 1 : at + 2])
+
+
+def _sourced(call: Call) -> Iterator[str | None]:
+    if any(not word.is_known for word in call.arguments):
+        yield None
+    elif call.operands and call.operands[0].text == "/dev/stdin":
+        yield fed_text(call.command)
+
+
+def _of_git(call: Call) -> Iterator[str | None]:
+    """`git bisect run make`, `git submodule foreach 'make clean'`, `git rebase --exec make`."""
+    texts = call.texts
+    for pair in (["bisect", "run"], ["submodule", "foreach"]):
+        for at in range(len(texts) - 1):
+            if texts[at : at + 2] == pair:
+                yield _known(tuple(word for word in call.arguments[at + 2 :] if word.text != "--recursive"))
+    if "rebase" in texts:
+        for at, text in enumerate(texts):
+            if text in {"-x", "--exec"}:
+                yield _known(call.arguments[at + 1 : at + 2])
+            elif text.startswith("--exec="):
+                yield text.partition("=")[2]
+
+
+def _of_shell(call: Call) -> Iterator[str | None]:
+    for at, word in enumerate(call.arguments):
+        if word.text.startswith("-") and not word.text.startswith("--") and "c" in word.text:
+            yield _known(call.arguments[at + 1 : at + 2])
+            return
+    if call.name == "su" or call.operands or call.has("--version", "--help"):
+        if any(not word.is_known for word in call.arguments):
+            yield None
+        return
+    if call.command.stdin is not None or call.command.source is not None:
+        yield fed_text(call.command)
+    elif any(one.operator == "<" for one in call.redirects) or "xargs" in call.wrappers:
+        yield None
+
+
+def fed_text(command: Command) -> str | None:
+    """What it reads, if that stands in the script: in a here-document, or printed into the pipe."""
+    if command.stdin is not None or command.source is None:
+        return command.stdin
+    return printed_text(command.source)
+
+
+def printed_text(source: Command) -> str | None:
+    """What it prints, if that stands in the script."""
+    if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
+        return fed_text(source)
+    if source.name not in {"echo", "printf"}:
+        return None
+    words = tuple(word for word in source.words[1:] if not word.text.startswith("-"))
+    if source.name == "printf" and words and words[0].text in {"%s", "%s\\n", "%s\n", "%b"}:
+        words = words[1:]
+    text = _known(words)
+    return None if text is None or "%" in text else text.replace("\\n", "\n")
+
+
+def _known(words: tuple[Word, ...]) -> str | None:
+    return " ".join(word.text for word in words) if all(word.is_known for word in words) else None

@@ -1,0 +1,205 @@
+"""Conversations that a conversation has started: they work beside it, and go when it goes.
+
+They are not reported: the receiver of reports knows the conversations it has asked for, and sees these by
+what their parent says of them.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Literal
+from uuid import UUID, uuid4
+
+from pydantic import ValidationError
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.delegation.separate_work_tree import is_set_apart, let_go, repository_of
+from agent_runtime.delegation.tasks import SubAgents
+from agent_runtime.events.message import Message
+from agent_runtime.llm.config import LLM
+from agent_runtime.secrets.registry import Secrets
+from agent_runtime.server.conversations.registry import Registry
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.saved.encrypted_settings import Vault
+from agent_runtime.tools.delegation import Delegation, DelegationError
+from agent_runtime.wire import (
+    ChildNotStartedError,
+    LocalWorkspace,
+    StartChildConversationRequest,
+    StartChildConversationResponse,
+    StartConversationRequest,
+)
+from agent_runtime.workspace import work_tree
+from agent_runtime.workspace.git import GitError
+
+MAX_CHILDREN = 20
+MAX_DEPTH = 3
+
+Isolation = Literal["worktree", "shared"]
+
+
+class Children:
+    """Starts and ends them. root: where their work trees lie.
+
+    tidy: called with the working directory of every conversation that was deleted.
+    """
+
+    def __init__(
+        self, registry: Registry, vault: Vault, root: Path, tidy: Callable[[Path], Awaitable[None]]
+    ) -> None:
+        self._registry = registry
+        self._vault = vault
+        self._root = root
+        self._tidy = tidy
+
+    def delegation_of(self, conversation_id: UUID) -> Delegation:
+        """How that conversation has others work for it."""
+        return Delegation(
+            launch_child=partial(self.start_for_agent, conversation_id),
+            tasks=SubAgents(conversation_id, self),
+        )
+
+    # As the home of sub-agents
+
+    @property
+    def trees(self) -> Path:
+        return self._root
+
+    def find(self, conversation_id: UUID) -> ConversationEngine | None:
+        return self._registry.get(conversation_id) if self._registry.has(conversation_id) else None
+
+    def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
+        try:
+            child, _ = self._registry.create(request, secrets)
+        except ServerProblem as problem:
+            raise DelegationError(f"The sub-agent cannot be started: {problem.detail}") from problem
+        return child
+
+    def model(self, name: str) -> LLM | None:
+        """A saved profile. Its cost is counted as the agent's own."""
+        profile = self._vault.saved.profiles.get(name)
+        try:
+            return None if profile is None else LLM.model_validate({**profile, "usage_id": "agent"})
+        except ValidationError as error:
+            raise DelegationError(f"The profile {name} is not valid.") from error
+
+    async def put_away(self, conversation: ConversationEngine) -> None:
+        await conversation.rest()
+
+    # Conversations beside
+
+    async def start(
+        self, parent_id: UUID, wanted: StartChildConversationRequest
+    ) -> StartChildConversationResponse:
+        """A child at work on the task. 404, 409 `too_many_children`, 422 `worktree_failed`."""
+        with self._registry.using(parent_id) as parent:
+            self._check_limits(parent)
+            child_id = uuid4()
+            working_dir, isolation = await self._place(parent, child_id, wanted.isolation)
+            # Before it is there: a child that its parent does not know of would outlive it.
+            parent.note_children([*parent.state.children, child_id])
+            try:
+                child, _ = self._registry.create(_request(parent, wanted, child_id, working_dir))
+            except BaseException:
+                parent.note_children([one for one in parent.state.children if one != child_id])
+                await work_tree.remove(self._tree_of(child_id))
+                raise
+            child.agent = parent.agent
+            child.secrets.adopt(parent.secrets)
+            child.keep_secrets()
+            child.send(Message.of("user", wanted.task))
+            child.start()
+            return StartChildConversationResponse(
+                conversation_id=child.id,
+                parent_conversation_id=parent.id,
+                status=child.status.value,
+                title=wanted.title,
+                workspace=str(working_dir),
+                isolation=isolation,
+            )
+
+    async def start_for_agent(
+        self, parent_id: UUID, wanted: StartChildConversationRequest
+    ) -> StartChildConversationResponse:
+        """ChildNotStartedError with what the agent can read."""
+        try:
+            return await self.start(parent_id, wanted)
+        except ServerProblem as problem:
+            raise ChildNotStartedError(problem.detail) from problem
+
+    async def delete(self, conversation_id: UUID) -> None:
+        """Deletes a conversation with its children. Work trees with uncommitted work in them stay, unless
+        they were made for a task of its agent: that work is the task's.
+        """
+        conversation = self._registry.get(conversation_id)
+        # Or else it would be told how each of its sub-agents came to its end.
+        await conversation.interrupt()
+        for child_id in conversation.state.children:
+            if self._registry.has(child_id):
+                await self.delete(child_id)
+        parent_id = conversation.spec.parent_conversation_id
+        parent = None if parent_id is None else self.find(parent_id)
+        await self._registry.delete(conversation_id)
+        if parent is not None and is_set_apart(parent, conversation_id):
+            await let_go(repository_of(parent, self), conversation_id, self._root)
+        elif (tree := self._tree_of(conversation_id)).exists():
+            await work_tree.remove(tree)
+        await self._tidy(conversation.working_dir)
+        if parent is not None:
+            parent.note_children([one for one in parent.state.children if one != conversation_id])
+
+    async def _place(
+        self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
+    ) -> tuple[Path, Isolation]:
+        """Where the child works. Where there is no repository, both work in one directory."""
+        if isolation == "shared":
+            return parent.working_dir, "shared"
+        try:
+            place = await work_tree.add(
+                parent.working_dir, self._tree_of(child_id), f"child/{child_id.hex[:12]}"
+            )
+        except (GitError, OSError) as error:
+            raise ServerProblem(
+                422, "worktree_failed", f"No work tree can be made: {error}", "Use the isolation `shared`."
+            ) from error
+        return (parent.working_dir, "shared") if place is None else (place, "worktree")
+
+    def _tree_of(self, conversation_id: UUID) -> Path:
+        return self._root / conversation_id.hex
+
+    def _check_limits(self, parent: ConversationEngine) -> None:
+        doing_tasks = {task.conversation_id for task in parent.state.tasks.values()}
+        if len(set(parent.state.children) - doing_tasks) >= MAX_CHILDREN:
+            raise _too_many(f"A conversation has at most {MAX_CHILDREN} children.")
+        depth, above = 1, parent.spec.parent_conversation_id
+        while above is not None and self._registry.has(above):
+            depth, above = depth + 1, self._registry.get(above).spec.parent_conversation_id
+        if depth >= MAX_DEPTH:
+            raise _too_many("A child of a child cannot have children.")
+
+
+def _too_many(detail: str) -> ServerProblem:
+    return ServerProblem(409, "too_many_children", detail, "Delete children that are done.")
+
+
+def _request(
+    parent: ConversationEngine, wanted: StartChildConversationRequest, child_id: UUID, working_dir: Path
+) -> StartConversationRequest:
+    """What the parent was started with and has become since, for another task in another place."""
+    now = parent.info()
+    return parent.spec.request.model_copy(
+        update={
+            "agent": parent.agent.model_dump(mode="json"),
+            "workspace": LocalWorkspace(working_dir=str(working_dir)),
+            "worktree": False,
+            "worktree_options": None,
+            "conversation_id": child_id,
+            "parent_conversation_id": parent.id,
+            "initial_message": None,
+            "title": wanted.title,
+            "autotitle": parent.spec.wants_title,
+            "tags": {},
+            "confirmation_policy": now.confirmation_policy,
+            "security_analyzer": now.security_analyzer,
+        }
+    )

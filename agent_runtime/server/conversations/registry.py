@@ -1,0 +1,389 @@
+"""The live conversations of this server: opened when first needed, one object each."""
+
+import asyncio
+import gc
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO
+from uuid import UUID, uuid4
+
+from pydantic import ValidationError
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.conversation.conversation import ConversationEngine, SavedLLM
+from agent_runtime.conversation.errors import AlreadyRunningError
+from agent_runtime.conversation.event_log.frames import EventFrame
+from agent_runtime.conversation.event_log.list_entry import Entry
+from agent_runtime.conversation.event_log.log import (
+    LOG_NAME,
+    LogInUseError,
+    LogMissingError,
+    LogReader,
+    reading,
+)
+from agent_runtime.conversation.event_log.reconciliation import append_missing
+from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecChangedError, SpecSeal
+from agent_runtime.conversation.fork import fork
+from agent_runtime.conversation.run.slots import RunSlots
+from agent_runtime.conversation.sealed_keys import Sealing
+from agent_runtime.conversation.trajectory.receive import Wishes, receive
+from agent_runtime.events.state import ExecutionStatus
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.secrets.registry import Secrets
+from agent_runtime.secrets.sources import CredentialFor
+from agent_runtime.security.kinds import UnsupportedKindError
+from agent_runtime.server.config import Config
+from agent_runtime.server.conversations import problems
+from agent_runtime.server.conversations.catalog import Catalog
+from agent_runtime.server.conversations.idle import IdleWatch
+from agent_runtime.server.errors import ServerProblem, invalid, is_disk_full
+from agent_runtime.server.outgoing.report import Reporter
+from agent_runtime.tools.delegation import ALONE, Delegation
+from agent_runtime.tools.registry import ToolNotFoundError
+from agent_runtime.wire import CatchUpRequest, ForkRequest, StartConversationRequest
+from agent_runtime.workspace import private_tree
+from agent_runtime.workspace.users import server_files
+
+logger = logging.getLogger(__name__)
+
+DelegationOf = Callable[[UUID], Delegation]
+"""How the conversation of that id has others work for it."""
+
+
+class Registry:
+    """Finds, creates and deletes conversations; reports those it has opened."""
+
+    def __init__(
+        self,
+        config: Config,
+        client: LLMClient,
+        reporter: Reporter,
+        credential_for: CredentialFor,
+        sealing: Sealing | None = None,
+        seal: SpecSeal = UNSEALED,
+    ) -> None:
+        """sealing: how conversations keep their keys on disk; None: they do not. seal: of their specs."""
+        self._path = config.conversations_path
+        self._client = client
+        self._reporter = reporter
+        self._live: dict[UUID, ConversationEngine] = {}
+        # Being deleted: must not be opened again while its files are still there.
+        self._leaving: set[UUID] = set()
+        self.catalog = Catalog(self._path, self._live, self._leaving)
+        # Keys may not be on disk: those of a conversation that leaves memory stay here.
+        self._agents: dict[UUID, Agent] = {}
+        self._secrets: dict[UUID, Secrets] = {}
+        self._credential_for = credential_for
+        self._sealing = sealing
+        self._seal = seal
+        self._idle = IdleWatch(config.conversation_idle_ttl_seconds, self._put_away)
+        self.delegation_of: DelegationOf = lambda _: ALONE
+        self.saved_llm: SavedLLM = lambda _: None
+        self.slots = RunSlots(config.max_concurrent_runs)
+        self.last_activity = time.monotonic()
+
+    def start(self) -> None:
+        self._resume_all()
+        self._idle.start()
+
+    def _resume_all(self) -> None:
+        """Brings back what the last process left: conversations cut off in a run, or not fully reported."""
+        for conversation_id, entry in self.catalog.scan().items():
+            try:
+                if self._is_left_over(entry):
+                    self._resume(self.get(conversation_id))
+            except Exception:
+                # One damaged log must not keep the others, and the server, from coming up.
+                logger.exception(
+                    "a conversation cannot be resumed", extra={"conversation_id": str(conversation_id)}
+                )
+
+    def create(
+        self, request: StartConversationRequest, secrets: Secrets | None = None
+    ) -> tuple[ConversationEngine, bool]:
+        """The conversation, and whether it is new: one whose id exists is given back as it is.
+
+        secrets: those that a new one shares with others.
+        """
+        conversation_id = request.conversation_id or uuid4()
+        if conversation_id in self._leaving:
+            raise problems.being_deleted(conversation_id)
+        existing = self._find(conversation_id)
+        if existing is not None:
+            try:
+                existing.keys.take(request.agent)
+            except ValidationError as error:
+                raise invalid(error, "agent") from error
+            existing.secrets.update(request.secrets)
+            existing.keep_secrets()
+            return existing, False
+        directory = self._directory(conversation_id)
+        try:
+            conversation = ConversationEngine.create(
+                directory,
+                request,
+                self._client,
+                conversation_id=conversation_id,
+                slots=self.slots,
+                secrets=secrets or Secrets(self._credential_for),
+                delegation=self.delegation_of(conversation_id),
+                sealing=self._sealing,
+                seal=self._seal,
+            )
+        except ValidationError as error:
+            raise invalid(error, "agent") from error
+        except ToolNotFoundError as error:
+            raise ServerProblem(422, "tool_not_found", str(error)) from error
+        except UnsupportedKindError as error:
+            raise ServerProblem(422, "unsupported_safeguard", str(error)) from error
+        except OSError as error:
+            if is_disk_full(error):
+                raise
+            raise ServerProblem(
+                422, "workspace_unusable", f"The working directory cannot be made: {error.strerror}."
+            ) from error
+        except ValueError as error:
+            # Null bytes in a path, lone surrogates in a text: nothing that can be stored.
+            raise ServerProblem(
+                422, "validation_failed", "The request holds text that cannot be stored."
+            ) from error
+        self._add(conversation)
+        return conversation, True
+
+    async def fork(self, source: ConversationEngine, wanted: ForkRequest) -> ConversationEngine:
+        """A copy, live. 409 when its id is taken; EventNotFoundError."""
+        wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
+        assert wanted.id is not None
+        try:
+            delegation = self.delegation_of(wanted.id)
+            copy = await fork(source, self._directory(wanted.id), wanted, delegation)
+        except FileExistsError as error:
+            raise ServerProblem(
+                409, "conversation_exists", f"There is a conversation {wanted.id} already."
+            ) from error
+        self._add(copy)
+        return copy
+
+    async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
+        """A new conversation from an exported one. 409 when its id is taken; NotATrajectoryError."""
+        directory = self._directory(wishes.conversation_id)
+        # Of no conversation's name, so that half a log is never seen.
+        draft = self._path / f".receiving-{uuid4().hex}"
+        await asyncio.to_thread(receive, file, draft, wishes, self._seal)
+        try:
+            with server_files():
+                draft.rename(directory)
+        except OSError as error:  # a directory that is not empty stays
+            private_tree.remove(draft)
+            raise ServerProblem(
+                409, "conversation_exists", f"There is a conversation {wishes.conversation_id} already."
+            ) from error
+        if wishes.agent is not None:
+            self._agents[wishes.conversation_id] = Agent.model_validate(wishes.agent)
+        conversation = self.get(wishes.conversation_id)
+        conversation.settle("by the export of this conversation")
+        return conversation
+
+    async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
+        """Adds events to its log that others know already. It is opened anew, and is what they amount to.
+
+        404; 409 while anything goes on in it; LogGapError, LogDiffersError; 422 for what is no event.
+        """
+        conversation = self.get(conversation_id)
+        if conversation.is_busy:
+            raise AlreadyRunningError
+        await self._reporter.forget(conversation_id)
+        await conversation.rest()
+        if self._live.get(conversation_id) is not conversation:
+            raise problems.not_found(conversation_id)  # it was deleted meanwhile
+        if conversation.is_busy:
+            self._follow(conversation)
+            raise AlreadyRunningError
+        try:
+            append_missing(conversation.log, missing)
+        except ValidationError as error:
+            raise invalid(error, "events") from error
+        finally:
+            # Not its agent: what it has become may stand in the new events.
+            self._secrets[conversation_id] = conversation.secrets
+            self._forget(conversation_id)
+            conversation.release()
+        return self.get(conversation_id)
+
+    def get(self, conversation_id: UUID) -> ConversationEngine:
+        """The live conversation; 404 when there is none, 409 when another process has it."""
+        found = self._find(conversation_id)
+        if found is None:
+            raise problems.not_found(conversation_id)
+        return found
+
+    def awake(self, conversation_id: UUID) -> ConversationEngine | None:
+        """The live conversation if it is in memory; one that is at rest stays so."""
+        return self._live.get(conversation_id)
+
+    def has(self, conversation_id: UUID) -> bool:
+        """Whether there is one, be it in memory or not."""
+        if conversation_id in self._leaving:
+            return False
+        return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
+
+    def check(self, conversation_id: UUID) -> Path:
+        """The directory of a conversation, be it in memory or not; 404 when there is none."""
+        if not self.has(conversation_id):
+            raise problems.not_found(conversation_id)
+        return self._directory(conversation_id)
+
+    @contextmanager
+    def using(self, conversation_id: UUID) -> Iterator[ConversationEngine]:
+        """As `get`; it stays in memory meanwhile."""
+        with self._idle.in_use(conversation_id):
+            yield self.get(conversation_id)
+
+    @contextmanager
+    def reading(self, conversation_id: UUID) -> Iterator[LogReader]:
+        """The log of a conversation; one that is at rest stays so. 404 when there is none."""
+        if conversation_id in self._leaving:
+            raise problems.not_found(conversation_id)
+        live = self._live.get(conversation_id)
+        if live is not None:
+            with self._idle.in_use(conversation_id):
+                yield live.log
+            return
+        try:
+            with reading(self._directory(conversation_id)) as log:
+                yield log
+        except LogMissingError as error:
+            raise problems.not_found(conversation_id) from error
+        except sqlite3.DatabaseError as error:
+            logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
+            raise problems.damaged() from error
+
+    async def delete(self, conversation_id: UUID) -> None:
+        conversation = self.get(conversation_id)
+        self._forget(conversation_id)
+        self._agents.pop(conversation_id, None)
+        self._secrets.pop(conversation_id, None)
+        self._leaving.add(conversation_id)
+        try:
+            await self._reporter.forget(conversation_id)
+            await conversation.delete()
+        finally:
+            self._leaving.remove(conversation_id)
+
+    async def close(self) -> None:
+        """Stops all runs. Their logs still say `running`, so that the next process goes on with them."""
+        await self._idle.close()
+        for conversation in self._live.values():
+            await conversation.close()
+        self._live.clear()
+
+    def _find(self, conversation_id: UUID) -> ConversationEngine | None:
+        live = self._live.get(conversation_id)
+        if live is not None or conversation_id in self._leaving:
+            return live
+        try:
+            conversation = ConversationEngine.open(
+                self._directory(conversation_id),
+                self._client,
+                agent=self._agents.get(conversation_id),
+                slots=self.slots,
+                secrets=self._secrets.get(conversation_id) or Secrets(self._credential_for),
+                delegation=self.delegation_of(conversation_id),
+                sealing=self._sealing,
+                seal=self._seal,
+            )
+        except LogMissingError:
+            return None
+        except LogInUseError as error:
+            raise ServerProblem(
+                409, "conversation_in_use", "Another agent server works on this conversation."
+            ) from error
+        except SpecChangedError as error:
+            raise problems.spec_changed(conversation_id) from error
+        except (sqlite3.DatabaseError, ValidationError, UnsupportedKindError) as error:
+            logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
+            raise problems.damaged() from error
+        self._add(conversation)
+        return conversation
+
+    def _add(self, conversation: ConversationEngine) -> None:
+        conversation.saved_llm = self.saved_llm
+        self._live[conversation.id] = conversation
+        self._idle.touch(conversation.id)
+        conversation.subscribe(self._note)
+        self._follow(conversation)
+
+    def _follow(self, conversation: ConversationEngine) -> None:
+        # The receiver of reports does not know them.
+        if conversation.spec.parent_conversation_id is None:
+            self._reporter.follow(conversation)
+
+    def _forget(self, conversation_id: UUID) -> None:
+        del self._live[conversation_id]
+        self._idle.forget(conversation_id)
+
+    def _note(self, _: EventFrame) -> None:
+        self.last_activity = time.monotonic()
+
+    async def _put_away(self, conversation_id: UUID) -> bool:
+        """Closes one that is not needed now. False if it has to stay."""
+        conversation = self._live[conversation_id]
+        if self._is_needed(conversation):
+            return False
+        await self._reporter.forget(conversation_id)
+        await conversation.rest()
+        if self._live.get(conversation_id) is not conversation:
+            return True  # it was deleted meanwhile
+        if self._is_needed(conversation):  # a request came for it meanwhile
+            self._follow(conversation)
+            return False
+        self._agents[conversation_id] = conversation.agent
+        self._secrets[conversation_id] = conversation.secrets
+        self._forget(conversation_id)
+        conversation.release()
+        del conversation
+        # Its parts know one another, and few large texts never make the collector look by itself.
+        gc.collect()
+        return True
+
+    def _is_needed(self, conversation: ConversationEngine) -> bool:
+        is_reported = self._reporter.is_on and conversation.spec.parent_conversation_id is None
+        is_unreported = is_reported and conversation.log.acknowledged_seq < conversation.log.last_seq
+        return conversation.is_busy or is_unreported or self._idle.is_used(conversation.id)
+
+    def _resume(self, conversation: ConversationEngine) -> None:
+        if conversation.state.status is not ExecutionStatus.RUNNING:
+            return
+        if self._is_task(conversation):
+            # Its parent is told that it was interrupted, and decides whether it goes on.
+            conversation.settle("by a restart")
+        elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
+            # A log out of a backup is behind what is known of it, and must not go on from there.
+            self._reporter.when_current(conversation.id, partial(self._go_on, conversation))
+        else:
+            conversation.start()
+
+    def _go_on(self, conversation: ConversationEngine) -> None:
+        is_cut_off = conversation.state.status is ExecutionStatus.RUNNING and not conversation.is_running
+        if is_cut_off and self._live.get(conversation.id) is conversation:
+            conversation.start()
+
+    def _is_task(self, conversation: ConversationEngine) -> bool:
+        parent_id = conversation.spec.parent_conversation_id
+        if parent_id is None or not self.has(parent_id):
+            return False
+        tasks = self.get(parent_id).state.tasks.values()
+        return any(task.conversation_id == conversation.id for task in tasks)
+
+    def _directory(self, conversation_id: UUID) -> Path:
+        return self._path / conversation_id.hex
+
+    def _is_left_over(self, entry: Entry) -> bool:
+        is_reported = self._reporter.is_on and not entry.is_child
+        is_unreported = is_reported and entry.acknowledged_seq < entry.last_seq
+        return is_unreported or entry.status is ExecutionStatus.RUNNING

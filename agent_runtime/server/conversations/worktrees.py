@@ -1,0 +1,109 @@
+"""Conversations that are started with `worktree`: each works on a branch, in a git work tree made for it."""
+
+import asyncio
+import os
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from agent_runtime.server.conversations.catalog import ConversationSortOrder
+from agent_runtime.server.conversations.registry import Registry
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.wire import StartConversationRequest, WorktreeOptions
+from agent_runtime.workspace import work_tree
+from agent_runtime.workspace.git import GitError, NotARepositoryError, default_branch, run_git, top_level
+
+_ALL = 1_000_000
+
+
+class WorkTrees:
+    """Makes and removes them. The one of a conversation is `root`/<its id>/<name of the repository>."""
+
+    def __init__(self, registry: Registry, root: Path) -> None:
+        self._registry = registry
+        self._root = root
+        self._making = asyncio.Lock()
+
+    async def prepare(self, request: StartConversationRequest) -> StartConversationRequest:
+        """The request with the work tree as its workspace. 422 `worktree_failed`.
+
+        It stays as it is where the workspace lies in no repository, or in one without a commit.
+        """
+        if not request.worktree:
+            return request
+        conversation_id = request.conversation_id or uuid4()
+        directory = Path(request.workspace.working_dir)
+        async with self._making:  # two requests for one conversation get one work tree
+            try:
+                place = await self._make(directory, conversation_id, request.worktree_options)
+            except (GitError, OSError) as error:
+                raise ServerProblem(
+                    422,
+                    "worktree_failed",
+                    f"No work tree can be made: {error}",
+                    "Look at `worktree_options`, or start without `worktree`.",
+                ) from error
+        workspace = request.workspace
+        if place is not None:
+            workspace = workspace.model_copy(update={"working_dir": str(place)})
+        return request.model_copy(update={"conversation_id": conversation_id, "workspace": workspace})
+
+    async def discard(self, request: StartConversationRequest) -> None:
+        """Removes what was made for a conversation that could not be started."""
+        if request.worktree and not (request.conversation_id and self._registry.has(request.conversation_id)):
+            await self.tidy(Path(request.workspace.working_dir))
+
+    async def tidy(self, working_dir: Path) -> None:
+        """Removes the work tree that contains this directory, once no conversation works in it.
+
+        It stays if it holds work that is not committed. Its branch stays if it is not merged.
+        """
+        home = self._home_of(working_dir)
+        if home is None or await self._is_used(home):
+            return
+        for place in await asyncio.to_thread(_directories, home):
+            if await work_tree.remove(place):
+                await asyncio.to_thread(_remove_if_empty, home)
+
+    async def _make(
+        self, directory: Path, conversation_id: UUID, options: WorktreeOptions | None
+    ) -> Path | None:
+        options = options or WorktreeOptions()
+        try:
+            top = await top_level(directory)
+        except NotARepositoryError:
+            return None
+        place = self._root / str(conversation_id) / top.name
+        if await asyncio.to_thread(place.exists):
+            prefix = await run_git(directory, "rev-parse", "--show-prefix")
+            return place / os.fsdecode(prefix).strip("\n/")
+        start = {"head": "HEAD", "ref": options.ref}.get(options.base) or await default_branch(top)
+        branch = f"{options.branch_prefix}{conversation_id}"
+        try:
+            return await work_tree.add(directory, place, branch, start)
+        except GitError:
+            await asyncio.to_thread(_remove_if_empty, place.parent)
+            raise
+
+    def _home_of(self, working_dir: Path) -> Path | None:
+        try:
+            name = working_dir.relative_to(self._root).parts[0]
+            # Those of children are named otherwise, and go with them.
+            return self._root / name if name == str(UUID(name)) else None
+        except (ValueError, IndexError):
+            return None
+
+    async def _is_used(self, home: Path) -> bool:
+        """By a fork, say, which works where its original does."""
+        page = await self._registry.catalog.search(
+            status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL
+        )
+        return any(Path(one.workspace.working_dir).is_relative_to(home) for one in page.items)
+
+
+def _directories(home: Path) -> list[Path]:
+    return [one for one in home.iterdir() if one.is_dir()] if home.is_dir() else []
+
+
+def _remove_if_empty(directory: Path) -> None:
+    if directory.is_dir() and not any(directory.iterdir()):
+        directory.rmdir()

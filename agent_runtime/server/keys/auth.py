@@ -1,0 +1,77 @@
+"""Who may call: everybody who holds a session key."""
+
+import asyncio
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Header, Request, WebSocket, WebSocketDisconnect
+
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.keys.session_keys import SessionKeys
+from agent_runtime.wire import API_KEY_HEADER
+
+CLOSE_NOT_AUTHENTICATED = 4001
+CLOSE_RESTARTING = 1012
+FIRST_FRAME_TIMEOUT_SECONDS = 10
+
+
+async def require_key(
+    request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
+) -> None:
+    """A dependency: 401 without an accepted key."""
+    keys: SessionKeys = request.app.state.session_keys
+    match keys.judge(key):
+        case "expired":
+            raise ServerProblem(
+                401,
+                "session_key_expired",
+                "This session key has expired.",
+                "The app server renews it: POST /api/session_key.",
+            )
+        case "wrong":
+            raise ServerProblem(
+                401,
+                "not_authenticated",
+                "This server needs a session key.",
+                f"Send it in the header {API_KEY_HEADER}.",
+            )
+
+
+async def require_bearer(
+    request: Request,
+    authorization: Annotated[str | None, Header()] = None,
+    key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
+) -> None:
+    """As `require_key`, for clients of OpenAI's protocols: these send their key as a bearer token."""
+    scheme, _, token = (authorization or "").partition(" ")
+    await require_key(request, token.strip() if scheme.lower() == "bearer" else key)
+
+
+async def accept_socket(socket: WebSocket) -> bool:
+    """Accepts a socket and learns its key from the query, a header or the first frame.
+
+    False when it was closed: the key is wrong or does not come.
+    """
+    keys: SessionKeys = socket.app.state.session_keys
+    await socket.accept()
+    given = socket.query_params.get("session_api_key") or socket.headers.get(API_KEY_HEADER)
+    if given is None and keys.present is not None:
+        given = await _key_in_first_frame(socket)
+    if keys.judge(given) == "accepted":
+        return True
+    await socket.close(CLOSE_NOT_AUTHENTICATED, "Authentication failed")
+    return False
+
+
+def is_auth_frame(frame: Any) -> bool:
+    return isinstance(frame, dict) and frame.get("type") == "auth"
+
+
+async def _key_in_first_frame(socket: WebSocket) -> str | None:
+    try:
+        async with asyncio.timeout(FIRST_FRAME_TIMEOUT_SECONDS):
+            frame = orjson.loads(await socket.receive_text())
+    except (TimeoutError, orjson.JSONDecodeError, WebSocketDisconnect, KeyError):
+        return None
+    key = frame.get("session_api_key") if is_auth_frame(frame) else None
+    return key if isinstance(key, str) else None

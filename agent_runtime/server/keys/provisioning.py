@@ -1,0 +1,100 @@
+"""How keys come to this process: afterwards they stand nowhere but in its memory, which is closed.
+
+Where there is one user, commands of the agent run as the same one (see two_users.py for containers). The
+kernel still refuses them the memory, the first environment and the open files of a process that says it is
+not to be dumped.
+"""
+
+import ctypes
+import logging
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_runtime.wire.first_keys import FirstKeys
+
+logger = logging.getLogger(__name__)
+
+STANDARD_INPUT = "-"
+MAX_KEY_BYTES = 4096
+_PR_SET_DUMPABLE = 4
+# Counted from the state of the process, which is the first after its name: see proc(5), fields 50 and 51.
+_ENV_START, _ENV_END = 47, 48
+
+
+class HandOverError(Exception):
+    """No session key came where one was announced. The text says where."""
+
+
+def hide_from_own_user() -> None:
+    """Closes what /proc tells of this process, and its memory, to others of the same user."""
+    if sys.platform != "linux":
+        return
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        logger.warning("the environment stays readable", extra={"errno": ctypes.get_errno()})
+
+
+def take_first_keys(source: str) -> FirstKeys:
+    """The keys from the standard input (`-`), or from a file, which is removed. Raises HandOverError."""
+    try:
+        content = _take_standard_input() if source == STANDARD_INPUT else _take_file(source)
+    except OSError as error:
+        raise HandOverError(f"The session key cannot be read: {error}.") from error
+    try:
+        keys = FirstKeys.of(content.decode(errors="replace"))
+    except ValidationError as error:
+        raise HandOverError(f"The session key in {_name(source)} has no known form.") from error
+    if not keys.session_key:
+        raise HandOverError(f"There is no session key in {_name(source)}.")
+    return keys
+
+
+def erase_from_first_environment(prefixes: Sequence[str]) -> None:
+    """Overwrites the values of these variables where the kernel shows what a process was started with.
+
+    What is removed from an environment stays readable there, to root and after a change of user.
+    """
+    if sys.platform != "linux":
+        return
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    position, end = int(fields[_ENV_START]), int(fields[_ENV_END])
+    beginnings = tuple(prefix.encode() for prefix in prefixes)
+    for variable in ctypes.string_at(position, end - position).split(b"\0") if position else ():
+        name, is_one, value = variable.partition(b"=")
+        if is_one and name.startswith(beginnings):
+            ctypes.memset(position + len(name) + 1, 0, len(value))
+        position += len(variable) + 1
+
+
+def _take_standard_input() -> bytes:
+    with Path(os.devnull).open("rb") as nothing:
+        content = _read(0)
+        os.dup2(nothing.fileno(), 0)
+    return content
+
+
+def _take_file(path: str) -> bytes:
+    # A link could lead to a file that the agent chose.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise HandOverError(f"{path} is no file.")
+        Path(path).unlink()
+        return _read(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int) -> bytes:
+    content = b""
+    while len(content) <= MAX_KEY_BYTES and (piece := os.read(descriptor, MAX_KEY_BYTES)):
+        content += piece
+    return content
+
+
+def _name(source: str) -> str:
+    return "the standard input" if source == STANDARD_INPUT else source

@@ -1,0 +1,69 @@
+"""Makes commands trust one more certificate authority: the one for hosts that a credential is added to.
+
+A file of all that the system believes and this one, and the variables by which programs find it. The agent's
+browser has a separate list and gets the authority when it starts. Java is not reached.
+"""
+
+import errno
+import logging
+import os
+import ssl
+from pathlib import Path
+
+from agent_runtime.server.saved.whole_file import replace_file
+from agent_runtime.workspace.environment import AUTHORITY, set_trusted
+
+FILE = ".authorities.pem"
+ONE_FILE = ".authority.pem"
+APT_FILE = ".apt.conf"
+
+_VARIABLES = (
+    *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO"),
+    *("NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE", "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT"),
+)
+_USUAL = (
+    Path("/etc/ssl/certs/ca-certificates.crt"),
+    Path("/etc/pki/tls/certs/ca-bundle.crt"),
+    Path("/etc/ssl/cert.pem"),
+)
+
+logger = logging.getLogger(__name__)
+
+
+def trust(directory: Path, authority: bytes) -> None:
+    """Commands that start from now on believe it. authority: PEM. Small, blocking. Raises OSError.
+
+    On a full disk they do not: the agent that filled it must be able to make room.
+    """
+    file, one_file, apt_file = directory / FILE, directory / ONE_FILE, directory / APT_FILE
+    try:
+        _put(file, _of_system().rstrip() + b"\n" + authority)
+        _put(one_file, authority)
+        _put(apt_file, f'Acquire::https::CAInfo "{file}";\n'.encode())
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        logger.warning("the disk is full: commands will not believe the proxy that adds credentials")
+        return
+    found_by = {**dict.fromkeys(_VARIABLES, str(file)), AUTHORITY: str(one_file), "APT_CONFIG": str(apt_file)}
+    set_trusted(found_by)
+
+
+def _put(path: Path, content: bytes) -> None:
+    """What stands there already needs no room."""
+    if not (path.is_file() and path.read_bytes() == content):
+        replace_file(path, content, is_for_commands=True)
+
+
+def _of_system() -> bytes:
+    """What is believed so far: what the variables name, else what the system has."""
+    named = [
+        Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)
+    ]
+    default = ssl.get_default_verify_paths().cafile
+    for path in (*named, *_USUAL, *([Path(default)] if default else [])):
+        if path.is_file():
+            return path.read_bytes()
+    import certifi  # the last resort
+
+    return Path(certifi.where()).read_bytes()

@@ -1,0 +1,65 @@
+"""Which repositories git finds at the outlet, kept for the next start, and written down for git to read.
+
+Git's own file of the system names them: what a user or an agent sets in theirs stays as it is, and URLs of
+remotes stay public ones.
+"""
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_runtime.server.saved.whole_file import read_file, replace_file
+from agent_runtime.wire import GitRemotes
+from agent_runtime.workspace.private_tree import place_for_commands
+
+logger = logging.getLogger(__name__)
+
+VARIABLE = "GIT_CONFIG_SYSTEM"
+_HEAD = """\
+# Written by the agent server. What it names is reached through the app server.
+[include]
+\tpath = /etc/gitconfig
+[http "{outlet}/"]
+\tproxy =
+"""
+
+
+class RemotesFile:
+    """Two files below `directory`; commands find the second one by the environment. Blocking, small."""
+
+    def __init__(self, directory: Path, outlet_url: str) -> None:
+        self._kept = directory / ".git-remotes.json"
+        self._settings = place_for_commands(directory) / ".gitconfig"
+        self._outlet_url = outlet_url
+        # Both files say the same, also when several requests write at once.
+        self._writing = threading.Lock()
+
+    def open(self) -> None:
+        """Writes for this outlet what was set before. Commands that start from now on read it."""
+        self._write(self._read())
+        os.environ[VARIABLE] = str(self._settings)
+
+    def set(self, remotes: GitRemotes) -> None:
+        with self._writing:
+            replace_file(self._kept, remotes.model_dump_json().encode())
+            self._write(remotes)
+
+    def _read(self) -> GitRemotes:
+        try:
+            return GitRemotes.model_validate_json(read_file(self._kept))
+        except FileNotFoundError:
+            return GitRemotes(remotes=())
+        except ValidationError:
+            # Where there is one user, commands may write there.
+            logger.warning("the remotes of git cannot be read", extra={"path": str(self._kept)})
+            return GitRemotes(remotes=())
+
+    def _write(self, remotes: GitRemotes) -> None:
+        parts = [_HEAD.format(outlet=self._outlet_url.rpartition("/")[0])]
+        for remote in remotes.remotes:
+            parts.append(f'[url "{self._outlet_url}/{remote.name}"]\n')
+            parts += [f'\tinsteadOf = "{address}"\n' for address in remote.addresses]
+        replace_file(self._settings, "".join(parts).encode(), is_for_commands=True)

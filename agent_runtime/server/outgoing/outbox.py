@@ -1,0 +1,253 @@
+"""The outbox: all that a conversation publishes goes to the app server, in order, until it has confirmed it.
+
+The log itself is the queue: `acknowledged_seq` in its file says how far the receiver has come, so nothing
+is lost or kept twice when either side dies. Pieces of streaming replies travel along while the receiver is
+there, and are dropped while it is not.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+import httpx
+import orjson
+
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.frames import EventFrame
+from agent_runtime.conversation.event_log.log import Record
+from agent_runtime.events.base import encode
+from agent_runtime.events.errors import ServerErrorEvent
+
+logger = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 0.025
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 1.0
+BATCH_EVENTS = 200
+BATCH_BYTES = 2 * 1024 * 1024
+MAX_WAITING_PIECES = 2000
+REFUSED = "event_refused"
+"""The code of the ServerErrorEvent that the receiver gets in the place of an event that it will not have."""
+
+_REFUSALS = frozenset(
+    {httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY}
+)
+_MAX_REASON_CHARS = 500
+
+
+class _UnavailableError(Exception):
+    """The receiver cannot take reports now."""
+
+
+class _RefusedError(Exception):
+    """The receiver will not have this report, however often it is sent. The text is its reason."""
+
+
+class _UnknownConversationError(Exception):
+    """The receiver has no such conversation, or no longer, or its log of it is full."""
+
+
+class Outbox:
+    """What one conversation has to tell the app server."""
+
+    def __init__(self, conversation: ConversationEngine, url: str, http: httpx.AsyncClient) -> None:
+        self._conversation = conversation
+        self._log = conversation.log
+        self._url = url
+        self._http = http
+        # Pieces in between events: each stands before the event with the position after it.
+        self._pieces: deque[tuple[int, EventFrame]] = deque(maxlen=MAX_WAITING_PIECES)
+        self._wakeup = asyncio.Event()
+        self._is_away = False
+        self._pause_seconds = FIRST_PAUSE_SECONDS
+        self._sent_seq = self._log.acknowledged_seq
+        self._batch_events = BATCH_EVENTS
+        # Why the receiver will not have the next event, if it has said so.
+        self._refusal: str | None = None
+        self._then: Callable[[], None] | None = None
+
+    def when_current(self, then: Callable[[], None]) -> None:
+        """Has `then` called once the receiver has said that it knows no more than the log; else never."""
+        self._then = then
+        self._wakeup.set()
+
+    async def deliver_forever(self) -> None:
+        """Returns only when the receiver takes no more of the conversation."""
+        stop = self._conversation.subscribe(self._take)
+        try:
+            while True:
+                await self._something_to_tell()
+                await self._deliver_or_wait()
+        except _UnknownConversationError:
+            logger.info("reports end: unknown to the receiver", extra={"url": self._url})
+        finally:
+            stop()
+
+    def _take(self, frame: EventFrame) -> None:
+        if not frame.is_reported:
+            return
+        if frame.seq is None:
+            if self._is_away:
+                return
+            if frame.is_whole:
+                self._drop_whole()
+            self._pieces.append((self._log.last_seq, frame))
+        self._wakeup.set()
+
+    def _drop_whole(self) -> None:
+        """What the next frame says anew: a slow receiver must not get all of it."""
+        kept = [piece for piece in self._pieces if not piece[1].is_whole]
+        if len(kept) < len(self._pieces):
+            self._pieces = deque(kept, maxlen=MAX_WAITING_PIECES)
+
+    async def _ask(self, then: Callable[[], None]) -> None:
+        try:
+            known = await self._post(b'{"frames":[]}')
+        except _UnavailableError as error:
+            self._note_away(error)
+            await self._pause()
+            return
+        except _UnknownConversationError:
+            self._then = None
+            then()
+            raise
+        self._is_away, self._pause_seconds, self._then = False, FIRST_PAUSE_SECONDS, None
+        if known <= self._log.last_seq:
+            then()
+        else:
+            extra = {"url": self._url, "known": known, "last_seq": self._log.last_seq}
+            logger.warning("the log is behind what the receiver knows, and does not go on", extra=extra)
+
+    async def _something_to_tell(self) -> None:
+        if self._sent_seq < self._log.last_seq or self._pieces or self._then is not None:
+            return
+        self._wakeup.clear()
+        await self._wakeup.wait()
+        # What follows within the next moments travels along.
+        await asyncio.sleep(FLUSH_SECONDS)
+
+    async def _deliver_or_wait(self) -> None:
+        try:
+            await self._deliver()
+        except _UnknownConversationError:
+            raise
+        except Exception:
+            # A full disk, say, keeps a confirmation from being noted. Reports must go on once it is over:
+            # clients would see this conversation as running for ever.
+            logger.exception("a report failed", extra={"url": self._url})
+            await self._pause()
+
+    async def _deliver(self) -> None:
+        if self._then is not None:
+            await self._ask(self._then)
+            return
+        batch = self._next_batch()
+        if not batch:
+            return
+        try:
+            acknowledged = await self._post(b'{"frames":[' + b",".join(f.wire for f in batch) + b"]}")
+        except _UnavailableError as error:
+            self._note_away(error)
+            await self._pause()
+        except _RefusedError as error:
+            await self._isolate([frame for frame in batch if frame.seq is not None], str(error))
+        else:
+            self._is_away = False
+            self._refusal = None
+            self._batch_events = min(2 * self._batch_events, BATCH_EVENTS)
+            await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
+
+    async def _isolate(self, events: list[EventFrame], reason: str) -> None:
+        """Less at a time, until the event that is refused stands alone; then something is sent in its place.
+
+        One event that cannot be told must not keep back all that follow. The pieces are gone already.
+        """
+        if len(events) > 1:
+            self._batch_events = len(events) // 2
+        elif self._refusal is not None:
+            self._note_away(_UnavailableError(f"it refuses even what stands in for an event: {reason}"))
+            await self._pause()
+        elif events:
+            self._refusal = reason
+            logger.error(
+                "the receiver refuses an event, and gets a notice in its place",
+                extra={"url": self._url, "seq": events[0].seq, "reason": reason},
+            )
+
+    def _next_batch(self) -> list[EventFrame]:
+        """Events from the last confirmed position on, with the pieces that belong between them."""
+        if self._refusal is not None:
+            (refused,) = self._log.page(after_seq=self._sent_seq, limit=1)
+            return [_stand_in(refused, self._refusal)]
+        records = self._log.page(after_seq=self._sent_seq, limit=self._batch_events, max_bytes=BATCH_BYTES)
+        batch: list[EventFrame] = []
+        for record in records:
+            batch += self._pieces_before(record.seq)
+            batch.append(frames.durable(record.seq, record.body))
+        if not records or records[-1].seq == self._log.last_seq:
+            batch += self._pieces_before(self._log.last_seq + 1)
+        return batch
+
+    def _pieces_before(self, seq: int) -> list[EventFrame]:
+        found: list[EventFrame] = []
+        while self._pieces and self._pieces[0][0] < seq:
+            found.append(self._pieces.popleft()[1])
+        return found
+
+    async def _post(self, body: bytes) -> int:
+        """What the receiver has confirmed."""
+        try:
+            reply = await self._http.post(
+                self._url, content=body, headers={"Content-Type": "application/json"}
+            )
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise _UnavailableError(f"{type(error).__name__}: {error}") from error
+        if reply.status_code == httpx.codes.GONE:
+            logger.warning("the receiver's log of this conversation is full", extra={"url": self._url})
+        if reply.status_code in {httpx.codes.NOT_FOUND, httpx.codes.GONE}:
+            raise _UnknownConversationError
+        if reply.status_code in _REFUSALS:
+            raise _RefusedError(f"HTTP {reply.status_code}: {reply.text[:_MAX_REASON_CHARS]}")
+        if reply.status_code not in {httpx.codes.OK, httpx.codes.CONFLICT}:
+            raise _UnavailableError(f"HTTP {reply.status_code}")
+        try:
+            return int(orjson.loads(reply.content)["acknowledged_seq"])
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            raise _UnavailableError(f"HTTP {reply.status_code} without an acknowledged_seq") from error
+
+    async def _settle(self, acknowledged: int, *, expected: int) -> None:
+        # A receiver that knows less than it once confirmed, say from a restored backup, is told again.
+        self._sent_seq = min(acknowledged, self._log.last_seq)
+        if self._sent_seq != self._log.acknowledged_seq:
+            self._log.acknowledge(self._sent_seq)
+        if acknowledged < expected:
+            # Going back is rare; one that never comes further must not be asked without end at full speed.
+            await self._pause()
+        else:
+            self._pause_seconds = FIRST_PAUSE_SECONDS
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(self._pause_seconds)
+        self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+
+    def _note_away(self, error: Exception) -> None:
+        if not self._is_away:
+            logger.warning("reports wait for the receiver", extra={"url": self._url, "cause": str(error)})
+        self._is_away = True
+        self._pieces.clear()
+
+
+def _stand_in(record: Record, reason: str) -> EventFrame:
+    """What takes the refused event's position: the receiver's log has no gaps, and says what is missing.
+
+    Its id is the same however often it is made, since a position never gets a second meaning.
+    """
+    event = ServerErrorEvent(
+        id=f"refused-{record.seq}",
+        timestamp=record.timestamp,
+        code=REFUSED,
+        detail=f"An event ({record.kind}) could not be passed on; the sandbox still has it. {reason}",
+    )
+    return frames.durable(record.seq, encode(event))

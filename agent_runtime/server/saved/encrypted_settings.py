@@ -1,0 +1,171 @@
+"""What a user of this server alone has saved: settings, models with their keys, secrets.
+
+One encrypted file. Without a secret key nothing of it touches the disk: the agent's own commands run as the
+user who could read it there.
+"""
+
+import base64
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agent_runtime.conversation.sealed_keys import Sealing
+from agent_runtime.events.base import JsonObject
+from agent_runtime.llm.config import LLM
+from agent_runtime.server.config import Config
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.workspace.local import replacing
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet
+
+logger = logging.getLogger(__name__)
+
+FILE_NAME = "saved.encrypted"
+# How every token of this encryption begins: version 0x80 and a time before the year 36812.
+_TOKEN_START = "gAAAA"  # noqa: S105 (no secret)
+
+
+class StoredSecret(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    value: str
+    description: str | None = None
+
+
+class Saved(BaseModel):
+    """All of it. Immutable: a change is a copy."""
+
+    model_config = ConfigDict(frozen=True)
+
+    agent_settings: JsonObject = {}
+    conversation_settings: JsonObject = {}
+    misc_settings: JsonObject = {}
+    active_profile: str | None = None
+    profiles: dict[str, JsonObject] = {}
+    secrets: dict[str, StoredSecret] = {}
+
+
+class Vault:
+    """Read when first asked for. Two servers must not share its directory."""
+
+    def __init__(self, config: Config) -> None:
+        self._path = config.persistence_dir / FILE_NAME
+        keys = (config.secret_key, *config.previous_secret_keys) if config.secret_key else ()
+        self._keys = tuple(key.get_secret_value() for key in keys if key)
+        self._cipher: MultiFernet | None = None
+        self._saved: Saved | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """What is saved outlives this process."""
+        return bool(self._keys)
+
+    @property
+    def saved(self) -> Saved:
+        if self._saved is None:
+            self._saved = self._read()
+        return self._saved
+
+    def change(self, **fields: object) -> Saved:
+        """Sets fields of `Saved` and writes all of it, in one step."""
+        after = Saved.model_validate({**dict(self.saved), **fields})
+        if self.is_kept:
+            self._write(after)
+        self._saved = after
+        return after
+
+    def llm_of(self, name: str) -> LLM | None:
+        """The model of the profile of that name; None if there is none, or it is none that can be called."""
+        try:
+            return LLM.model_validate(self.saved.profiles[name])
+        except (KeyError, ValidationError):
+            return None
+
+    def seal(self, text: str) -> str:
+        """Encrypted for a client that is to hold it and must not read it. 409 without a secret key."""
+        return self._fernet().encrypt(text.encode()).decode()
+
+    def unseal(self, text: str) -> str:
+        """What a client got from `seal`, or any other text unchanged."""
+        if not self.is_kept or not text.startswith(_TOKEN_START):
+            return text
+        opened = self._opened(text)
+        return text if opened is None else opened  # it may only look like one
+
+    @property
+    def sealing(self) -> Sealing | None:
+        """How conversations keep their keys on disk; None without a secret key."""
+        return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
+
+    def _opened(self, token: str) -> str | None:
+        """None for what was sealed with none of the keys."""
+        from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
+
+        try:
+            return self._fernet().decrypt(token.encode()).decode()
+        except InvalidToken:
+            return None
+
+    def _read(self) -> Saved:
+        if not self.is_kept or not self._path.exists():
+            return Saved()
+        from cryptography.fernet import InvalidToken  # as above
+
+        try:
+            saved = Saved.model_validate_json(self._fernet().decrypt(self._path.read_bytes()))
+        except (InvalidToken, ValidationError) as error:
+            raise ServerProblem(
+                500,
+                "saved_unreadable",
+                f"What was saved in {self._path} cannot be decrypted.",
+                "Start the server with its old OH_SECRET_KEY, or add that one as OH_PREVIOUS_SECRET_KEYS_0.",
+            ) from error
+        if len(self._keys) > 1:
+            self._write(saved)  # from now on with the newest key
+        return saved
+
+    def _write(self, saved: Saved) -> None:
+        token = self._fernet().encrypt(saved.model_dump_json().encode())
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with replacing(self._path) as file:
+                file.write(token)
+            self._path.chmod(0o600)
+        except OSError as error:
+            raise ServerProblem(
+                507, "not_saved", f"It could not be saved: {error.strerror}. Nothing has changed."
+            ) from error
+
+    def _fernet(self) -> "MultiFernet":
+        if not self._keys:
+            raise ServerProblem(
+                409, "no_secret_key", "This server has no key to encrypt with.", "Set OH_SECRET_KEY."
+            )
+        if self._cipher is None:
+            self._cipher = _cipher(self._keys)
+        return self._cipher
+
+
+def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:
+    """Deep; a null takes an entry away. is_kept: of a change that leaves things as they are."""
+    after = dict(before)
+    for name, value in changes.items():
+        known = after.get(name)
+        if value is None:
+            after.pop(name, None)
+        elif isinstance(value, dict):
+            after[name] = merged(known if isinstance(known, dict) else {}, value, is_kept=is_kept)
+        elif not is_kept(value):
+            after[name] = value
+    return after
+
+
+def _cipher(keys: Sequence[str]) -> "MultiFernet":
+    from cryptography.fernet import Fernet, MultiFernet  # as above
+
+    digests = [hashlib.sha256(key.encode()).digest() for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

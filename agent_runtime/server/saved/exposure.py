@@ -1,0 +1,62 @@
+"""What callers see of saved secrets: asterisks, unless they ask for more and may have it."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Header, Request
+
+from agent_runtime.conversation.spec import mask
+from agent_runtime.llm.config import MASK
+from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.saved.encrypted_settings import Vault
+
+EXPOSE_HEADER = "X-Expose-Secrets"
+
+Expose = Callable[[Any], Any]
+"""A copy of settings with their secrets as the caller may see them."""
+
+
+async def _vault(request: Request) -> Vault:
+    vault: Vault = request.app.state.vault
+    return vault
+
+
+Saved = Annotated[Vault, Depends(_vault)]
+
+
+def require_session_key(request: Request) -> None:
+    """403 on a server without keys: there the agent's own commands could ask, too."""
+    if not request.app.state.config.session_keys:
+        raise ServerProblem(
+            403,
+            "secrets_not_exposed",
+            "A server without session keys shows no secrets: the agent could ask for them.",
+            "Set OH_SESSION_API_KEYS_0.",
+        )
+
+
+async def _exposure(
+    request: Request,
+    vault: Saved,
+    wanted: Annotated[Literal["encrypted", "plaintext"] | None, Header(alias=EXPOSE_HEADER)] = None,
+) -> Expose:
+    if wanted == "encrypted":
+        vault.seal("")  # refused at once without a key
+        return lambda value: mask(value, lambda secret: vault.seal(str(secret)))
+    if wanted == "plaintext":
+        require_session_key(request)
+        return lambda value: value
+    return mask
+
+
+Exposure = Annotated[Expose, Depends(_exposure)]
+
+
+def unsealed(vault: Vault, settings: Any) -> Any:
+    """Settings from a client, which may hold secrets that were sealed for it."""
+    return mask(settings, lambda secret: vault.unseal(str(secret)))
+
+
+def is_masked(value: object) -> bool:
+    """What a client got masked and sends back."""
+    return value == MASK

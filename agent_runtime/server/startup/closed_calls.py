@@ -1,0 +1,99 @@
+"""System calls that nothing in a sandbox may make: sockets to a hypervisor, and io_uring.
+
+Such a socket (AF_VSOCK) belongs to no network namespace, so no wall of the network holds it. Filters of
+system calls do not see what io_uring does. The default filters of older engines leave both open, and
+bubblewrap has none. The agent server puts this one in force for itself and for all that it starts. It cannot
+be removed.
+"""
+
+import ctypes
+import errno
+import platform
+import struct
+import sys
+from dataclasses import dataclass
+
+_PR_GET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 39, 22, 2
+_AF_VSOCK = 40
+_IO_URING = (425, 426, 427)
+"""setup, enter, register: the same numbers everywhere."""
+
+# Instructions of classic BPF: load a word, compare, return.
+_INSTRUCTION_BYTES = 8
+_LOAD, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+_X32 = 0x40000000
+"""How the numbers of a third set of calls begin, which x86_64 has."""
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Of an architecture, as the kernel's audit names it. bundled: calls whose arguments cannot be seen."""
+
+    audit: int
+    socket: int
+    bundled: tuple[int, ...] = ()
+
+
+_X86_64, _I386 = _Calls(0xC000003E, 41), _Calls(0x40000003, 359, bundled=(102,))
+_AARCH64, _ARM = _Calls(0xC00000B7, 198), _Calls(0x40000028, 281)
+_KNOWN = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
+
+
+class FilterError(Exception):
+    """The kernel does not take the filter. The text says why."""
+
+
+def close_calls() -> None:
+    """For this process and all that it starts from now on. Call it before there are threads.
+
+    Nothing happens outside of containers and of bubblewrap's walls. Both set `no_new_privs`, without which
+    an ordinary process may not put a filter in force. Raises FilterError.
+    """
+    if sys.platform != "linux" or not _gains_no_privileges():
+        return
+    architectures = _KNOWN.get(platform.machine())
+    if architectures is None:
+        raise FilterError(f"There is no filter for {platform.machine()}.")
+    program = b"".join(_section(calls) for calls in architectures) + _instruction(_RETURN, _REFUSE)
+    _install(program)
+
+
+def _section(calls: _Calls) -> bytes:
+    """What holds for one architecture; for another one it is skipped."""
+    refused = (*_IO_URING, *calls.bundled)
+    body = [_instruction(_LOAD, _NUMBER)]
+    if calls is _X86_64:
+        body.append(_instruction(_IS_AT_LEAST, _X32, if_not=1))
+        body.append(_instruction(_RETURN, _REFUSE))
+    for number in refused:
+        body.append(_instruction(_IS_EQUAL, number, if_not=1))
+        body.append(_instruction(_RETURN, _REFUSE))
+    body.append(_instruction(_IS_EQUAL, calls.socket, if_not=3))
+    body.append(_instruction(_LOAD, _FIRST_ARGUMENT))
+    body.append(_instruction(_IS_EQUAL, _AF_VSOCK, if_not=1))
+    body.append(_instruction(_RETURN, _REFUSE))
+    body.append(_instruction(_RETURN, _ALLOW))
+    head = [_instruction(_LOAD, _ARCHITECTURE), _instruction(_IS_EQUAL, calls.audit, if_not=len(body))]
+    return b"".join([*head, *body])
+
+
+def _instruction(code: int, value: int, *, if_not: int = 0) -> bytes:
+    """if_not: how many to skip when the comparison fails."""
+    return struct.pack("=HBBI", code, 0, if_not, value)
+
+
+def _gains_no_privileges() -> bool:
+    unused = ctypes.c_ulong(0)
+    return bool(ctypes.CDLL(None).prctl(_PR_GET_NO_NEW_PRIVS, unused, unused, unused, unused) == 1)
+
+
+def _install(program: bytes) -> None:
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+    libc, unused = ctypes.CDLL(None, use_errno=True), ctypes.c_ulong(0)
+    given = ctypes.byref(Program(len(program) // _INSTRUCTION_BYTES, program))
+    if libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), given, unused, unused) != 0:
+        raise FilterError(f"The kernel refuses the filter: {errno.errorcode.get(ctypes.get_errno())}.")

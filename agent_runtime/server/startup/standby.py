@@ -1,0 +1,88 @@
+"""A server that waits to be told for whom it works, and until then holds little memory.
+
+The application is loaded at POST /api/init. What takes long to load is here before: FastAPI, and what a
+conversation is made of. What takes little time for its memory comes with the application: the services, HTTP
+clients, sockets, and the routes, which are the last of all to need the others.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import FastAPI, Request
+from starlette.types import Receive, Scope, Send
+
+import agent_runtime.conversation.conversation  # noqa: F401 (0.15 s that a start would wait for)
+from agent_runtime.server.config import Config
+from agent_runtime.server.description import TITLE, root_path
+from agent_runtime.server.errors import ServerProblem, install_error_handlers, problem_response
+from agent_runtime.server.keys.auth import CLOSE_RESTARTING
+from agent_runtime.server.origins import Cors, OpenServerGuard
+from agent_runtime.server.routers import info, init
+from agent_runtime.server.startup.initialization import Initialization
+from agent_runtime.server.startup.lazy_modules import loading
+from agent_runtime.wire import NOT_ANSWERED_HEADER
+
+
+class DormantApp(FastAPI):
+    """Stands in front of the application as soon as there is one, and hands all requests on to it."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(title=TITLE, openapi_url=None, lifespan=_lifespan, root_path=root_path(config))
+        self._application: FastAPI | None = None
+        self._running = AsyncExitStack()
+        self.state.config = config
+        self.state.initialization = Initialization(config, self._serve)
+        install_error_handlers(self)
+        self.add_middleware(OpenServerGuard, state=self.state)
+        self.add_middleware(Cors, state=self.state)
+        self.include_router(info.router)
+        self.include_router(init.router)
+        self.router.default = self._refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._application is None or scope["type"] == "lifespan":
+            await super().__call__(scope, receive, send)
+        else:
+            await self._application(scope, receive, send)
+
+    async def close(self) -> None:
+        await self._running.aclose()
+
+    async def _serve(self, config: Config) -> None:
+        # In a thread: meanwhile others may ask how it stands.
+        application = await asyncio.to_thread(_load, config, self.state.initialization)
+        await self._running.enter_async_context(application.router.lifespan_context(application))
+        application.state.started_at = self.state.started_at
+        self._application = application
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = ServerProblem(
+            503,
+            "not_initialized",
+            f"This server is {self.state.initialization.state}: it has not been told yet for whom it works.",
+            "Send POST /api/init with its X-Init-API-Key.",
+        )
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": CLOSE_RESTARTING, "reason": problem.code})
+            return
+        # Also in place of a port of this sandbox.
+        response = problem_response(Request(scope), problem, headers={NOT_ANSWERED_HEADER: problem.code})
+        await response(scope, receive, send)
+
+
+def _load(config: Config, initialization: Initialization) -> FastAPI:
+    with loading():
+        from agent_runtime.server.main import create_app
+
+        return create_app(config, initialization)
+
+
+@asynccontextmanager
+async def _lifespan(app: DormantApp) -> AsyncIterator[None]:
+    app.state.started_at = time.monotonic()
+    try:
+        yield
+    finally:
+        await app.close()

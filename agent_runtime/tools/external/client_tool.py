@@ -1,0 +1,112 @@
+"""A tool of the client's: the call is an event that it acts on.
+
+What comes of that is the result of the call if the tool is declared to be answered, else a later message.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import seconds_since
+from agent_runtime.events.content import TextContent
+from agent_runtime.tools.claims import NOTHING, Claim
+from agent_runtime.tools.effects import Effect
+from agent_runtime.tools.external.described import DescribedTool
+from agent_runtime.tools.tool import Action, OwnObservation, ToolAnnotations, hinted
+
+_NO_ANSWER = "The client did not answer within {seconds:g} seconds. It may still act on the call."
+
+
+class ClientToolSpec(BaseModel):
+    """A client's tool as data. parameters: the JSON Schema of an object.
+
+    awaits_answer: the agent waits for what the client answers. Without it the call is answered at once, as
+    clients expect that do not know better. answer_timeout_seconds: for how long it waits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    description: str = Field(min_length=1, max_length=8_000)
+    parameters: dict[str, Any] = {}
+    annotations: ToolAnnotations | None = None
+    awaits_answer: bool = False
+    answer_timeout_seconds: float = Field(default=3_600.0, gt=0, le=7 * 24 * 3_600)
+
+
+class ClientAction(Action):
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class ClientToolObservation(OwnObservation):
+    pass
+
+
+class ClientTool(DescribedTool[ClientAction]):
+    """Answered at once, or else by `deliver`: it is unknown when, or whether, the client will act."""
+
+    observation_type = ClientToolObservation
+
+    def __init__(self, spec: ClientToolSpec) -> None:
+        self.name = self.title = spec.name
+        self.annotations = spec.annotations or ToolAnnotations()
+        self.input_schema = {"type": "object", **spec.parameters}
+        self.action_type = create_model(f"ClientAction_{spec.name}", __base__=ClientAction)
+        self._description = spec.description
+        self.awaits_answer = spec.awaits_answer
+        self._patience_seconds = spec.answer_timeout_seconds
+        self._waiting: dict[str, asyncio.Future[ClientToolObservation]] = {}
+
+    @property
+    def description(self) -> str:
+        return self._description
+
+    def reported(self) -> Mapping[str, object]:
+        return {"client_tool_name": self.name, "input_schema": self.input_schema}
+
+    def parse(self, arguments: Mapping[str, JsonValue]) -> ClientAction:
+        self.check(arguments)
+        return self.action_type.model_validate(arguments)
+
+    def claims(self, action: ClientAction) -> Sequence[Claim]:
+        del action
+        return NOTHING
+
+    def effects(self, action: ClientAction) -> Sequence[Effect]:
+        """What the client declares about its tool."""
+        del action
+        return hinted(self.annotations)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """One that waits goes on waiting after a crash: the client has not answered it yet."""
+        return self.awaits_answer or super().is_repeatable
+
+    def deliver(self, action_id: str, answer: ClientToolObservation) -> None:
+        """Ends the waiting of a call, also of one that is only about to begin."""
+        waiting = self._waiting_of(action_id)
+        if not waiting.done():
+            waiting.set_result(answer)
+
+    async def handle(self, event: ActionEvent) -> ClientToolObservation:
+        if not self.awaits_answer:
+            return await self.run(self.action_type.of(event))
+        try:
+            async with asyncio.timeout(self._patience_seconds - seconds_since(event.timestamp)):
+                return await self._waiting_of(event.id)
+        except TimeoutError:
+            return ClientToolObservation(
+                content=[TextContent(text=_NO_ANSWER.format(seconds=self._patience_seconds))], is_error=True
+            )
+        finally:
+            self._waiting.pop(event.id, None)
+
+    def _waiting_of(self, action_id: str) -> "asyncio.Future[ClientToolObservation]":
+        return self._waiting.setdefault(action_id, asyncio.get_running_loop().create_future())
+
+    async def run(self, action: ClientAction) -> ClientToolObservation:
+        del action  # the client sees it in the log
+        return ClientToolObservation(content=[TextContent(text="Tool call dispatched to client.")])

@@ -1,0 +1,77 @@
+"""What an MCP server asks the user in the middle of a call (elicitation), and what the user answers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+if TYPE_CHECKING:
+    from mcp.types import ElicitRequestParams
+
+MAX_RULE_CHARS = 500
+
+
+@dataclass(frozen=True)
+class Question:
+    """requested_schema: of the form, a JSON Schema of an object with plain fields. url: of the page that the
+    user is to open instead of filling in a form. One of them is None.
+    """
+
+    server: str
+    message: str
+    requested_schema: Mapping[str, Any] | None = None
+    url: str | None = None
+
+    @classmethod
+    def of(cls, server: str, params: "ElicitRequestParams") -> "Question":
+        from mcp.types import ElicitRequestFormParams
+
+        if isinstance(params, ElicitRequestFormParams):
+            return cls(server, params.message, requested_schema=dict(params.requested_schema))
+        return cls(server, params.message, url=params.url)
+
+
+@dataclass(frozen=True)
+class ElicitationResponse:
+    """content: of a form that was accepted."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any] | None = None
+
+
+AskUser = Callable[[Question], Awaitable[ElicitationResponse]]
+"""Returns once the user has answered. Cancelled when no call waits for the answer any more."""
+
+
+def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content, with the defaults of the fields that it leaves out."""
+    properties = schema.get("properties")
+    fields = properties if isinstance(properties, Mapping) else {}
+    defaults = {
+        name: field["default"]
+        for name, field in fields.items()
+        if isinstance(field, Mapping) and field.get("default") is not None
+    }
+    return {**defaults, **content}
+
+
+def objection(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | None:
+    """What of the content does not fit the schema and how, without the values; None if it fits."""
+    # Loaded with the first answer: most conversations have none.
+    import jsonschema
+
+    validator = jsonschema.validators.validator_for(schema)
+    checker = jsonschema.FormatChecker()
+    try:
+        problem = next(validator(schema, format_checker=checker).iter_errors(dict(content)), None)
+    except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, TypeError):
+        return "The server has described its form wrongly. Decline it."
+    if problem is None:
+        return None
+    if problem.validator == "required":
+        missing = [name for name in problem.validator_value if name not in content]
+        return f"The answer lacks {', '.join(missing)}."
+    where = ".".join(str(part) for part in problem.absolute_path)
+    rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()
+    return f"{f'The field {where}' if where else 'The form'} must satisfy {rule[:MAX_RULE_CHARS]}."

@@ -1,0 +1,126 @@
+"""Credentials behind what stays open: streams and links end once their key or session is gone."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+from uuid import UUID
+
+from sqlalchemy import Select, null, or_, select
+
+from app_server.access.permissions import Permission, permissions_of
+from app_server.core.database import Database, now
+from app_server.users.models import ApiKey, User, WebSession
+
+CHECK_SECONDS = 1.0
+
+# Well below the number of variables that a statement may have.
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Credential:
+    """An API key or a browser session, by the id of its row."""
+
+    kind: Literal["key", "session"]
+    id: UUID
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id.hex}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises ValueError."""
+        kind, _, id_ = text.partition(":")
+        if kind not in {"key", "session"}:
+            raise ValueError(f"{kind!r} is no kind of credential")
+        return cls("key" if kind == "key" else "session", UUID(id_))
+
+
+@dataclass(frozen=True)
+class _Use:
+    credential: Credential
+    permission: Permission
+
+
+class CredentialEnded(Exception):
+    """The key or session is gone or has expired, its user is disabled, or may no longer do what is open."""
+
+
+class CredentialsInUse:
+    """Looks at all that are in use with one statement a second, whatever the number of streams.
+
+    The database is asked, so it does not matter at which app server a user signs out.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held: defaultdict[_Use, set[asyncio.Timeout]] = defaultdict(set)
+
+    @asynccontextmanager
+    async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
+        """Cancels the block and raises CredentialEnded once the credential no longer gives the permission."""
+        use = _Use(credential, permission)
+        try:
+            async with asyncio.timeout(None) as end:
+                self._held[use].add(end)
+                try:
+                    yield
+                finally:
+                    self._release(use, end)
+        except TimeoutError:
+            if end.expired():
+                raise CredentialEnded from None
+            raise
+
+    async def require(self, credential: Credential, permission: Permission) -> None:
+        """Raises CredentialEnded."""
+        if permission not in (await self._permissions([credential])).get(credential, ()):
+            raise CredentialEnded
+
+    async def check(self) -> None:
+        held = set(self._held)
+        permissions = await self._permissions({use.credential for use in held})
+        for use in held:
+            if use.permission not in permissions.get(use.credential, ()):
+                for end in self._held.pop(use, ()):
+                    end.reschedule(asyncio.get_running_loop().time())
+
+    def _release(self, use: _Use, end: asyncio.Timeout) -> None:
+        if ends := self._held.get(use):
+            ends.discard(end)
+            if not ends:
+                del self._held[use]
+
+    async def _permissions(
+        self, credentials: Iterable[Credential]
+    ) -> dict[Credential, frozenset[Permission]]:
+        """Of those that still count."""
+        found: dict[Credential, frozenset[Permission]] = {}
+        wanted = list(credentials)
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            keys = [one.id for one in batch if one.kind == "key"]
+            sessions = [one.id for one in batch if one.kind == "session"]
+            async with self._database.brief_read() as session:
+                if keys:
+                    lasting = or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > now())
+                    query = _of_enabled_users(ApiKey.id, ApiKey.scopes, ApiKey).where(
+                        ApiKey.id.in_(keys), lasting
+                    )
+                    for id_, scopes, role in await session.execute(query):
+                        found[Credential("key", id_)] = permissions_of(role, scopes)
+                if sessions:
+                    query = _of_enabled_users(WebSession.id, null(), WebSession).where(
+                        WebSession.id.in_(sessions), WebSession.expires_at > now()
+                    )
+                    for id_, _, role in await session.execute(query):
+                        found[Credential("session", id_)] = permissions_of(role)
+        return found
+
+
+def _of_enabled_users(id_: Any, scopes: Any, credential: type[ApiKey | WebSession]) -> Select[Any]:
+    query = select(id_, scopes, User.role).select_from(credential)
+    return query.join(User, User.id == credential.user_id).where(User.disabled_at.is_(None))

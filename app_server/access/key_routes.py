@@ -1,0 +1,105 @@
+"""The API keys that act for the current user."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from fastapi import APIRouter
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.key_schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.core.addresses import is_within, parse_networks
+from app_server.core.database import ReadSession, Session, now
+from app_server.core.errors import Forbidden
+from app_server.users import service
+from app_server.users.models import ApiKey
+
+router = APIRouter(prefix="/api/v1", tags=["Users"])
+
+
+@router.get("/api-keys", response_model=list[ApiKeyInfo])
+async def list_api_keys(user: CurrentUser, session: ReadSession) -> list[ApiKey]:
+    return await service.list_api_keys(session, user)
+
+
+@router.post("/api-keys", status_code=201)
+async def create_api_key(principal: CurrentPrincipal, session: Session, body: CreateApiKey) -> CreatedApiKey:
+    """A key that may do no more than what created it. 403 `stronger_key`, 409 `too_many_api_keys`."""
+    limits = await _bounded(session, principal, body)
+    row, key = await service.create_api_key(
+        session,
+        principal.user,
+        name=body.name,
+        scopes=limits.scopes,
+        addresses=limits.addresses,
+        expires_at=limits.expires_at,
+    )
+    return CreatedApiKey(**ApiKeyInfo.model_validate(row).model_dump(), key=key)
+
+
+@router.delete("/api-keys/{api_key_id}", status_code=204)
+async def delete_api_key(user: CurrentUser, session: Session, api_key_id: UUID) -> None:
+    await service.delete_api_key(session, user, api_key_id)
+
+
+@dataclass(frozen=True)
+class KeyLimits:
+    """Of an API key; None: it has no such limit."""
+
+    scopes: list[Permission] | None
+    addresses: list[str] | None
+    expires_at: datetime | None
+
+
+async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
+    """Those of the new key. Raises Forbidden `stronger_key`."""
+    maker = await _maker(session, principal)
+    return KeyLimits(
+        _scopes(principal, maker, body), _addresses(maker, body.addresses), _end(maker, body.lifetime)
+    )
+
+
+def _scopes(principal: Principal, maker: ApiKey | None, body: CreateApiKey) -> list[Permission] | None:
+    scopes = body.scopes
+    if scopes is None and maker is not None and maker.scopes is not None:
+        scopes = [Permission(one) for one in maker.scopes]
+    if missing := [one for one in scopes or () if not principal.may(one)]:
+        raise _stronger_key(f"You may not give the scopes {', '.join(missing)}, since you do not have them.")
+    return scopes
+
+
+def _addresses(maker: ApiKey | None, wanted: list[str] | None) -> list[str] | None:
+    if maker is None or maker.addresses is None:
+        return wanted
+    outer = parse_networks(maker.addresses)
+    for network in parse_networks(wanted or ()):
+        if not any(is_within(network, one) for one in outer):
+            raise _stronger_key(f"The key that creates it does not count from {network}.")
+    return wanted or maker.addresses
+
+
+def _end(maker: ApiKey | None, lifetime: timedelta | None) -> datetime | None:
+    expires_at = None if lifetime is None else now() + lifetime
+    if maker is None or maker.expires_at is None:
+        return expires_at
+    if expires_at is not None and expires_at > maker.expires_at:
+        raise _stronger_key("The key would outlive the key that creates it.")
+    return expires_at or maker.expires_at
+
+
+async def _maker(session: AsyncSession, principal: Principal) -> ApiKey | None:
+    """The key by which the request came; None: by a browser session."""
+    if principal.credential.kind != "key":
+        return None
+    return await session.get(ApiKey, principal.credential.id)
+
+
+def _stronger_key(detail: str) -> Forbidden:
+    return Forbidden(
+        detail,
+        code="stronger_key",
+        fix="Choose fewer scopes or addresses, or an earlier end, or create it in the settings.",
+    )

@@ -1,0 +1,57 @@
+"""The people who use this installation: inviting them, and changing what they may do."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.people_schemas import ChangePerson
+from app_server.core.database import now
+from app_server.core.errors import Forbidden, NotFound
+from app_server.users.models import Role, User
+
+_MANAGED_BY: dict[Role, frozenset[Role]] = {
+    Role.OWNER: frozenset((Role.ADMIN, Role.MEMBER, Role.VIEWER)),
+    Role.ADMIN: frozenset((Role.MEMBER, Role.VIEWER)),
+}
+
+
+async def list_people(session: AsyncSession) -> Sequence[User]:
+    return (await session.scalars(select(User).order_by(User.created_at, User.id))).all()
+
+
+async def find(session: AsyncSession, person_id: UUID) -> User:
+    """Raises NotFound `person_not_found`."""
+    person = await session.get(User, person_id)
+    if person is None:
+        raise NotFound("There is no such person.", code="person_not_found")
+    return person
+
+
+def require_can_manage(manager: User, role: Role) -> None:
+    """Refuses a manager who may not create, change or sign in people of this role.
+
+    Raises Forbidden `role_not_manageable`.
+    """
+    if role not in _MANAGED_BY.get(manager.role, frozenset()):
+        raise Forbidden(
+            f"A person with the role {manager.role} may not manage people with the role {role}.",
+            code="role_not_manageable",
+            fix="Ask the owner.",
+        )
+
+
+def change(manager: User, person: User, wanted: ChangePerson) -> None:
+    """Sets what is wanted: the name, the role, whether the account is disabled.
+
+    Raises Forbidden `role_not_manageable`.
+    """
+    require_can_manage(manager, person.role)
+    if wanted.role is not None:
+        require_can_manage(manager, wanted.role)
+        person.role = wanted.role
+    if wanted.name is not None:
+        person.name = wanted.name
+    if wanted.is_disabled is not None:
+        person.disabled_at = (person.disabled_at or now()) if wanted.is_disabled else None

@@ -1,0 +1,40 @@
+"""What a request may do: permissions, the roles that have them, and the scopes that narrow an API key."""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from app_server.users.models import Role
+
+
+class Permission(StrEnum):
+    """Each route of the public API asks for one of them, see access/route_access.py."""
+
+    READ = "read"
+    """See one's own conversations, sandboxes and settings, and follow them live."""
+    WORK = "work"
+    """Start, steer and delete conversations and sandboxes."""
+    SETTINGS = "settings"
+    """Change one's own settings: models, secrets, git hosts, MCP servers, network, skills, notes."""
+    KEYS = "keys"
+    """Create and delete one's own API keys, and sign out one's own browsers."""
+    ADMINISTER = "administer"
+    """Invite and manage people, set their limits, and share model profiles with them."""
+
+
+_MEMBER = frozenset(set(Permission) - {Permission.ADMINISTER})
+
+OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
+    {
+        Role.OWNER: frozenset(Permission),
+        Role.ADMIN: frozenset(Permission),
+        Role.MEMBER: _MEMBER,
+        Role.VIEWER: frozenset({Permission.READ, Permission.KEYS}),
+    }
+)
+
+
+def permissions_of(role: Role, scopes: Collection[str] | None = None) -> frozenset[Permission]:
+    """What a user of this role may do by a key of these scopes. None: by all that the role may do."""
+    allowed = OF_ROLE[role]
+    return allowed if scopes is None else allowed.intersection(scopes)

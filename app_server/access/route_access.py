@@ -1,0 +1,84 @@
+"""Which permission each route asks for. A public app with a route that states none does not start."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from starlette.requests import HTTPConnection
+
+from app_server.access.authentication import authenticate
+from app_server.access.permissions import Permission
+from app_server.core.errors import Forbidden
+
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+@dataclass(frozen=True)
+class RouteAccess:
+    """What the routes of a router ask for: `read` for safe methods, `change` for the others.
+
+    None: they need no sign-in. Streams over WebSockets ask for `read` in their own code, since they answer
+    with a close code.
+    """
+
+    read: Permission | None
+    change: Permission | None
+
+    def permission(self, method: str) -> Permission | None:
+        return self.read if method in _SAFE_METHODS else self.change
+
+    async def __call__(self, connection: HTTPConnection) -> None:
+        """Raises NotAuthenticated, Forbidden `permission_missing`."""
+        if connection.scope["type"] != "http":
+            return
+        permission = self.permission(connection.scope["method"])
+        if permission is None:
+            return
+        principal = await authenticate(connection)
+        if not principal.may(permission):
+            raise permission_missing(permission)
+
+
+OPEN = RouteAccess(read=None, change=None)
+WORK = RouteAccess(read=Permission.READ, change=Permission.WORK)
+SETTINGS = RouteAccess(read=Permission.READ, change=Permission.SETTINGS)
+KEYS = RouteAccess(read=Permission.READ, change=Permission.KEYS)
+ADMINISTER = RouteAccess(read=Permission.ADMINISTER, change=Permission.ADMINISTER)
+
+
+def permission_missing(permission: Permission) -> Forbidden:
+    return Forbidden(
+        f"This needs the permission `{permission}`, which your role or your API key does not have.",
+        code="permission_missing",
+        fix="Ask an administrator for another role, or use a key with this scope.",
+    )
+
+
+def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
+    """Raises RuntimeError naming the routes, unless one of the dependencies is an access."""
+    if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
+        paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))
+        raise RuntimeError(f"These routes state no access, see app_server/routers.py: {paths}")
+
+
+def add_permissions(app: FastAPI, description: dict[str, Any]) -> None:
+    """Writes the permission of each operation into an OpenAPI description, as `x-permission`."""
+    for route, access in _routes(app):
+        operations = description["paths"].get(route.path, {})
+        for method in route.methods or ():
+            if access and method.lower() in operations:
+                operations[method.lower()]["x-permission"] = access.permission(method)
+
+
+def depends_on(access: RouteAccess) -> Any:
+    """For `include_router`."""
+    return Depends(access)
+
+
+def _routes(app: FastAPI) -> Iterator[tuple[RouteContext, RouteAccess | None]]:
+    for context in iter_route_contexts(app.routes):
+        if isinstance(context.original_route, APIRoute):
+            stated = (one.dependency for one in context.dependencies)
+            yield context, next((one for one in stated if isinstance(one, RouteAccess)), None)

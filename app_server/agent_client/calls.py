@@ -1,0 +1,150 @@
+"""One call to an agent server, and what its answer means.
+
+A refusal becomes an AppError: 404, 409, 503, `path_not_allowed` and `mcp_answer_invalid` are passed on,
+whatever else goes wrong there is BadGateway (`agent_server_error`) with the agent server's own words.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from agent_runtime.wire import API_KEY_HEADER
+from app_server.core.errors import BadGateway, BadRequest, Conflict, Forbidden, NotFound, Unavailable
+
+TIMEOUT_SECONDS = 30.0
+PROBE_TIMEOUT_SECONDS = 5.0
+ARCHIVE_TIMEOUT_SECONDS = 300.0
+PATH_NOT_ALLOWED = "path_not_allowed"
+MCP_ANSWER_INVALID = "mcp_answer_invalid"
+_MAX_DETAIL_CHARACTERS = 2000
+# Members of a refusal that the caller should see.
+_PASSED_ON = ("diff", "fix", "output")
+
+Answer = TypeVar("Answer")
+
+
+class NoAnswer(BadGateway):
+    """Nothing came back: what was asked for may have been done or not."""
+
+    code = "agent_server_error"
+
+
+class AgentCalls:
+    """Calls to the agent server at `url`, with the session key that opens it."""
+
+    def __init__(
+        self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
+    ) -> None:
+        """passage: headers for a proxy between us and it, see Machine.headers."""
+        self._http = http
+        self.url = url
+        self.passage = passage or {}
+        self._headers = {API_KEY_HEADER: session_key, **self.passage}
+
+    @property
+    def session_key(self) -> str:
+        """At this moment: it changes while the sandbox runs."""
+        return self._headers[API_KEY_HEADER]
+
+    async def responds(self) -> bool:
+        """Whether anything comes back from there, whatever it is."""
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
+                await self._http.get(f"{self.url}/health", headers=self.passage)
+        except (httpx.HTTPError, TimeoutError):
+            return False
+        return True
+
+    async def _call(
+        self, method: str, route: str, *, timeout_seconds: float | None = None, **request: Any
+    ) -> httpx.Response:
+        seconds = timeout_seconds or TIMEOUT_SECONDS
+        with _as_bad_gateway():
+            async with asyncio.timeout(seconds):
+                reply = await self._http.request(
+                    method, self.url + route, headers=self._headers, timeout=seconds, **request
+                )
+        _raise_for_problem(reply)
+        return reply
+
+    @asynccontextmanager
+    async def _stream(self, route: str, params: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
+        with _as_bad_gateway():
+            async with self._http.stream(
+                "GET", self.url + route, headers=self._headers, params=params, timeout=ARCHIVE_TIMEOUT_SECONDS
+            ) as reply:
+                if reply.is_error:
+                    await reply.aread()
+                _raise_for_problem(reply)
+                yield reply
+
+
+@contextmanager
+def _as_bad_gateway() -> Iterator[None]:
+    """Turns "it does not answer" into an AppError."""
+    try:
+        yield
+    except (httpx.HTTPError, TimeoutError) as error:
+        reason = str(error) or type(error).__name__
+        raise NoAnswer(
+            f"The sandbox's agent server does not answer: {reason}",
+            fix="Try again in a moment: a sandbox that stopped is started again by itself.",
+        ) from error
+
+
+def _raise_for_problem(reply: httpx.Response) -> None:
+    if reply.is_success:
+        return
+    code, detail, members = _problem_of(reply)
+    if reply.status_code == httpx.codes.NOT_FOUND:
+        raise NotFound(detail, code=code)
+    if reply.status_code == httpx.codes.CONFLICT:
+        raise Conflict(detail, code=code, **members)
+    if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        raise Unavailable(detail, code=code, **members)
+    if code == PATH_NOT_ALLOWED:
+        raise Forbidden(detail, code=code)
+    if code == MCP_ANSWER_INVALID:
+        raise BadRequest(detail, code=code, **members)
+    raise BadGateway(
+        f"The sandbox's agent server answered {reply.status_code}: {detail}",
+        code="agent_server_error",
+        agent_server_code=code,
+    )
+
+
+def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
+    """`(code, detail, members)` of a problem document; of anything else its text."""
+    try:
+        body = reply.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        return None, reply.text[:_MAX_DETAIL_CHARACTERS], {}
+    detail = str(body.get("detail") or reply.reason_phrase)[:_MAX_DETAIL_CHARACTERS]
+    code = body.get("code") if isinstance(body.get("code"), str) else None
+    return code, detail, {name: body[name] for name in _PASSED_ON if name in body}
+
+
+def parse(kind: type[Answer], reply: httpx.Response) -> Answer:
+    try:
+        return TypeAdapter(kind).validate_json(reply.content)
+    except ValidationError as error:
+        # Its values stay out of the message: they may be anything.
+        fields = ", ".join(".".join(str(part) for part in problem["loc"]) for problem in error.errors())
+        raise BadGateway(
+            f"The sandbox's agent server gave an answer we do not understand ({fields}).",
+            code="agent_server_error",
+        ) from error
+
+
+def to_json(request: BaseModel) -> Any:
+    return request.model_dump(mode="json", exclude_none=True)
+
+
+def to_params(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}

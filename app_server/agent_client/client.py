@@ -1,0 +1,399 @@
+"""Typed calls to the agent server of one sandbox. calls.py defines what they raise."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Literal
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+from pydantic import BaseModel, Field, ValidationError
+
+from agent_runtime.wire import (
+    API_KEY_HEADER,
+    BashCommand,
+    BashOutput,
+    CatchUpRequest,
+    CheckpointDiff,
+    CheckpointList,
+    ConfirmationResponseRequest,
+    ConversationInfo,
+    ExecuteBashRequest,
+    GitRemotes,
+    ListeningPort,
+    LogPosition,
+    McpChangeAnswer,
+    McpQuestionAnswer,
+    Offer,
+    OffersResponse,
+    PortsResponse,
+    RewindRequest,
+    RewindResult,
+    RuntimePluginInfo,
+    RuntimePluginList,
+    SendMessageRequest,
+    SkillsResponse,
+    StartConversationRequest,
+    StartGoalRequest,
+    SwitchLLMRequest,
+)
+from app_server.agent_client.calls import TIMEOUT_SECONDS, parse, to_json, to_params
+from app_server.agent_client.files import AgentFiles
+from app_server.agent_client.first_page import AgentPages
+from app_server.core.errors import BadGateway, Conflict
+
+HEALTH_TIMEOUT_SECONDS = 2.0
+SEND_TIMEOUT_SECONDS = 15.0
+# A model reads all of it and writes a summary.
+CONDENSE_TIMEOUT_SECONDS = 600.0
+# A repository with thousands of files, on a busy machine.
+OFFERS_TIMEOUT_SECONDS = 120.0
+# A large workspace is read, compared and written again.
+SNAPSHOT_TIMEOUT_SECONDS = 300.0
+# VS Code on a busy machine.
+PLUGIN_TIMEOUT_SECONDS = 120.0
+MAX_PATCH_BYTES = 50 * 1024**2
+_BASH_EVENTS = "/api/bash/bash_events/search"
+
+HandOver = Literal["taken", "refused", "absent"]
+"""What became of a session key: refused by a server that knows none of ours, or none of ours was there."""
+
+
+class _BashCommands(BaseModel):
+    items: list[BashCommand]
+
+
+class _BashOutputs(BaseModel):
+    items: list[BashOutput]
+
+
+class GitChange(BaseModel):
+    """One changed path of a repository, relative to its root."""
+
+    status: Literal["ADDED", "UPDATED", "DELETED", "MOVED"]
+    path: str
+
+
+class GitDiff(BaseModel):
+    """Both sides of one changed file; None where it does not exist."""
+
+    original: str | None = None
+    modified: str | None = None
+
+
+class EventPage(BaseModel):
+    """Events as they stand in a log, and where the next page begins; None after the last one."""
+
+    items: list[dict[str, Any]]
+    next_page_id: str | None = None
+
+
+class _ServerInfo(BaseModel):
+    usable_tools: list[str] = []
+
+
+class _IdleTime(BaseModel):
+    """In seconds."""
+
+    idle_time: float = Field(ge=0, allow_inf_nan=False)
+
+
+class BrowserTab(BaseModel):
+    """A page of the agent's browser. What it is called was written by others."""
+
+    url: str = Field(max_length=2_000)
+    title: str = Field(max_length=1_000)
+    is_current: bool
+
+
+class BrowserView(BaseModel):
+    """The agent's browser at one moment. image_url: the current page as a JPEG in a `data:` URL, if it could
+    be drawn.
+    """
+
+    is_open: bool
+    pages: list[BrowserTab] = Field(max_length=100)
+    image_url: str | None = Field(max_length=1_000_000, pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")
+
+
+class AgentClient(AgentFiles, AgentPages):
+    """The agent server at `url`. Cheap to make; holds no connection."""
+
+    async def idle_seconds(self) -> float | None:
+        """Since when no conversation there works; None when it does not answer."""
+        try:
+            async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
+                reply = await self._http.get(f"{self.url}/server_info", headers=self.passage)
+            return _IdleTime.model_validate_json(reply.raise_for_status().content).idle_time
+        except (httpx.HTTPError, TimeoutError, ValidationError):
+            return None
+
+    async def is_healthy(self) -> bool:
+        """Whether an agent server answers there that takes our key."""
+        try:
+            # Of each whole reply: one that comes in drops would keep its caller waiting.
+            async with asyncio.timeout(2 * HEALTH_TIMEOUT_SECONDS):
+                health = await self._http.get(
+                    f"{self.url}/health", headers=self.passage, timeout=HEALTH_TIMEOUT_SECONDS
+                )
+                # Some other process may have taken the port: only our own agent server knows the key.
+                greeting = await self._http.get(
+                    f"{self.url}/api/conversations/{UUID(int=0).hex}",
+                    headers=self._headers,
+                    timeout=HEALTH_TIMEOUT_SECONDS,
+                )
+        except (httpx.HTTPError, TimeoutError):
+            return False
+        return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
+
+    async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
+        """From now on `key` is the session key there, and of our calls. known: what may open it until then.
+
+        May be called again.
+        """
+        # Some other process may have taken the port: only our own agent server knows one of them.
+        body = {"session_api_key": key, "expires_in_seconds": seconds}
+        for shown in known:
+            try:
+                reply = await self._http.post(
+                    f"{self.url}/api/session_key",
+                    headers={**self.passage, API_KEY_HEADER: shown},
+                    json=body,
+                    timeout=HEALTH_TIMEOUT_SECONDS,
+                )
+            except httpx.HTTPError:
+                return "absent"
+            if reply.is_success:
+                self._headers[API_KEY_HEADER] = key
+                return "taken"
+            if reply.status_code != httpx.codes.UNAUTHORIZED:
+                return "absent"
+        return "refused"
+
+    async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
+        """The conversation, also when one of this id is there already."""
+        reply = await self._call("POST", "/api/conversations", json=to_json(request))
+        return parse(ConversationInfo, reply)
+
+    async def get_conversation(self, conversation_id: UUID) -> ConversationInfo:
+        return parse(ConversationInfo, await self._call("GET", f"/api/conversations/{conversation_id}"))
+
+    async def delete_conversation(self, conversation_id: UUID) -> None:
+        await self._call("DELETE", f"/api/conversations/{conversation_id}")
+
+    async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
+        """Idempotent by the message's id. Raises NoAnswer when it may have arrived or not."""
+        route = f"/api/conversations/{conversation_id}/events"
+        await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
+
+    async def log_position(self, conversation_id: UUID) -> int:
+        """How far its log has come there. Raises NotFound."""
+        reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
+        return parse(LogPosition, reply).last_seq
+
+    async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
+        """Idempotent. Raises Conflict `log_gap`, `log_differs`, `already_running`."""
+        route = f"/api/conversations/{conversation_id}/log/catch_up"
+        await self._call("POST", route, json=missing.model_dump(mode="json"))
+
+    async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
+        """A page of its log, oldest first. page_id: what the page before gave as the next one."""
+        route = f"/api/conversations/{conversation_id}/events/search"
+        return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
+
+    async def skills(self, conversation_id: UUID) -> SkillsResponse:
+        """What the agent was told at its creation, and why."""
+        return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
+
+    async def run(self, conversation_id: UUID) -> None:
+        """Raises Conflict when it runs already."""
+        await self._call("POST", f"/api/conversations/{conversation_id}/run")
+
+    async def pause(self, conversation_id: UUID) -> None:
+        await self._call("POST", f"/api/conversations/{conversation_id}/pause")
+
+    async def interrupt(self, conversation_id: UUID) -> None:
+        await self._call("POST", f"/api/conversations/{conversation_id}/interrupt")
+
+    async def respond_to_confirmation(
+        self, conversation_id: UUID, answer: ConfirmationResponseRequest
+    ) -> None:
+        """Raises Conflict `nothing_to_confirm`, `confirmation_outdated`."""
+        route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
+        await self._call("POST", route, json=to_json(answer))
+
+    async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
+        """Raises Conflict `mcp_change_outdated`."""
+        route = f"/api/conversations/{conversation_id}/mcp/answer_change"
+        await self._call("POST", route, json=to_json(answer))
+
+    async def answer_mcp_question(self, conversation_id: UUID, answer: McpQuestionAnswer) -> None:
+        """Raises Conflict `mcp_question_closed`, BadRequest `mcp_answer_invalid`."""
+        route = f"/api/conversations/{conversation_id}/mcp/answer_question"
+        await self._call("POST", route, json=to_json(answer))
+
+    async def set_safeguards(
+        self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
+    ) -> None:
+        """When the agent asks, and who judges its actions."""
+        route = f"/api/conversations/{conversation_id}"
+        await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
+        await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
+
+    async def set_title(self, conversation_id: UUID, title: str) -> None:
+        """Its log says so from then on."""
+        await self._call("PATCH", f"/api/conversations/{conversation_id}", json={"title": title})
+
+    async def set_budget(self, conversation_id: UUID, dollars: float | None) -> None:
+        """What the conversation may cost in all; None: any amount."""
+        changes = {"max_budget_per_task": dollars}
+        await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
+
+    async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
+        """Raises Conflict `already_running`."""
+        await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
+
+    async def stop_goal(self, conversation_id: UUID) -> None:
+        await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
+
+    async def resume_goal(self, conversation_id: UUID) -> None:
+        """Raises Conflict `already_running`, `no_resumable_goal`."""
+        try:
+            await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
+        except BadGateway as refusal:
+            if refusal.extra.get("agent_server_code") != "no_resumable_goal":
+                raise
+            raise Conflict("There is no goal that could go on.", code="no_resumable_goal") from refusal
+
+    async def checkpoints(self, conversation_id: UUID) -> CheckpointList:
+        route = f"/api/conversations/{conversation_id}/checkpoints"
+        return parse(CheckpointList, await self._call("GET", route))
+
+    async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
+        """Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`."""
+        route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
+        reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
+        return parse(CheckpointDiff, reply)
+
+    async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
+        """Raises as `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`."""
+        route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
+        reply = await self._call(
+            "POST", route, json=to_json(wanted), timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS
+        )
+        return parse(RewindResult, reply)
+
+    async def condense(self, conversation_id: UUID) -> None:
+        """Raises Conflict `no_condenser`, `nothing_to_condense`."""
+        route = f"/api/conversations/{conversation_id}/condense"
+        await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
+
+    async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
+        """The agent's next call goes to that model."""
+        body = to_json(SwitchLLMRequest(llm=llm))
+        await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
+
+    async def browser(self, conversation_id: UUID) -> BrowserView:
+        """What the agent's browser shows at this moment."""
+        reply = await self._call("GET", f"/api/conversations/{conversation_id}/browser")
+        return parse(BrowserView, reply)
+
+    async def runtime_plugins(self) -> list[RuntimePluginInfo]:
+        """What runs beside the agent server, or could."""
+        return parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
+
+    async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
+        """It, once it answers. Raises NotFound `runtime_plugin_not_found`, and Unavailable
+        `runtime_plugin_failed` (with `output`) or with the code of why it is not there.
+        """
+        route = f"/api/runtime-plugins/{quote(name, safe='')}/start"
+        reply = await self._call("POST", route, timeout_seconds=PLUGIN_TIMEOUT_SECONDS)
+        return parse(RuntimePluginInfo, reply)
+
+    async def usable_tools(self) -> frozenset[str]:
+        """The names of the tools that the sandbox has everything for."""
+        return frozenset(parse(_ServerInfo, await self._call("GET", "/server_info")).usable_tools)
+
+    async def ports(self) -> list[ListeningPort]:
+        """Those on which processes of the sandbox listen now."""
+        return parse(PortsResponse, await self._call("GET", "/api/ports")).ports
+
+    async def execute_command(
+        self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
+    ) -> BashOutput:
+        """The ended command; `exit_code` -1 means that it was killed at its timeout."""
+        request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
+        reply = await self._call(
+            "POST",
+            "/api/bash/execute_bash_command",
+            json=to_json(request),
+            timeout_seconds=timeout_seconds + TIMEOUT_SECONDS,
+        )
+        return parse(BashOutput, reply)
+
+    async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
+        """Its output is found by `command_output`; it is ended at its timeout."""
+        request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
+        reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
+        return UUID(parse(BashCommand, reply).id)
+
+    async def find_running(self, command: str, *, cwd: str) -> UUID | None:
+        """The same command, if it was started there before and has not ended."""
+        newest_first = {"sort_order": "TIMESTAMP_DESC"}
+        params = {"kind__eq": "BashCommand", **newest_first}
+        reply = await self._call("GET", _BASH_EVENTS, params=params)
+        begun = parse(_BashCommands, reply).items
+        same = next((each for each in begun if (each.command, each.cwd) == (command, cwd)), None)
+        if same is None:
+            return None
+        params = {"kind__eq": "BashOutput", "command_id__eq": same.id, "limit": "1", **newest_first}
+        last = parse(_BashOutputs, await self._call("GET", _BASH_EVENTS, params=params)).items
+        return None if last and last[0].exit_code is not None else UUID(same.id)
+
+    async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
+        """The next pieces of its output; the last one of all has an `exit_code`."""
+        params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
+        reply = await self._call("GET", _BASH_EVENTS, params=params)
+        return parse(_BashOutputs, reply).items
+
+    async def stop_command(self, command_id: UUID) -> None:
+        await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
+
+    async def offers(self, directory: str) -> list[Offer]:
+        """What the project there brings that would run."""
+        body = {"project_dir": directory}
+        reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
+        return parse(OffersResponse, reply).offers
+
+    async def offers_of(self, conversation_id: UUID) -> OffersResponse:
+        """The same of a conversation's project, and what the conversation has taken up."""
+        route = f"/api/conversations/{conversation_id}/offers"
+        return parse(OffersResponse, await self._call("GET", route, timeout_seconds=OFFERS_TIMEOUT_SECONDS))
+
+    async def consent(self, conversation_id: UUID, hashes: Sequence[str]) -> None:
+        """These join the conversation. Raises Conflict `offer_changed`."""
+        body = {"hashes": list(hashes)}
+        await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
+
+    async def git_changes(self, path: str, ref: str | None = None) -> list[GitChange]:
+        reply = await self._call("GET", "/api/git/changes", params=to_params(path=path, ref=ref))
+        return parse(list[GitChange], reply)
+
+    async def git_diff(self, path: str, ref: str | None = None) -> GitDiff:
+        reply = await self._call("GET", "/api/git/diff", params=to_params(path=path, ref=ref))
+        return parse(GitDiff, reply)
+
+    async def set_git_remotes(self, remotes: GitRemotes) -> None:
+        """What git in the sandbox reaches through the inner listener, from its next command on."""
+        await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
+
+    async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
+        """The working tree's change as one unified diff. Raises BadGateway above MAX_PATCH_BYTES."""
+        params = to_params(path=path, format="git-delta", base_ref=base_ref)
+        patch = bytearray()
+        async with self._stream("/api/file/archive", params) as reply:
+            async for piece in reply.aiter_bytes():
+                patch += piece
+                if len(patch) > MAX_PATCH_BYTES:
+                    raise BadGateway("The change is too large for a patch.", code="agent_server_error")
+        return bytes(patch)

@@ -1,0 +1,49 @@
+"""Files of a sandbox, through its agent server."""
+
+from pathlib import Path
+from typing import Any
+
+from agent_runtime.wire import HooksResponse
+from app_server.agent_client.calls import AgentCalls, parse
+from app_server.core.errors import NotFound, PayloadTooLarge
+
+UPLOAD_TIMEOUT_SECONDS = 600.0
+MAX_FILE_BYTES = 5 * 1024**2
+
+
+class AgentFiles(AgentCalls):
+    """Paths are absolute within the sandbox."""
+
+    async def upload_file(self, source: Path, path: str) -> None:
+        """Copies a file of this machine to `path`, a piece at a time."""
+        with source.open("rb") as file:
+            await self._call(
+                "POST",
+                "/api/file/upload",
+                params={"path": path},
+                files={"file": (source.name, file)},
+                timeout_seconds=UPLOAD_TIMEOUT_SECONDS,
+            )
+
+    async def read_file(self, path: str) -> bytes | None:
+        """A file of the workspace; None when there is none.
+
+        Raises PayloadTooLarge above MAX_FILE_BYTES, and Forbidden outside of the workspace.
+        """
+        content = bytearray()
+        try:
+            async with self._stream("/api/file/download", {"path": path}) as reply:
+                async for piece in reply.aiter_bytes():
+                    content += piece
+                    if len(content) > MAX_FILE_BYTES:
+                        raise PayloadTooLarge(
+                            f"The file is larger than {MAX_FILE_BYTES // 1024**2} MB.", code="file_too_large"
+                        )
+        except NotFound:
+            return None
+        return bytes(content)
+
+    async def project_hooks(self, directory: str) -> dict[str, Any] | None:
+        """The hooks that the project suggests, by the names of their events; None when it has none."""
+        reply = await self._call("POST", "/api/hooks", json={"project_dir": directory})
+        return parse(HooksResponse, reply).hook_config

@@ -1,0 +1,36 @@
+"""What a program on a port of a sandbox answers at its root, through the agent server."""
+
+import asyncio
+
+import httpx
+
+from agent_runtime.wire import RELAY_KEY_HEADER, relay_path
+from app_server.agent_client.calls import AgentCalls
+
+TIMEOUT_SECONDS = 3.0
+MAX_BYTES = 65_536
+
+
+class AgentPages(AgentCalls):
+    """First pages of programs. They were written by others, and may say anything."""
+
+    async def first_page(self, port: int) -> bytes:
+        """Where the program redirects to, and the beginning of its page; empty if it does not answer.
+
+        The program sees one request, `GET /`.
+        """
+        headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}
+        page = bytearray()
+        try:
+            async with (
+                asyncio.timeout(TIMEOUT_SECONDS),
+                self._http.stream("GET", f"{self.url}{relay_path(port)}/", headers=headers) as reply,
+            ):
+                page += str(reply.headers.get("Location", "")).encode() + b"\n"
+                async for piece in reply.aiter_bytes():
+                    page += piece
+                    if len(page) >= MAX_BYTES:
+                        break
+        except (httpx.HTTPError, TimeoutError):
+            return bytes(page[:MAX_BYTES])  # what came by then
+        return bytes(page[:MAX_BYTES])

@@ -1,0 +1,197 @@
+"""The archives of workspaces: rows and files that belong together.
+
+A row is written only once its file is whole, and a file is removed only once no row names it.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import UUID, uuid4
+
+from sqlalchemy import delete, select
+
+from app_server.archives.files import ArchiveReader, ArchiveWriter
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.errors import StartFailure
+from app_server.core.start_report import Report
+from app_server.sandbox_backends.backend import Backend
+from app_server.sandbox_backends.docker.hardening import AGENT_UID
+from app_server.sandbox_backends.workspace_tar import PROJECT, TarSink, cannot_move, clean, writing
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+
+Fill = Callable[[TarSink], Coroutine[Any, Any, None]]
+"""Writes the tar of a workspace into what it is given, from a thread."""
+
+
+class Archives:
+    def __init__(self, config: Config, database: Database) -> None:
+        self._folder = config.home / "archives"
+        self._max_bytes = config.sandbox_archive_max_bytes
+        self._database = database
+
+    async def write(
+        self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
+    ) -> Archive:
+        """A whole archive on disk, whose row the caller has to add. Raises StartFailure."""
+        await self._remove_strays(sandbox.id)
+        archive_id = uuid4()
+        try:
+            with ArchiveWriter(self._file(sandbox.id, archive_id), self._max_bytes) as writer:
+                await _to_its_end(fill(writer), writer)
+                written = await asyncio.to_thread(writer.finish)
+        except OSError as error:
+            raise cannot_move(str(error)) from error
+        return Archive(
+            id=archive_id,
+            sandbox_id=sandbox.id,
+            user_id=sandbox.user_id,
+            kind=kind,
+            name=name,
+            size_bytes=written.size_bytes,
+            sha256=written.sha256,
+        )
+
+    async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
+        """From now on the workspace is what this new archive holds; whatever else is of it are leftovers."""
+        async with self._database.session() as session:
+            sandbox = await session.get_one(Sandbox, sandbox_id)
+            session.add(archive)
+            sandbox.status, sandbox.error = SandboxStatus.ARCHIVED, None
+            sandbox.archive_id, sandbox.has_leftovers = archive.id, True
+
+    async def add(self, archive: Archive) -> None:
+        async with self._database.session() as session:
+            session.add(archive)
+
+    async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
+        """The workspace as the archive holds it. The sandbox's own archive is removed then.
+
+        Raises StartFailure; the archive is still what counts then, as after a backup until `take_up`.
+        """
+        archive = await self.find(archive_id)
+        size = f"{archive.size_bytes / 1024**2:.1f} MB"
+        report(f"Bringing the files back from {_described(archive)} ({size})")
+        try:
+            with await asyncio.to_thread(self._open, archive) as reader:
+                await _to_its_end(backend.restore(sandbox_id, reader), reader)
+        except OSError as error:
+            raise cannot_move(str(error)) from error
+        if archive.kind != ArchiveKind.BACKUP:
+            await self.take_up(sandbox_id, archive)
+        return archive
+
+    async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
+        """From now on the workspace counts that was laid out from the archive."""
+        is_own = archive.kind == ArchiveKind.ARCHIVE
+        async with self._database.session() as session:
+            sandbox = await session.get_one(Sandbox, sandbox_id)
+            sandbox.archive_id, sandbox.has_leftovers = None, False
+            if is_own:
+                await session.execute(delete(Archive).where(Archive.id == archive.id))
+        if is_own:
+            await self._remove_strays(sandbox_id)
+
+    async def copy_project(self, archive_id: UUID, sink: TarSink, folder: str | None = None) -> None:
+        """Writes the project alone of another archive; folder: see workspace_tar.clean."""
+        archive = await self.find(archive_id)
+
+        def copy() -> None:
+            with self._open(archive) as reader, writing(sink) as tar:
+                clean(reader, PROJECT, tar, owner=AGENT_UID, folder=folder)
+
+        await asyncio.to_thread(copy)
+
+    async def backup_of(self, sandbox_id: UUID) -> Archive | None:
+        """The last one."""
+        query = (
+            select(Archive)
+            .where(Archive.sandbox_id == sandbox_id, Archive.kind == ArchiveKind.BACKUP)
+            .order_by(Archive.created_at.desc())
+            .limit(1)
+        )
+        async with self._database.read() as session:
+            return (await session.scalars(query)).one_or_none()
+
+    async def replace_backup(self, backup: Archive) -> None:
+        """The others of its sandbox are removed."""
+        others = delete(Archive).where(
+            Archive.sandbox_id == backup.sandbox_id, Archive.kind == ArchiveKind.BACKUP
+        )
+        async with self._database.session() as session:
+            await session.execute(others)
+            session.add(backup)
+        await self._remove_strays(backup.sandbox_id)
+
+    async def snapshot_names(self, sandbox_id: UUID) -> set[str | None]:
+        query = select(Archive.name).where(
+            Archive.sandbox_id == sandbox_id, Archive.kind == ArchiveKind.SNAPSHOT
+        )
+        async with self._database.read() as session:
+            return set(await session.scalars(query))
+
+    async def find(self, archive_id: UUID) -> Archive:
+        async with self._database.read() as session:
+            archive = await session.get(Archive, archive_id)
+        if archive is None:
+            raise StartFailure(
+                "archive_missing",
+                "The snapshot that the workspace was to begin from has been removed.",
+                fix="Start another conversation, from another snapshot or from its repository.",
+            )
+        return archive
+
+    async def remove(self, archive: Archive) -> None:
+        async with self._database.session() as session:
+            await session.execute(delete(Archive).where(Archive.id == archive.id))
+        await self._remove_strays(archive.sandbox_id)
+
+    async def remove_all(self, sandbox_id: UUID) -> None:
+        """The files of a sandbox whose rows are gone."""
+        await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id.hex, ignore_errors=True)
+
+    def _open(self, archive: Archive) -> ArchiveReader:
+        return ArchiveReader(self._file(archive.sandbox_id, archive.id), archive.sha256)
+
+    def _file(self, sandbox_id: UUID, archive_id: UUID) -> Path:
+        return self._folder / sandbox_id.hex / f"{archive_id.hex}.tar.gz"
+
+    async def _remove_strays(self, sandbox_id: UUID) -> None:
+        """Files without a row, which a killed server left. One at a time per sandbox."""
+        async with self._database.read() as session:
+            rows = await session.scalars(select(Archive.id).where(Archive.sandbox_id == sandbox_id))
+            known = {self._file(sandbox_id, archive_id) for archive_id in rows}
+        await asyncio.to_thread(_remove_others, self._folder / sandbox_id.hex, known)
+
+
+def _described(archive: Archive) -> str:
+    match archive.kind:
+        case ArchiveKind.ARCHIVE:
+            return "their archive"
+        case ArchiveKind.BACKUP:
+            return f"their backup of {archive.created_at:%Y-%m-%d %H:%M} UTC"
+        case _:
+            return "a snapshot"
+
+
+class _Abortable(Protocol):
+    def abort(self) -> None: ...
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None:
+    """A caller that cancels this waits until the thread that `work` runs in has let go of the file, soon."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        file.abort()
+        await asyncio.wait({task})
+        raise
+
+
+def _remove_others(folder: Path, known: set[Path]) -> None:
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        if path not in known:
+            path.unlink(missing_ok=True)

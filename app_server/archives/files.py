@@ -1,0 +1,167 @@
+"""Archives as files: compressed, known by their hash, there as a whole or not at all. All of it blocks."""
+
+import gzip
+import hashlib
+import os
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.workspace_tar import members, reading
+
+
+@dataclass(frozen=True)
+class WrittenArchive:
+    """`size_bytes`: of the file on disk; `sha256`: of the file, in hex."""
+
+    size_bytes: int
+    sha256: str
+
+
+class Aborted(Exception):
+    """The archive is not wanted any more."""
+
+
+class ArchiveWriter:
+    """Takes the tar of a workspace with `write`. `finish` makes it durable; leaving without it removes it."""
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self._path = path
+        self._draft = path.with_name(f"{path.name}.new")
+        self._left = max_bytes
+        self._max_bytes = max_bytes
+        self._is_aborted = False
+
+    def __enter__(self) -> Self:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = _Hashed(os.fdopen(descriptor, "wb"))
+        self._compressed = gzip.GzipFile("", "wb", 1, self._file, mtime=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._compressed.fileobj = None  # type: ignore[assignment]  # what is left in its buffers is of no use
+        self._file.close()
+        self._draft.unlink(missing_ok=True)
+
+    def write(self, piece: bytes) -> int:
+        """Raises Aborted, StartFailure `archive_too_large`, and OSError when the disk is full."""
+        if self._is_aborted:
+            raise Aborted
+        self._left -= len(piece)
+        if self._left < 0:
+            raise StartFailure(
+                "archive_too_large",
+                f"The workspace holds more than {self._max_bytes} bytes.",
+                fix="Remove what it does not need, or raise SLIPWAY_SANDBOX_ARCHIVE_MAX_BYTES.",
+            )
+        return self._compressed.write(piece)
+
+    def abort(self) -> None:
+        """Makes the writer stop. May be called from any thread."""
+        self._is_aborted = True
+
+    def finish(self) -> WrittenArchive:
+        """On disk, read again and found whole, under its name."""
+        self._compressed.close()
+        self._file.sync()
+        written = WrittenArchive(self._file.size, self._file.digest())
+        verify(self._draft, written.sha256)
+        self._draft.replace(self._path)
+        _sync_directory(self._path.parent)
+        return written
+
+
+class ArchiveReader:
+    """The tar of a workspace, with `read`."""
+
+    def __init__(self, path: Path, sha256: str) -> None:
+        """Raises StartFailure `archive_missing`, `archive_damaged`."""
+        self._is_aborted = False
+        check_hash(path, sha256)
+        self._file = gzip.open(path, "rb")  # noqa: SIM115 (closed by __exit__)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int = -1) -> bytes:
+        if self._is_aborted:
+            raise Aborted
+        return self._file.read(size)
+
+    def abort(self) -> None:
+        self._is_aborted = True
+
+
+def verify(path: Path, sha256: str) -> None:
+    """Reads all of it as a restore would. Raises StartFailure `archive_missing`, `archive_damaged`."""
+    with ArchiveReader(path, sha256) as source:
+        try:
+            with reading(source) as tar:
+                for _ in members(tar):
+                    pass
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise _damaged(path, str(error)) from error
+
+
+def check_hash(path: Path, sha256: str) -> None:
+    """Raises StartFailure `archive_missing`, `archive_damaged`."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise StartFailure(
+            "archive_missing",
+            f"The archive {path} with the workspace of this conversation is not there.",
+            fix="Put it back from a backup of SLIPWAY_HOME, then try again.",
+        ) from None
+    if found != sha256:
+        raise _damaged(path, "it is not what was written")
+
+
+def _damaged(path: Path, reason: str) -> StartFailure:
+    return StartFailure(
+        "archive_damaged",
+        f"The archive {path} is damaged: {reason}.",
+        fix="See to the disk, put the file back from a backup of SLIPWAY_HOME, then try again.",
+    )
+
+
+class _Hashed:
+    """A file that knows the hash of what was written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, piece: bytes) -> int:
+        self._hash.update(piece)
+        self.size += len(piece)
+        return self._file.write(piece)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def sync(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _sync_directory(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,72 @@
+"""What most commands work on: a home, with its configuration and its database."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from app_server.core.config import Config, load_config
+from app_server.core.errors import AppError, ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
+Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
+
+NO_SERVER_YET = "No server of this version has been started in this home yet. Start one: slipway serve"
+
+Result = TypeVar("Result")
+
+
+def configuration(**options: object) -> Config:
+    """Ends the program with a sentence when a setting is wrong."""
+    try:
+        return load_config(**options)
+    except ConfigurationError as error:
+        leave(str(error))
+
+
+def leave(sentence: str) -> NoReturn:
+    typer.secho(sentence, fg=typer.colors.RED, err=True)
+    raise typer.Exit(2)
+
+
+def require_database(config: Config) -> None:
+    """Ends the program when no server was ever started in this home."""
+    if config.database_file and not config.database_file.exists():
+        leave(NO_SERVER_YET)
+
+
+def in_database(
+    config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
+) -> Result:
+    """What `work` answers, in one transaction. Ends the program with a sentence when that fails."""
+    try:
+        return asyncio.run(_in_database(config, work))
+    except ConfigurationError as error:
+        leave(str(error))
+    except AppError as error:
+        leave(f"{error.detail}\nCode: {error.code}")
+
+
+async def _in_database(
+    config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
+) -> Result:
+    from app_server.core.database import Database
+    from app_server.core.migrations import is_current
+    from app_server.core.startup_failures import explained
+
+    require_database(config)
+    with explained(config):
+        database = Database(config.resolved_database_url)
+        try:
+            if not await is_current(database):
+                leave(NO_SERVER_YET)
+            async with database.session() as session:
+                return await work(session, config)
+        finally:
+            await database.close()

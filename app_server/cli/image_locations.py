@@ -1,0 +1,46 @@
+"""Where sandbox images lie: in this machine's engine, or in those of the sandbox hosts. For a terminal."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from app_server.cli.sandbox_inventory import chosen_bases
+from app_server.core.config import Config, SandboxHost
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.remote.terminal_hosts import open_host
+from app_server.sandbox_images.definition import current_images
+from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune_images, stored_images
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """`images`: that lie there, or were removed. `host`: None for this machine. `failure`: of a host."""
+
+    images: Sequence[StoredImage]
+    host: str | None = None
+    failure: StartFailure | None = None
+
+    @property
+    def where(self) -> str:
+        """For the end of a line."""
+        return f"  {self.host}" if self.host else ""
+
+
+async def shelves(config: Config, *, prune: bool) -> list[Shelf]:
+    """With `prune` what was of no use is gone. Raises StartFailure where this machine's engine is away,
+    Unavailable where it is not known what users have chosen.
+    """
+    chosen = await chosen_bases(config)
+    if config.sandbox == "remote":
+        hosts = (_of_host(told, config, chosen, prune=prune) for told in config.sandbox_hosts)
+        return list(await asyncio.gather(*hosts))
+    current = await asyncio.to_thread(current_images, config, chosen)
+    return [Shelf(await asyncio.to_thread(ask_engine, prune_images if prune else stored_images, current))]
+
+
+async def _of_host(told: SandboxHost, config: Config, chosen: Collection[str], *, prune: bool) -> Shelf:
+    try:
+        async with open_host(told, config) as host:
+            return Shelf(await host.images(chosen, prune=prune), told.name)
+    except StartFailure as failure:
+        return Shelf([], told.name, failure)

@@ -1,0 +1,123 @@
+"""The sandboxes of a home and how their machines stand, for a terminal: with a running server or without."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.errors import NotFound, Unavailable
+from app_server.sandbox_backends.backend import Backend, LastWords
+from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, Members
+from app_server.sandbox_backends.remote.host_inventory import Hosted
+from app_server.sandbox_backends.selection import choose_backend
+from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatus
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`runs`: whether its machine does now. It and `status` may disagree for as long as a revival takes."""
+
+    id: UUID
+    status: SandboxStatus
+    spec_id: str
+    runs: bool
+    created_at: datetime
+    host: str | None
+    """None where there is but one."""
+
+
+class Inventory:
+    def __init__(self, database: Database, backend: Backend, members: Members) -> None:
+        self._database = database
+        self._backend = backend
+        self._members = members
+
+    async def entries(self) -> list[Entry]:
+        """Newest first. Raises StartFailure when the engine does not answer."""
+        async with self._database.read() as session:
+            rows = list(
+                (await session.execute(select(Sandbox).order_by(Sandbox.created_at.desc()))).scalars()
+            )
+        dead = await self._backend.find_dead([row.id for row in rows])
+        return [
+            Entry(
+                row.id,
+                SandboxStatus(row.status),
+                row.spec_id,
+                row.id not in dead and row.status != SandboxStatus.MISSING,
+                row.created_at,
+                self._backend.host_name(row.id),
+            )
+            for row in rows
+        ]
+
+    def spare(self) -> int:
+        """How many machines are kept ready for new sandboxes, or are just being made. Blocks."""
+        return len(self._members.free())
+
+    async def last_words(self, prefix: str) -> LastWords:
+        """Raises NotFound, StartFailure."""
+        return await self._backend.last_words(await self._find(prefix))
+
+    async def stop(self, prefix: str) -> UUID:
+        """Puts it to sleep; a running server notices. Raises NotFound, StartFailure."""
+        sandbox_id = await self._find(prefix)
+        # The row first: a server that finds the machine dead would else bring it up again.
+        async with self._database.session() as session:
+            (await session.get_one(Sandbox, sandbox_id)).status = SandboxStatus.PAUSED
+        await self._backend.stop(sandbox_id)
+        return sandbox_id
+
+    async def _find(self, prefix: str) -> UUID:
+        wanted = prefix.replace("-", "").lower()
+        async with self._database.read() as session:
+            ids = list((await session.execute(select(Sandbox.id))).scalars())
+        found = [each for each in ids if wanted and each.hex.startswith(wanted)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{len(found) or 'No'} sandboxes begin with {prefix!r}.", fix="See: slipway sandboxes ls"
+            )
+        return found[0]
+
+
+@asynccontextmanager
+async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
+    """Of this home. Raises StartFailure when its engine does not answer."""
+    database = Database(config.resolved_database_url)
+    try:
+        backend, _ = await choose_backend(config)
+        try:
+            yield Inventory(database, backend, Members(config.home / POOL_FOLDER))
+        finally:
+            await backend.close()
+    finally:
+        await database.close()
+
+
+async def chosen_bases(config: Config) -> set[str]:
+    """What users have sandboxes built on, or could; in a host's home what its own sandboxes are.
+
+    Raises Unavailable where that cannot be told.
+    """
+    of_a_host = await asyncio.to_thread(Hosted(config.home).bases)
+    if config.database_file and not await asyncio.to_thread(config.database_file.exists):
+        return of_a_host
+    database = Database(config.resolved_database_url)
+    query = select(Sandbox.base_image).where(Sandbox.base_image.is_not(None)).union(select(SandboxSpec.base))
+    try:
+        async with database.read() as session:
+            return of_a_host | {str(base) for base in await session.scalars(query)}
+    except SQLAlchemyError as error:
+        raise Unavailable(
+            f"Which images users have chosen cannot be read: {error}",
+            fix="Start Slipway once in this home: it brings its database up to date, or tells why not.",
+        ) from error
+    finally:
+        await database.close()

@@ -1,0 +1,242 @@
+"""`slipway images …` and `slipway sandboxes …`."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from app_server.cli.home import Home, Json, configuration, leave, require_database
+from app_server.core.config import Config, SandboxFlavour
+from app_server.core.errors import AppError, StartFailure
+
+if TYPE_CHECKING:
+    from app_server.cli.image_locations import Shelf
+    from app_server.doctor.findings import Finding
+    from app_server.sandbox_images.custom_base import BaseSource
+
+images = typer.Typer(help="The images that Docker sandboxes start from.", no_args_is_help=True)
+sandboxes = typer.Typer(help="The sandboxes of this home.", no_args_is_help=True)
+
+Flavour = Annotated[
+    SandboxFlavour | None,
+    typer.Option(help="full: with a browser and fonts; slim: without. [env: SLIPWAY_SANDBOX_FLAVOUR]"),
+]
+SandboxId = Annotated[str, typer.Argument(help="The sandbox's id, or how it begins.")]
+
+Dockerfile = Annotated[
+    Path | None, typer.Option(help="Build on a base image of your own, made from this Dockerfile first.")
+]
+Devcontainer = Annotated[
+    Path | None,
+    typer.Option(help="The same, from a devcontainer.json (or its project): its `image` or its `build`."),
+]
+Context = Annotated[
+    Path | None, typer.Option(help="The folder from which its Dockerfile copies. Default: where that lies.")
+]
+
+Result = TypeVar("Result")
+
+
+@images.command("build")
+def build_image(
+    flavour: Flavour = None,
+    dockerfile: Dockerfile = None,
+    devcontainer: Devcontainer = None,
+    context: Context = None,
+) -> None:
+    """Build the image of this version, if it is not there yet; also on a base of your own."""
+    # Imported here, as below, so that the other commands and --help answer at once.
+    from app_server.sandbox_backends.docker.backend import DockerBackend
+
+    async def build() -> str | None:
+        base = await _own_base(configuration(sandbox_flavour=flavour), dockerfile, devcontainer, context)
+        backend = DockerBackend(configuration(sandbox_flavour=flavour, sandbox_base_image=base))
+        try:
+            await backend.open()
+            await backend.prepare(typer.echo)
+            return backend.image
+        finally:
+            await backend.close()
+
+    typer.echo(f"The sandbox image is ready: {_answered(build())}")
+
+
+@images.command("list")
+def list_images(home: Home = None) -> None:
+    """Show the sandbox images here, or on the sandbox hosts, and what they are still good for."""
+    has_silent = False
+    for shelf in _shelves(home, prune=False):
+        for image in shelf.images:
+            use = "current" if image.is_current else "in use" if image.is_used else "left over"
+            line = f"{image.name}  {image.created_at[:19]}  {_megabytes(image.bytes):>8}  {use}"
+            typer.echo(f"{line}{shelf.where}")
+        has_silent |= _tell(shelf)
+    raise typer.Exit(1 if has_silent else 0)
+
+
+@images.command("prune")
+def prune_images(home: Home = None) -> None:
+    """Remove images that were built here, are not current and are needed by no container and no user."""
+    has_silent, count = False, 0
+    for shelf in _shelves(home, prune=True):
+        for image in shelf.images:
+            typer.echo(f"Removed {image.name}{shelf.where}")
+        count += len(shelf.images)
+        has_silent |= _tell(shelf)
+    typer.echo(f"Removed {count} that nothing needs any more.")
+    raise typer.Exit(1 if has_silent else 0)
+
+
+@sandboxes.command("ls")
+def list_sandboxes(home: Home = None) -> None:
+    """Show every sandbox, its state, whether its machine runs, and on which host."""
+    from app_server.cli.sandbox_inventory import Entry, Inventory
+
+    async def look(inventory: Inventory) -> tuple[list[Entry], int]:
+        return await inventory.entries(), inventory.spare()
+
+    entries, spare = _of_home(home, look)
+    for entry in entries:
+        state = "up" if entry.runs else "down"
+        moment = entry.created_at.isoformat(timespec="seconds")
+        host = f"  {entry.host}" if entry.host else ""
+        typer.echo(f"{entry.id.hex}  {entry.status:<8}  {state:<4}  {moment}  {entry.spec_id}{host}")
+    if spare:
+        typer.echo(f"{spare} more kept ready for new conversations")
+
+
+@sandboxes.command("logs")
+def show_log(sandbox_id: SandboxId, home: Home = None) -> None:
+    """Show the last lines of a sandbox's agent server, also after it ended."""
+    from app_server.cli.sandbox_inventory import Inventory
+    from app_server.sandbox_backends.backend import LastWords
+
+    async def last_words(inventory: Inventory) -> LastWords:
+        return await inventory.last_words(sandbox_id)
+
+    typer.echo(_of_home(home, last_words).output)
+
+
+@sandboxes.command("stop")
+def stop_sandbox(sandbox_id: SandboxId, home: Home = None) -> None:
+    """Put a sandbox to sleep: its files are kept, its commands end, its next message wakes it."""
+    from uuid import UUID
+
+    from app_server.cli.sandbox_inventory import Inventory
+
+    async def stop(inventory: Inventory) -> UUID:
+        return await inventory.stop(sandbox_id)
+
+    typer.echo(f"Stopped {_of_home(home, stop).hex}.")
+
+
+def run_doctor(home: Home = None, as_json: Json = False) -> None:
+    """Look for what keeps sandboxes from working here, or from being safe, and say what helps.
+
+    The exit code is 1 when something does not work; warnings leave it 0.
+    """
+    import json
+    from dataclasses import asdict
+
+    from app_server.doctor.checks import examine
+
+    async def show() -> list["Finding"]:
+        found = []
+        async for finding in examine(configuration(home=home)):
+            found.append(finding)
+            if as_json:
+                typer.echo(json.dumps(asdict(finding)))
+            else:
+                _show(finding)
+        return found
+
+    has_error = any(finding.state == "error" for finding in asyncio.run(show()))
+    raise typer.Exit(1 if has_error else 0)
+
+
+def _answered(work: Coroutine[Any, Any, Result]) -> Result:
+    try:
+        return asyncio.run(work)
+    except StartFailure as failure:
+        leave(f"{failure.cause}\n{failure.output}\nFix: {failure.fix}\nCode: {failure.code}")
+    except AppError as error:
+        leave(f"{error.detail}\nFix: {error.fix}\nCode: {error.code}")
+
+
+async def _own_base(
+    config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
+) -> str | None:
+    """Its name, when one is asked for. Raises BadRequest, StartFailure."""
+    from app_server.sandbox_images.custom_base import ensure_own_base
+
+    base = _base_of(dockerfile, devcontainer, context)
+    if base is None:
+        return None
+    if config.sandbox_image:
+        leave("SLIPWAY_SANDBOX_IMAGE is set: sandboxes start from it, whatever it is built on. Unset it.")
+    if not isinstance(base, str):
+        base = await ensure_own_base(base, config.sandbox_flavour, typer.echo)
+    typer.echo(f"The base image is {base}. For sandboxes on it: SLIPWAY_SANDBOX_BASE_IMAGE={base}")
+    return base
+
+
+def _base_of(
+    dockerfile: Path | None, devcontainer: Path | None, context: Path | None
+) -> "str | BaseSource | None":
+    """Of one's own: its name, or what it is built from. Raises BadRequest."""
+    from app_server.sandbox_images.custom_base import resolved_source
+    from app_server.sandbox_images.devcontainer import read_devcontainer
+
+    if dockerfile and devcontainer:
+        leave("Name a Dockerfile or a devcontainer.json, not both.")
+    if devcontainer:
+        found = read_devcontainer(devcontainer, context)
+        for each in found.ignored:
+            typer.echo(f"Not used: {each}")
+        return found.base
+    if context and not dockerfile:
+        leave("--context says from where a Dockerfile copies: name that too, with --dockerfile.")
+    return resolved_source(dockerfile, context) if dockerfile else None
+
+
+def _shelves(home: Path | None, *, prune: bool) -> "list[Shelf]":
+    from app_server.cli.image_locations import shelves
+
+    return _answered(shelves(configuration(home=home), prune=prune))
+
+
+def _tell(shelf: "Shelf") -> bool:
+    """Whether it could not be asked."""
+    if shelf.failure is None:
+        return False
+    typer.secho(f"{shelf.failure.cause}\nFix: {shelf.failure.fix}", fg=typer.colors.RED, err=True)
+    return True
+
+
+def _of_home(home: Path | None, work: Callable[..., Coroutine[Any, Any, Result]]) -> Result:
+    from app_server.cli.sandbox_inventory import open_inventory
+
+    config = configuration(home=home)
+    require_database(config)
+
+    async def answer() -> Result:
+        async with open_inventory(config) as inventory:
+            return await work(inventory)
+
+    return _answered(answer())
+
+
+def _show(finding: "Finding") -> None:
+    typer.secho(f"{finding.state:<8}", fg=_COLOURS[finding.state], nl=False)
+    typer.echo(f" {finding.name:<14} {finding.cause}")
+    if finding.fix:
+        typer.echo(f"{'':<24}Fix: {finding.fix}")
+
+
+_COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "error": typer.colors.RED}
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB"

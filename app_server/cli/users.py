@@ -1,0 +1,123 @@
+"""`slipway users …`: the people who may sign in, for an administrator on this machine.
+
+The commands act as the owner, and work while the server runs and while it does not.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from app_server.cli.home import Home, Json, Port, configuration, in_database, leave
+from app_server.core.config import Config
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from app_server.users.models import User
+
+users = typer.Typer(help="The people who may sign in.", no_args_is_help=True)
+
+Named = Annotated[str, typer.Argument(metavar="USER", help="Their name or id.")]
+GivenRole = Literal["admin", "member", "viewer"]
+
+
+@users.command("list")
+def list_users(as_json: Json = False, home: Home = None) -> None:
+    """Show everyone: role, whether the account is disabled, when they signed in last."""
+    from app_server.access.people import list_people
+    from app_server.access.people_schemas import Person
+
+    async def read(session: "AsyncSession", _config: Config) -> list[Person]:
+        return [Person.model_validate(person) for person in await list_people(session)]
+
+    for person in in_database(configuration(home=home), read):
+        if as_json:
+            typer.echo(person.model_dump_json())
+            continue
+        state = "disabled" if person.disabled_at else "enabled"
+        seen = person.signed_in_at.isoformat(timespec="seconds") if person.signed_in_at else "never signed in"
+        typer.echo(f"{person.id.hex}  {person.role:<6}  {state:<8}  {seen:<25}  {person.name}")
+
+
+@users.command("invite")
+def invite_user(
+    name: Annotated[str, typer.Argument(help="As others see them.")],
+    role: Annotated[GivenRole, typer.Option(help="What they may do.")] = "member",
+    port: Port = None,
+    home: Home = None,
+) -> None:
+    """Create an account and print the one-time link by which its person signs in."""
+    from app_server.access.people_schemas import InvitePerson
+    from app_server.sign_in.invitations import create_account, new_link
+    from app_server.users.models import Role
+
+    async def invite(session: "AsyncSession", config: Config) -> str:
+        wanted = InvitePerson(name=name, role=Role(role))
+        person = await create_account(session, name=wanted.name, role=wanted.role)
+        return (await new_link(session, config, person)).url
+
+    if not name.strip() or len(name.strip()) > 200:
+        leave("A name has 1 to 200 characters.")
+    typer.echo(in_database(configuration(port=port, home=home), invite))
+
+
+@users.command("sign-in-link")
+def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> None:
+    """Print another one-time link, valid for 24 hours, for anyone with an account."""
+    from app_server.sign_in.invitations import new_link
+
+    async def link(session: "AsyncSession", config: Config) -> str:
+        return (await new_link(session, config, await _found(session, user))).url
+
+    typer.echo(in_database(configuration(port=port, home=home), link))
+
+
+@users.command("role")
+def change_role(user: Named, role: GivenRole, home: Home = None) -> None:
+    """Change what a person may do. The owner's role stays."""
+    _change(user, home, role=role)
+
+
+@users.command("disable")
+def disable_user(user: Named, home: Home = None) -> None:
+    """End their sessions and keys within two seconds, and refuse new ones. What they made stays."""
+    _change(user, home, is_disabled=True)
+
+
+@users.command("enable")
+def enable_user(user: Named, home: Home = None) -> None:
+    """Let them sign in again."""
+    _change(user, home, is_disabled=False)
+
+
+def _change(user: str, home: Path | None, **wanted: object) -> None:
+    from app_server.access.people import change
+    from app_server.access.people_schemas import ChangePerson, Person
+    from app_server.users.service import find_owner
+
+    async def work(session: "AsyncSession", _config: Config) -> Person:
+        owner = await find_owner(session)
+        assert owner is not None, "the first start makes the owner"
+        person = await _found(session, user)
+        change(owner, person, ChangePerson.model_validate(wanted))
+        await session.flush()
+        return Person.model_validate(person)
+
+    person = in_database(configuration(home=home), work)
+    state = "disabled" if person.disabled_at else "enabled"
+    typer.echo(f"{person.name} ({person.role}) is {state}.")
+
+
+async def _found(session: "AsyncSession", user: str) -> "User":
+    """Ends the program when there is none, or several have this name."""
+    from app_server.access.people import list_people
+
+    people = await list_people(session)
+    found = [one for one in people if user in {str(one.id), one.id.hex}]
+    found = found or [one for one in people if one.name == user]
+    if not found:
+        leave(f"There is no user {user!r}. Show all: slipway users list")
+    if len(found) > 1:
+        leave(f"{len(found)} users have the name {user!r}. Give the id: slipway users list")
+    return found[0]

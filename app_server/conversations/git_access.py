@@ -1,0 +1,62 @@
+"""What git in a sandbox may reach: the repositories of its conversations, under all names that mean them."""
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import GitRemote, GitRemotes
+from app_server.conversations.models import Conversation, StartTask
+from app_server.core.encryption import Cipher
+from app_server.git.address import Address, parse_address
+from app_server.git_proxy.access import ConversationRepository, proxied_name
+from app_server.sandbox_records.models import Sandbox
+
+
+async def git_work_of(
+    session: AsyncSession, cipher: Cipher, sandbox: Sandbox
+) -> Sequence[ConversationRepository]:
+    """With the passwords that stood in their URLs."""
+    query = (
+        select(Conversation, StartTask.encrypted_repository_url)
+        .join(StartTask, StartTask.id == Conversation.id)
+        .where(
+            Conversation.sandbox_id == sandbox.id,
+            Conversation.user_id == sandbox.user_id,
+            Conversation.selected_repository.is_not(None),
+            Conversation.deleted_at.is_(None),
+        )
+    )
+    return [
+        ConversationRepository(
+            parse_address(
+                cipher.decrypt(encrypted_url) if encrypted_url else str(conversation.selected_repository),
+                conversation.git_provider,
+            ),
+            conversation.selected_branch,
+        )
+        for conversation, encrypted_url in (await session.execute(query)).all()
+    ]
+
+
+def remotes_of(work: Iterable[ConversationRepository]) -> GitRemotes:
+    """Those that are reached over HTTP; of the others git says itself that it cannot reach them."""
+    named = ((proxied_name(one.address), one.address) for one in work)
+    spelled: dict[str, tuple[str, ...]] = {}
+    for name, address in named:
+        if name:
+            spelled[name] = tuple(dict.fromkeys((*spelled.get(name, ()), *_spellings(address))))
+    return GitRemotes(
+        remotes=tuple(GitRemote(name=name, addresses=addresses) for name, addresses in spelled.items())
+    )
+
+
+def _spellings(address: Address) -> tuple[str, ...]:
+    given = address.public_url.removesuffix(".git")
+    if address.web_url is None:
+        return (given,)
+    parts = urlsplit(address.web_url.removesuffix(".git"))
+    path = parts.path.strip("/")
+    found = (given, parts.geturl(), f"git@{parts.hostname}:{path}", f"ssh://git@{parts.hostname}/{path}")
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,71 @@
+"""What the layers below have to know of the conversations that work in a sandbox."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from app_server.conversations.models import Conversation
+from app_server.egress.attribution import Occupant, Occupants
+from app_server.llm_gateway.caller import Caller
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.models import User
+
+
+async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conversation]:
+    """Those that are not deleted, the oldest first."""
+    query = select(Conversation).where(
+        Conversation.sandbox_id == sandbox_id, Conversation.deleted_at.is_(None)
+    )
+    return (await session.scalars(query.order_by(Conversation.created_at, Conversation.id))).all()
+
+
+async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Occupants:
+    """See OccupantsOf."""
+    query = (
+        select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
+        .where(
+            Conversation.user_id == user_id,
+            Conversation.sandbox_id.in_(set(sandbox_ids)),
+            Conversation.deleted_at.is_(None),
+        )
+        .order_by(Conversation.created_at, Conversation.id)
+    )
+    found: dict[UUID, list[Occupant]] = defaultdict(list)
+    for sandbox_id, conversation_id, title, since in await session.execute(query):
+        found[sandbox_id].append(Occupant(conversation_id, title, since))
+    return found
+
+
+async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
+    """None unless the conversation works in that sandbox. One query: every call of a model makes it."""
+    others = aliased(Conversation)
+    shares = exists().where(
+        others.sandbox_id == sandbox.id, others.id != conversation_id, others.deleted_at.is_(None)
+    )
+    query = (
+        select(User, Conversation.working_dir, shares)
+        .join(Conversation, Conversation.user_id == User.id)
+        .where(*_in(sandbox, conversation_id))
+    )
+    row = (await session.execute(query)).one_or_none()
+    return None if row is None else Caller(user=row[0], working_dir=row[1], is_alone=not row[2])
+
+
+async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
+    """The conversation's directory, once its repository stands there; None for one of another sandbox."""
+    query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
+    found: str | None = await session.scalar(query)
+    return found
+
+
+def _in(sandbox: Sandbox, conversation_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Conversation.id == conversation_id,
+        Conversation.sandbox_id == sandbox.id,
+        Conversation.user_id == sandbox.user_id,
+        Conversation.deleted_at.is_(None),
+    )

@@ -1,0 +1,95 @@
+"""A conversation as a file: a zip of its events, or Markdown to read.
+
+Both come from the log in SQL, so they can be had while the sandbox sleeps, is archived or is lost.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
+
+import orjson
+
+from agent_runtime.events.union import parse_event
+from agent_runtime.streamed_zip import StreamedZip
+from app_server.conversations.log.markdown import heading_of, markdown_of
+from app_server.conversations.schemas import AppConversation
+from app_server.core.database import Database
+from app_server.events import log
+
+_PAGE = 50
+"""Events read at once. The largest are about a megabyte."""
+
+
+async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
+    """`meta.json`, and `event_<position>_<id>.json` for each event, as OpenHands V1 names them."""
+    zipped = StreamedZip()
+    zipped.add("meta.json", conversation.model_dump_json(indent=2))
+    position = 0
+    async for bodies in _pages(database, conversation.id, conversation.last_seq):
+        # Compressing takes the time of many requests.
+        await asyncio.to_thread(_add_events, zipped, position, bodies)
+        position += len(bodies)
+        for chunk in zipped.take():
+            yield chunk
+    for chunk in zipped.close():
+        yield chunk
+
+
+async def markdown_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[str]:
+    """What was said and done, without what was undone by going back to an earlier point."""
+    kept = await _current_branch(database, conversation.id, conversation.last_seq)
+    yield heading_of(conversation)
+    async for bodies in _pages(database, conversation.id, conversation.last_seq):
+        yield await asyncio.to_thread(_to_markdown, bodies, kept)
+
+
+async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
+    """The events up to a position, as JSON texts.
+
+    Raises RuntimeError when the conversation is deleted meanwhile: the file must not look whole.
+    """
+    done = 0
+    while done < last_seq:
+        async with database.read() as session:
+            limit = min(_PAGE, last_seq - done)
+            bodies = await log.read_bodies(session, conversation_id, from_seq=done + 1, limit=limit)
+        if not bodies:
+            raise RuntimeError("The conversation was deleted while it was exported.")
+        yield bodies
+        done += len(bodies)
+
+
+def _add_events(zipped: StreamedZip, position: int, bodies: Sequence[str]) -> None:
+    for number, body in enumerate(bodies, start=position):
+        event_id = "".join(c if c.isalnum() or c in "-_." else "_" for c in orjson.loads(body)["id"])
+        zipped.add(f"event_{number:06d}_{event_id}.json", body)
+
+
+async def _current_branch(database: Database, conversation_id: UUID, last_seq: int) -> set[str]:
+    """The ids of the events that the conversation still stands on."""
+    parents: dict[str, str | None] = {}
+    leaf: str | None = None
+    async for bodies in _pages(database, conversation_id, last_seq):
+        leaf = await asyncio.to_thread(_note_parents, bodies, parents, leaf)
+    kept: set[str] = set()
+    while leaf is not None and leaf not in kept:
+        kept.add(leaf)
+        leaf = parents.get(leaf)
+    return kept
+
+
+def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
+    """Adds each event's parent to `parents`, and returns the last event of the branch so far."""
+    for body in bodies:
+        event = orjson.loads(body)
+        if event["kind"] != "ConversationStateUpdateEvent":
+            parents[event["id"]] = event.get("parent_id")
+            leaf = event["id"]
+        elif event.get("key") == "leaf_event_id":
+            leaf = event["value"]
+    return leaf
+
+
+def _to_markdown(bodies: Sequence[str], kept: set[str]) -> str:
+    events = (parse_event(body) for body in bodies)
+    return "".join(markdown_of(event) for event in events if event.id in kept)

@@ -1,0 +1,58 @@
+"""A log that has no more room: it ends with the reason, and takes nothing any more."""
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.events.base import Event
+from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from app_server.conversations.models import Conversation
+from app_server.core.errors import Gone
+from app_server.events import log
+from app_server.events.log import Appended
+from app_server.events.schemas import DurableFrame
+
+CODE = "log_full"
+MAX_EVENTS = 200_000
+MAX_LOG_CHARACTERS = 2 * 1024**3
+
+
+class LogFull(Gone):
+    def __init__(self) -> None:
+        super().__init__(
+            f"A conversation holds at most {MAX_EVENTS} events of {MAX_LOG_CHARACTERS} characters in all.",
+            code=CODE,
+            fix="Go on in a new conversation.",
+        )
+
+
+def require_open(conversation: Conversation) -> None:
+    """Raises LogFull: it has ended for want of room."""
+    if conversation.log_size > MAX_LOG_CHARACTERS:
+        raise LogFull
+
+
+def take_room(conversation: Conversation, appended: Appended) -> None:
+    """Raises LogFull: nothing of this may be kept, and the log is to be ended."""
+    conversation.log_size += sum(len(frame.body) for frame in appended.new)
+    if appended.acknowledged_seq > MAX_EVENTS:
+        raise LogFull
+    require_open(conversation)
+
+
+async def end(session: AsyncSession, conversation: Conversation) -> Appended:
+    """Writes down why it has ended. The caller holds the row's lock."""
+    last = await log.last_seq(session, conversation.id)
+    whole = ErrorClassification(kind="quota", retryable=False, user_action="none")
+    why = ConversationErrorEvent(
+        code=CODE,
+        detail=f"The log of this conversation is full. {LogFull().detail}",
+        classification=whole,
+    )
+    stopped = ConversationStateUpdateEvent(key="execution_status", value="error")
+    frames = [_frame(last + 1, why), _frame(last + 2, stopped)]
+    conversation.log_size = MAX_LOG_CHARACTERS + 1
+    return await log.append(session, conversation.id, frames)
+
+
+def _frame(seq: int, event: Event) -> DurableFrame:
+    return DurableFrame(type="durable", seq=seq, event=event.model_dump(mode="json"))

@@ -1,0 +1,121 @@
+"""Takes in what a sandbox reports: log and projection in one transaction, then tells those who watch."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.log import full_log
+from app_server.conversations.log.full_log import LogFull, require_open, take_room
+from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
+from app_server.conversations.log.projection import Projection, fold
+from app_server.conversations.models import Conversation
+from app_server.conversations.view import Viewer
+from app_server.core.database import Database, now
+from app_server.core.errors import NotFound
+from app_server.core.pubsub import Frame, PubSub
+from app_server.events import log
+from app_server.events.log import Appended
+from app_server.events.schemas import DurableFrame, EventsReport
+from app_server.settings.models import is_recorded
+
+
+async def ingest(
+    database: Database,
+    pubsub: PubSub,
+    viewer: Viewer,
+    sandbox_id: UUID,
+    conversation_id: UUID,
+    report: EventsReport,
+) -> int:
+    """The last position that is stored now.
+
+    Raises NotFound, also for a conversation of another sandbox, Conflict `seq_gap` or `seq_conflict` (see
+    events.log.append), and LogFull: the sandbox then reports no more of this conversation.
+    """
+    try:
+        async with database.session() as session:
+            conversation = await _locked(session, sandbox_id, conversation_id)
+            appended = await log.append(session, conversation_id, report.durable)
+            take_room(conversation, appended)
+            changed = _project(conversation, appended)
+            await take_over_proposals(session, conversation, appended.new)
+            await take_over_approvals(session, conversation, appended.new)
+            await session.flush()
+            shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
+    except LogFull:
+        await _end(database, pubsub, viewer, sandbox_id, conversation_id)
+        raise
+    pubsub.publish(conversation_id, [*_live(report, appended), *shown])
+    return appended.acknowledged_seq
+
+
+async def _end(
+    database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
+) -> None:
+    """Lets readers see that no more comes. Raises LogFull, if they do already."""
+    async with database.session() as session:
+        conversation = await _locked(session, sandbox_id, conversation_id)
+        ended = await full_log.end(session, conversation)
+        _project(conversation, ended)
+        await session.flush()
+        shown = (await viewer.frames(session, conversation_id))[1:]
+    pubsub.publish(conversation_id, [*(frame.frame for frame in ended.new), *shown])
+
+
+async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID) -> Conversation:
+    query = (
+        select(Conversation)
+        .where(
+            Conversation.id == conversation_id,
+            Conversation.sandbox_id == sandbox_id,
+            Conversation.deleted_at.is_(None),
+        )
+        .with_for_update()
+    )
+    conversation = await session.scalar(query)
+    if conversation is None:
+        raise NotFound("No such conversation.")
+    require_open(conversation)
+    return conversation
+
+
+def _project(conversation: Conversation, appended: Appended) -> bool:
+    """Brings the row up to date; whether anything of it but its position is new to the reader."""
+    if not appended.new:
+        return False
+    before = Projection(
+        last_seq=conversation.last_seq,
+        execution_status=conversation.execution_status,
+        title=conversation.title,
+        unsent_title=conversation.unsent_title,
+        llm_model=conversation.llm_model,
+        metrics=conversation.metrics,
+        goal=conversation.goal,
+    )
+    after = before
+    for frame in appended.new:
+        after = fold(after, frame.seq, frame.event)
+    conversation.last_seq = after.last_seq
+    conversation.execution_status = after.execution_status
+    if before.title is None and is_recorded(conversation.llm_model or ""):
+        conversation.unsent_title = after.title
+    conversation.title = after.title
+    conversation.llm_model = after.llm_model
+    conversation.metrics = dict(after.metrics) if after.metrics is not None else None
+    conversation.goal = dict(after.goal) if after.goal is not None else None
+    conversation.updated_at = now()
+    return replace(after, last_seq=before.last_seq) != before
+
+
+def _live(report: EventsReport, appended: Appended) -> list[Frame]:
+    """The report's frames less what is known: a repeated report must not repeat the pieces of a reply."""
+    new = {frame.seq for frame in appended.new}
+    known = [
+        index
+        for index, frame in enumerate(report.frames)
+        if isinstance(frame, DurableFrame) and frame.seq not in new
+    ]
+    fresh = report.frames[known[-1] + 1 :] if known else report.frames
+    return [frame.frame for frame in fresh]

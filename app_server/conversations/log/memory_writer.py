@@ -1,0 +1,62 @@
+"""What later conversations may get to know, taken over from events: with these, so that each counts once."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.events import log
+from app_server.events.schemas import DurableFrame
+from app_server.git.address import parse_address
+from app_server.mcp_approvals import service as mcp_approvals
+from app_server.mcp_servers.service import list_servers
+from app_server.memory.proposals import propose
+from app_server.memory.written import succeeded, written_by
+from app_server.trust_grants.models import Decision
+from app_server.trust_grants.service import of_repository
+
+
+async def take_over_proposals(
+    session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
+) -> None:
+    """frames: new ones, appended already. A conversation without a repository has no notes."""
+    calls = [call_id for frame in frames if (call_id := succeeded(frame.event)) is not None]
+    if not calls or conversation.selected_repository is None:
+        return
+    address = parse_address(conversation.selected_repository, conversation.git_provider)
+    for call_id in calls:
+        call = await log.find(session, conversation.id, call_id)
+        written = written_by(call) if call is not None else None
+        if written is not None:
+            await propose(session, conversation.user_id, address.identity, conversation.id, written)
+
+
+async def take_over_approvals(
+    session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
+) -> None:
+    """The tools of MCP servers as they were approved. frames: new ones, appended already."""
+    told = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
+    if not told:
+        return
+    repository = repository_identity(conversation.selected_repository, conversation.git_provider)
+    servers = {server.name for server in await list_servers(session, conversation.user_id)}
+    servers |= {
+        consent.name
+        for consent in await of_repository(session, conversation.user_id, repository)
+        if consent.kind == "mcp_server" and consent.decision is Decision.ALLOWED
+    }
+    # In their order: an answer is about the change from one to the next.
+    for approved in told:
+        await mcp_approvals.take_over(
+            session,
+            conversation.user_id,
+            repository,
+            conversation_id=conversation.id,
+            servers=servers,
+            approved=approved,
+        )
+
+
+def repository_identity(repository: str | None, provider: str | None) -> str:
+    """By which conversations are about the same; empty for those that are about none."""
+    return parse_address(repository, provider).identity if repository is not None else ""

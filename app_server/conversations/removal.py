@@ -1,0 +1,97 @@
+"""Removes what is left of deleted conversations: their sandbox with the last one of it, else their part."""
+
+import logging
+import shlex
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, or_, select
+from sqlalchemy.orm import aliased
+
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.models import Conversation, StartTask
+from app_server.conversations.start import repository
+from app_server.conversations.start.tasks import elsewhere
+from app_server.core.database import Database
+from app_server.core.errors import NotFound
+from app_server.events.log import delete_log
+from app_server.llm_gateway.spending import forget_conversation
+from app_server.sandbox_records.models import Archive, Sandbox, SandboxStatus
+from app_server.sandbox_records.ownership import is_lost
+from app_server.sandboxes.service import Sandboxes
+
+logger = logging.getLogger(__name__)
+
+_REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
+
+
+async def deleted_conversations(
+    database: Database, limit: int, server_id: str | None = None
+) -> Sequence[UUID]:
+    """Those that can be taken down now, by the server of this id.
+
+    One whose sandbox others use has to wait until that can be reached: until it is back from its archive,
+    or repaired.
+    """
+    other = aliased(Conversation)
+    others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))
+    query = (
+        select(Conversation.id)
+        .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
+        .where(
+            Conversation.deleted_at.is_not(None),
+            or_(~elsewhere(Conversation.sandbox_id, server_id), is_lost(Sandbox.server_id)),
+            or_(Sandbox.id.is_(None), Sandbox.status.in_(_REACHABLE), ~others.exists()),
+        )
+        .order_by(Conversation.deleted_at)
+        .limit(limit)
+    )
+    async with database.read() as session:
+        return (await session.scalars(query)).all()
+
+
+async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: UUID) -> None:
+    """May be repeated. Raises Unavailable, Conflict or BadGateway: what is left is removed later."""
+    async with database.read() as session:
+        conversation = await session.get(Conversation, conversation_id)
+        if conversation is None:
+            return
+        others = await residents_of(session, conversation.sandbox_id)
+    # After the last one is deleted, no conversation can join (sandbox_choice.py), so this answer stays true.
+    if others:
+        await _remove_part(database, sandboxes, conversation)
+    else:
+        await sandboxes.delete(conversation.sandbox_id)
+    async with database.session() as session:
+        await delete_log(session, conversation_id)
+        await forget_conversation(session, conversation_id)
+        await session.execute(delete(StartTask).where(StartTask.id == conversation_id))
+        await session.execute(delete(Conversation).where(Conversation.id == conversation_id))
+
+
+async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:
+    """Its log, its directory and its snapshots, of a sandbox that others go on using."""
+    await sandboxes.wake(conversation.sandbox_id)
+    running = sandboxes.running(conversation.sandbox_id)
+    try:
+        await running.client.delete_conversation(conversation.id)
+    except NotFound:
+        logger.info("it was removed before", extra={"conversation_id": conversation.id.hex})
+    root = running.working_root
+    directory = f"{root}/{conversation.folder}" if conversation.folder else conversation.working_dir
+    if directory and directory != root:
+        await _remove_directory(running.client, directory)
+    async with database.read() as session:
+        mine = select(Archive).where(Archive.conversation_id == conversation.id)
+        snapshots = (await session.scalars(mine)).all()
+    for snapshot in snapshots:
+        await sandboxes.archives.remove(snapshot)
+
+
+async def _remove_directory(client: AgentClient, directory: str) -> None:
+    # Caches of package managers are without the right to write, which also forbids to remove them.
+    place = shlex.quote(directory)
+    await repository.must_run(
+        client, f"[ -e {place} ] || exit 0\nrm -rf {place} || {{ chmod -R u+rwX {place}; rm -rf {place}; }}"
+    )

@@ -1,0 +1,14 @@
+"""The agent's browser, for its user to look at."""
+
+from fastapi import APIRouter
+
+from app_server.agent_client.client import BrowserView
+from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser", tags=["Conversations"])
+
+
+@router.get("")
+async def browser(viewer: Viewer, conversation: OwnedConversation) -> BrowserView:
+    """Its tabs and a picture of the current page, as they are now. 409 `sandbox_not_running`."""
+    return await viewer.sandboxes.client(conversation.sandbox_id).browser(conversation.id)

@@ -1,0 +1,32 @@
+"""Commands of the user's own, beside the agent's: to run a test, to look around."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field, StringConstraints
+
+from agent_runtime.wire import BashOutput
+from app_server.conversations.routes.dependencies import OwnedWorkplace
+
+MAX_COMMAND_CHARACTERS = 100_000
+MAX_TIMEOUT_SECONDS = 3600
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+Command = Annotated[str, StringConstraints(min_length=1, max_length=MAX_COMMAND_CHARACTERS)]
+Timeout = Annotated[int, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]
+
+
+class ExecuteCommandRequest(BaseModel):
+    command: Command
+    timeout: Timeout = 300
+    """Seconds."""
+
+
+@router.post("/execute-bash-command")
+async def execute_bash_command(place: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
+    """Runs a command in the conversation's directory, in a separate shell; the agent does not see it.
+
+    `exit_code` is -1 when it was ended at its timeout.
+    """
+    return await place.client.execute_command(body.command, cwd=place.directory, timeout_seconds=body.timeout)

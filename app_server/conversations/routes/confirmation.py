@@ -1,0 +1,79 @@
+"""What the agent asks its user before it acts."""
+
+from typing import Annotated, Self
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field, StringConstraints, model_validator
+
+from agent_runtime.wire import ConfirmationResponseRequest
+from app_server.conversations.confirmation_policy import analyzer_of, mode_of, policy_of
+from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.schemas import Success
+from app_server.settings.confirmation import ConfirmationMode
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+NO_REASON = "The user did not approve this and gave no reason."
+
+Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
+
+
+class RespondToConfirmation(BaseModel):
+    """`action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+
+    `reason`: what the agent is told of a refusal; it goes on with it at once. `approved_action_ids`: of a
+    refusal, those of the `action_ids` that run all the same.
+    """
+
+    accept: bool
+    reason: Reason = ""
+    remember: bool = False
+    action_ids: Annotated[list[str], Field(min_length=1, max_length=1000)]
+    approved_action_ids: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_answer(self) -> Self:
+        approved = self.approved_action_ids
+        if approved is not None and (self.accept or not set(self.action_ids).issuperset(approved)):
+            raise ValueError("`approved_action_ids` are some of the `action_ids`, with `accept: false`")
+        return self
+
+
+class SetConfirmationMode(BaseModel):
+    mode: ConfirmationMode
+
+
+@router.post("/respond-to-confirmation")
+async def respond(viewer: Viewer, conversation: OwnedConversation, body: RespondToConfirmation) -> Success:
+    """Approves what waits, or refuses it, all or some. 409 `nothing_to_confirm`, `confirmation_outdated`."""
+    answer = ConfirmationResponseRequest(
+        accept=body.accept,
+        reason=body.reason or NO_REASON,
+        remember=body.remember,
+        action_ids=body.action_ids,
+        approved_action_ids=body.approved_action_ids,
+        run=not body.accept,
+    )
+    await viewer.sandboxes.client(conversation.sandbox_id).respond_to_confirmation(conversation.id, answer)
+    return Success()
+
+
+class PresentMode(BaseModel):
+    """`mode`: null for a policy of a program's own, which is none of these."""
+
+    mode: ConfirmationMode | None
+
+
+@router.get("/confirmation-mode")
+async def get_mode(viewer: Viewer, conversation: OwnedConversation) -> PresentMode:
+    """What the agent goes by now."""
+    info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
+    return PresentMode(mode=mode_of(info.confirmation_policy))
+
+
+@router.post("/confirmation-mode")
+async def set_mode(viewer: Viewer, conversation: OwnedConversation, body: SetConfirmationMode) -> Success:
+    """From the agent's next step on. What waits already goes on waiting."""
+    agent = viewer.sandboxes.client(conversation.sandbox_id)
+    await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
+    return Success()

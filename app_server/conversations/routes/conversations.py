@@ -1,0 +1,285 @@
+"""Conversations of the current user."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import StreamingResponse
+
+from app_server.access.authentication import CurrentUser
+from app_server.conversations import listing, service
+from app_server.conversations import waiting_messages as waiting
+from app_server.conversations.listing import ConversationFilter
+from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.routes.dependencies import Linked, OwnedConversation, Viewer
+from app_server.conversations.schemas import (
+    AppConversation,
+    ConversationOrTask,
+    Ids,
+    MessageId,
+    PlainText,
+    QueuedMessage,
+    SendMessageReply,
+    SendMessageRequest,
+    StartRequest,
+    StartTaskInfo,
+    Success,
+    SwitchProfile,
+    UpdateConversation,
+    WaitingMessage,
+)
+from app_server.conversations.switch_profile import switch_profile
+from app_server.conversations.view import conversation_frame, in_order, show_task
+from app_server.core.database import Database, ReadSession
+from app_server.core.pagination import Limit, Page, PageId
+from app_server.core.pubsub import Ended
+from app_server.events.schemas import Moment
+from app_server.events.stream import DELETED
+from app_server.llm_gateway.spending import Payer, allow_as_much_again
+from app_server.sandbox_specs.permission import why_not
+from app_server.users.models import User
+
+router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
+pending_router = APIRouter(prefix="/api/v1/conversations", tags=["Conversations"])
+
+
+def _filter(
+    title__contains: Annotated[PlainText | None, Query(max_length=200)] = None,
+    created_at__gte: Moment | None = None,
+    created_at__lt: Moment | None = None,
+    updated_at__gte: Moment | None = None,
+    updated_at__lt: Moment | None = None,
+    sandbox_id__eq: UUID | None = None,
+    include_sub_conversations: bool = False,
+) -> ConversationFilter:
+    return ConversationFilter(
+        title__contains,
+        created_at__gte,
+        created_at__lt,
+        updated_at__gte,
+        updated_at__lt,
+        sandbox_id__eq,
+        include_sub_conversations,
+    )
+
+
+Criteria = Annotated[ConversationFilter, Depends(_filter)]
+
+
+@router.get("/search")
+async def search_conversations(
+    user: CurrentUser,
+    session: ReadSession,
+    viewer: Viewer,
+    links: Linked,
+    criteria: Criteria,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Page[AppConversation]:
+    """Newest first."""
+    page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
+    return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
+
+
+@router.get("/count")
+async def count_conversations(user: CurrentUser, session: ReadSession, criteria: Criteria) -> int:
+    return await listing.count(session, user.id, criteria)
+
+
+@router.get("")
+async def get_conversations(
+    user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
+) -> list[AppConversation | None]:
+    """One entry per id, null for an unknown one."""
+    found = await listing.batch(session, viewer, user.id, ids)
+    return in_order(ids, {each: links.on(conversation) for each, conversation in found.items()})
+
+
+@router.post("")
+async def start_conversation(user: CurrentUser, body: StartRequest, request: Request) -> StartTaskInfo:
+    """Answers at once; the task tells how far the start is."""
+    return show_task(await _start(request, user, body))
+
+
+@router.post("/stream-start", responses={200: {"model": list[StartTaskInfo]}})
+async def stream_start(user: CurrentUser, body: StartRequest, request: Request) -> StreamingResponse:
+    """A JSON array that grows with each change of the task's status and ends with READY or ERROR."""
+    task = await _start(request, user, body)
+    return StreamingResponse(_progress(request, task.id), media_type="application/json")
+
+
+@router.patch("/{conversation_id}")
+async def update_conversation(
+    user: CurrentUser,
+    viewer: Viewer,
+    links: Linked,
+    conversation_id: UUID,
+    body: UpdateConversation,
+    request: Request,
+) -> AppConversation:
+    """The agent server gets the title too: at once, or when it can be reached again."""
+    state = request.state
+    async with state.database.session() as session:
+        shown = await service.rename(session, viewer, user.id, conversation_id, body)
+    state.pubsub.publish(conversation_id, [conversation_frame(shown)])
+    state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
+    return links.on(shown)
+
+
+@router.delete("/{conversation_id}")
+async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
+    async with request.state.database.session() as session:
+        deleted = await service.delete(session, user.id, conversation_id)
+    for each in deleted:
+        request.state.pubsub.publish(each, [DELETED])
+    request.state.start_worker.wake()
+    return Success()
+
+
+@router.post("/{conversation_id}/send-message")
+async def send_message(
+    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SendMessageRequest, request: Request
+) -> SendMessageReply:
+    """Before READY the message is kept and delivered then (`message: "queued"`).
+
+    One for a sandbox in an archive brings it back: the start goes on until it is READY again. So it does
+    where there is no memory for a sandbox that sleeps, or one is being brought up again.
+    """
+    reply = await service.send_message(
+        request.state.database,
+        viewer,
+        user.id,
+        conversation_id,
+        body,
+        max_bytes=request.state.config.max_message_bytes,
+    )
+    if reply.message is not None:
+        request.state.start_worker.wake()
+    return reply
+
+
+@pending_router.post("/{conversation_id}/pending-messages", status_code=201)
+async def queue_message(
+    user: CurrentUser, conversation_id: ConversationOrTask, body: SendMessageRequest, request: Request
+) -> QueuedMessage:
+    """`task-ID` is the conversation that the start task of this ID brings up."""
+    return await service.queue_message(
+        request.state.database,
+        user.id,
+        conversation_id,
+        body,
+        max_bytes=request.state.config.max_message_bytes,
+    )
+
+
+@pending_router.get("/{conversation_id}/pending-messages")
+async def get_waiting_messages(
+    user: CurrentUser, session: ReadSession, conversation_id: ConversationOrTask
+) -> list[WaitingMessage]:
+    """What was sent and the agent does not have yet, in its order."""
+    return await waiting.waiting_messages(session, user.id, conversation_id)
+
+
+@pending_router.delete(
+    "/{conversation_id}/pending-messages/{message_id}",
+    responses={409: {"description": "It is being handed to the agent"}},
+)
+async def take_message_back(
+    user: CurrentUser,
+    conversation_id: ConversationOrTask,
+    message_id: MessageId,
+    request: Request,
+) -> Success:
+    """The agent does not get it. A sandbox that was to wake for it alone sleeps on."""
+    async with request.state.database.session() as session:
+        sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
+    if sleeps_on is not None:
+        request.state.sandboxes.leave_line(sleeps_on)
+        await request.state.start_worker.announce(conversation_id)
+    return Success()
+
+
+@router.post("/{conversation_id}/run")
+async def run_conversation(viewer: Viewer, conversation: OwnedConversation, request: Request) -> Success:
+    async with request.state.database.session() as session:
+        await allow_as_much_again(session, Payer(conversation.user_id, conversation.id))
+    await viewer.sandboxes.client(conversation.sandbox_id).run(conversation.id)
+    return Success()
+
+
+@router.post("/{conversation_id}/pause")
+async def pause_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
+    """Stops after the current step."""
+    await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
+    return Success()
+
+
+@router.post("/{conversation_id}/interrupt")
+async def interrupt_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
+    """Stops now."""
+    await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
+    return Success()
+
+
+@router.post(
+    "/{conversation_id}/switch_profile",
+    responses={
+        409: {"description": "The sandbox does not run"},
+        502: {"description": "Its agent server failed"},
+    },
+)
+async def switch_conversation_profile(
+    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SwitchProfile, request: Request
+) -> Success:
+    """The agent's next call goes to another of the saved models."""
+    shown = await switch_profile(
+        request.state.database,
+        request.state.cipher,
+        viewer,
+        user.id,
+        conversation_id,
+        body.profile_name,
+    )
+    request.state.pubsub.publish(conversation_id, [conversation_frame(shown)])
+    return Success()
+
+
+async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
+    database: Database = request.state.database
+    # Its own transaction: the worker must find the task when it is woken.
+    async with database.session() as session:
+        task = await service.start(
+            session,
+            request.state.config,
+            request.state.cipher,
+            user,
+            body,
+            sandboxes=request.state.sandboxes,
+            why_no_spec=why_not(request.state.config, request.state.sandboxes.describe(), user.role),
+        )
+    request.state.start_worker.wake()
+    return task
+
+
+async def _progress(request: Request, task_id: UUID) -> AsyncIterator[str]:
+    database: Database = request.state.database
+    shown: StartStatus | None = None
+    yield "["
+    try:
+        async with request.state.pubsub.subscribe(task_id) as subscription:
+            while True:
+                async with database.read() as session:
+                    task = await session.get(StartTask, task_id)
+                if task is None:
+                    break
+                if task.status != shown:
+                    yield ("," if shown else "") + show_task(task).model_dump_json()
+                    shown = task.status
+                if shown in {StartStatus.READY, StartStatus.ERROR}:
+                    break
+                await subscription.next()
+    except Ended:
+        # The array ends before READY; the task itself goes on and can be asked for.
+        pass
+    yield "]"

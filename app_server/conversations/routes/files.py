@@ -1,0 +1,89 @@
+"""A conversation as a file, and files of its workspace."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from agent_runtime.events.base import JsonObject
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.log.export import markdown_chunks, zip_chunks
+from app_server.conversations.routes.dependencies import OwnedWorkplace, Viewer
+from app_server.conversations.schemas import PlainText
+from app_server.core.errors import NotFound
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+PLAN = "PLAN.md"
+_TYPES = {"zip": "application/zip", "markdown": "text/markdown; charset=utf-8"}
+_ENDINGS = {"zip": "zip", "markdown": "md"}
+
+
+class ProjectHookMatcher(BaseModel):
+    """matcher: a tool's name, a regular expression, or `*`."""
+
+    matcher: str
+    hooks: list[JsonObject]
+
+
+class ProjectHookEvent(BaseModel):
+    """event_type: such as `pre_tool_use` or `stop`."""
+
+    event_type: str
+    matchers: list[ProjectHookMatcher]
+
+
+class ProjectHooks(BaseModel):
+    hooks: list[ProjectHookEvent]
+
+
+@router.get(
+    "/download",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/zip": {}, "text/markdown": {}}}},
+)
+async def download_conversation(
+    user: CurrentUser,
+    viewer: Viewer,
+    conversation_id: UUID,
+    request: Request,
+    format: Literal["zip", "markdown"] = "zip",  # noqa: A002
+) -> StreamingResponse:
+    """`zip`: a JSON file for each event, and `meta.json`. `markdown`: what was said and done, to read.
+
+    The sandbox is not needed for it: it may sleep, be archived or be gone.
+    """
+    async with request.state.database.read() as session:
+        conversation = await viewer.find(session, conversation_id, user_id=user.id)
+    if conversation is None:
+        raise NotFound("No such conversation.")
+    chunks = (zip_chunks if format == "zip" else markdown_chunks)(request.state.database, conversation)
+    name = f"{conversation_id.hex}.{_ENDINGS[format]}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(chunks, media_type=_TYPES[format], headers=headers)
+
+
+@router.get("/file")
+async def read_conversation_file(
+    place: OwnedWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
+) -> str:
+    """The text of a file; empty when it is not there. The path is relative to the repository, or absolute."""
+    absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
+    content = await place.client.read_file(absolute)
+    return "" if content is None else content.decode(errors="replace")
+
+
+@router.get("/hooks")
+async def get_conversation_hooks(place: OwnedWorkplace) -> ProjectHooks:
+    """The hooks that the repository suggests at this moment. Those that run were agreed to at the start."""
+    config = await place.client.project_hooks(place.directory) or {}
+    events = [
+        ProjectHookEvent(
+            event_type=event_type, matchers=[ProjectHookMatcher.model_validate(one) for one in matchers]
+        )
+        for event_type, matchers in config.items()
+        if matchers
+    ]
+    return ProjectHooks(hooks=events)

@@ -1,0 +1,55 @@
+"""Goals: what the agent is sent back to until a judge finds it reached."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from agent_runtime.wire import StartGoalRequest
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.schemas import Success
+from app_server.core.database import ReadSession
+from app_server.core.errors import Conflict
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/goal", tags=["Conversations"])
+
+
+async def _ready(session: ReadSession, conversation: OwnedConversation) -> Conversation:
+    task = await session.get_one(StartTask, conversation.id)
+    if task.status != StartStatus.READY:
+        raise Conflict(
+            "The conversation has not started yet.",
+            code="conversation_not_ready",
+            fix="Give the goal with the start itself, or wait until the start is READY.",
+        )
+    return conversation
+
+
+ReadyConversation = Annotated[Conversation, Depends(_ready)]
+
+
+@router.post("")
+async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartGoalRequest) -> Success:
+    """The objective becomes a message, and the agent works on it until it is reached.
+
+    409 `already_running`, `conversation_not_ready`.
+    """
+    await viewer.sandboxes.client(conversation.sandbox_id).start_goal(conversation.id, body)
+    return Success()
+
+
+@router.post("/stop")
+async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
+    """Ends the pursuit, not the run that is going on. It can be resumed."""
+    await viewer.sandboxes.client(conversation.sandbox_id).stop_goal(conversation.id)
+    return Success()
+
+
+@router.post("/resume")
+async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
+    """Takes up a goal that was stopped, with the rounds it has left.
+
+    409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
+    """
+    await viewer.sandboxes.client(conversation.sandbox_id).resume_goal(conversation.id)
+    return Success()

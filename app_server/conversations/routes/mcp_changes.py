@@ -1,0 +1,35 @@
+"""What the user says to MCP servers: to a tool that is not as it was approved, and to what they ask."""
+
+from fastapi import APIRouter, Request
+
+from agent_runtime.wire import McpChangeAnswer, McpQuestionAnswer
+from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.schemas import Success
+from app_server.mcp_approvals.service import keep_answer
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+
+@router.post("/answer-mcp-change")
+async def answer(
+    viewer: Viewer, conversation: OwnedConversation, body: McpChangeAnswer, request: Request
+) -> Success:
+    """Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`."""
+    client = viewer.sandboxes.client(conversation.sandbox_id)
+    # Before it is relayed: the sandbox may tell of the approval before it has answered us.
+    async with request.state.database.session() as session:
+        await keep_answer(session, conversation.user_id, conversation.id, body)
+    await client.answer_mcp_change(conversation.id, body)
+    return Success()
+
+
+@router.post("/answer-mcp-question")
+async def answer_question(
+    viewer: Viewer, conversation: OwnedConversation, body: McpQuestionAnswer
+) -> Success:
+    """What a server gets that has asked in the middle of a call. 409 `mcp_question_closed`, 400
+    `mcp_answer_invalid`.
+    """
+    client = viewer.sandboxes.client(conversation.sandbox_id)
+    await client.answer_mcp_question(conversation.id, body)
+    return Success()

@@ -1,0 +1,32 @@
+"""What a conversation was refused of the network, and its user's answers."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+
+from app_server.access.authentication import CurrentUser
+from app_server.conversations import refused_hosts as network
+from app_server.conversations import service
+from app_server.conversations.refused_hosts import AnswerNetwork, ConversationNetwork
+from app_server.core.database import ReadSession, Session
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/network", tags=["Conversations"])
+
+
+@router.get("")
+async def get_conversation_network(
+    user: CurrentUser, session: ReadSession, conversation_id: UUID, request: Request
+) -> ConversationNetwork:
+    """What its sandbox may call, and what was refused and waits for an answer."""
+    conversation = await service.require(session, user.id, conversation_id)
+    return await network.network_of(session, request.state.config, conversation)
+
+
+@router.post("/answer")
+async def answer_refused_host(
+    user: CurrentUser, session: Session, conversation_id: UUID, body: AnswerNetwork, request: Request
+) -> ConversationNetwork:
+    """Holds at once: the next attempt goes through. 400 `no_repository`, 409 `too_many_hosts`."""
+    conversation = await service.require(session, user.id, conversation_id)
+    await network.answer(session, conversation, body)
+    return await network.network_of(session, request.state.config, conversation)

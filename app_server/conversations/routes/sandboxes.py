@@ -1,0 +1,96 @@
+"""Sandboxes that a user makes ahead of conversations, and removes when none is left in them."""
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy import exists, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import Success
+from app_server.core.database import Database
+from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
+from app_server.sandboxes.schemas import SandboxInfo
+
+router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
+
+_MAX_EMPTY = 10
+
+
+@router.post(
+    "",
+    responses={
+        403: {"description": "The user may not choose what sandboxes are built on"},
+        409: {"description": "The user has as many without a conversation as there may be"},
+    },
+)
+async def create_sandbox(
+    user: CurrentUser,
+    request: Request,
+    sandbox_spec_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+) -> SandboxInfo:
+    """A sandbox without a conversation, which starts at once. Conversations join it by its id.
+
+    `sandbox_spec_id`: what it starts from; left out, as the user has set it.
+    """
+    database: Database = request.state.database
+    reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
+    if reason and sandbox_spec_id not in {None, sandbox_specs.DEFAULT}:
+        raise sandbox_specs_not_allowed(reason)
+    async with database.session() as session:
+        await _require_few(session, user.id)
+        chosen = sandbox_specs.DEFAULT if reason else sandbox_spec_id
+        spec = await sandbox_specs.chosen(session, user.id, chosen, None)
+        sandbox = await request.state.sandboxes.create(
+            session, sandbox_id=uuid4(), user_id=user.id, base_image=spec.base if spec else None
+        )
+        # That is what the monitor brings up; until it has, its client is not there.
+        sandbox.status = SandboxStatus.RUNNING
+    info = SandboxInfo.of(sandbox, None)
+    return info.model_copy(update={"status": SandboxStatus.STARTING})
+
+
+@router.delete(
+    "/{sandbox_id}",
+    responses={409: {"description": "Conversations work in it"}},
+)
+async def delete_sandbox(
+    user: CurrentUser,
+    sandbox_id: UUID,
+    request: Request,
+    named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
+) -> Success:
+    """Removes it with its files. The query may name it once more, as the protocol's clients do."""
+    if named not in {None, sandbox_id}:
+        raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")
+    database: Database = request.state.database
+    async with database.session() as session:
+        sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True)
+        if sandbox is None or sandbox.user_id != user.id:
+            raise NotFound("No such sandbox.", code="sandbox_not_found")
+        if await session.scalar(select(exists().where(Conversation.sandbox_id == sandbox_id))):
+            raise Conflict(
+                "Conversations work in that sandbox.",
+                code="sandbox_in_use",
+                fix="Delete them: the sandbox goes with the last one.",
+            )
+        # No conversation joins it any more, and nothing starts it again.
+        sandbox.status = SandboxStatus.MISSING
+    await request.state.sandboxes.delete(sandbox_id)
+    return Success()
+
+
+async def _require_few(session: AsyncSession, user_id: UUID) -> None:
+    used = exists().where(Conversation.sandbox_id == Sandbox.id)
+    query = select(Sandbox.id).where(Sandbox.user_id == user_id, ~used).limit(_MAX_EMPTY)
+    if len((await session.scalars(query)).all()) >= _MAX_EMPTY:
+        raise Conflict(
+            f"You have {_MAX_EMPTY} sandboxes without a conversation.",
+            code="too_many_empty_sandboxes",
+            fix="Start conversations in them, or delete some.",
+        )

@@ -1,0 +1,86 @@
+"""Snapshots of workspaces, for new conversations to begin from (`snapshot_id` of a start)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.routes.dependencies import OwnedConversation, OwnedConversationId
+from app_server.conversations.schemas import Success
+from app_server.core.database import Id, ReadSession, Timestamp
+from app_server.core.errors import Conflict, NotFound
+from app_server.sandbox_records.models import Archive, ArchiveKind
+
+router = APIRouter(prefix="/api/v1/sandboxes/{conversation_id}/snapshots", tags=["sandboxes"])
+
+
+class NewSnapshot(BaseModel):
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+class Snapshot(BaseModel):
+    """`size_bytes`: of its file on the server."""
+
+    id: Id
+    sandbox_id: Id
+    name: str | None
+    size_bytes: int
+    created_at: Timestamp
+
+    @classmethod
+    def of(cls, archive: Archive) -> "Snapshot":
+        return cls.model_validate(archive, from_attributes=True)
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses={
+        409: {"description": "The sandbox is starting, has failed to, or mixes the files of several"},
+        503: {"description": "Its files could not be kept"},
+    },
+)
+async def take_snapshot(conversation: OwnedConversation, body: NewSnapshot, request: Request) -> Snapshot:
+    """The conversation's files as they are now. What runs in a container stands still meanwhile."""
+    async with request.state.database.read() as session:
+        residents = await residents_of(session, conversation.sandbox_id)
+    if conversation.folder is None and len(residents) > 1:
+        raise Conflict(
+            "Others have joined the sandbox that this conversation began alone: their files lie among its.",
+            code="sandbox_shared",
+            fix="Push the work, or download its changes. Conversations that begin while sandboxes are shared "
+            "have a directory each, of which snapshots can be taken.",
+        )
+    archive = await request.state.sandboxes.archiving.snapshot(
+        conversation.sandbox_id,
+        body.name,
+        conversation_id=conversation.id,
+        folder=conversation.folder,
+    )
+    return Snapshot.of(archive)
+
+
+@router.get("")
+async def list_snapshots(conversation_id: OwnedConversationId, session: ReadSession) -> list[Snapshot]:
+    """Newest first. They are deleted with their conversation."""
+    query = select(Archive).where(
+        Archive.conversation_id == conversation_id, Archive.kind == ArchiveKind.SNAPSHOT
+    )
+    found = await session.scalars(query.order_by(Archive.created_at.desc(), Archive.id))
+    return [Snapshot.of(archive) for archive in found]
+
+
+@router.delete("/{snapshot_id}")
+async def delete_snapshot(
+    conversation_id: OwnedConversationId, snapshot_id: UUID, session: ReadSession, request: Request
+) -> Success:
+    archive = await session.get(Archive, snapshot_id)
+    if archive is None or archive.conversation_id != conversation_id or archive.kind != ArchiveKind.SNAPSHOT:
+        raise NotFound("No such snapshot.", code="snapshot_not_found")
+    await request.state.sandboxes.archives.remove(archive)
+    return Success()

@@ -1,0 +1,100 @@
+"""How far the starts of the current user's conversations are."""
+
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy import ColumnElement, func, select, tuple_
+
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.models import Conversation, StartTask
+from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
+from app_server.conversations.start.retries import retry
+from app_server.conversations.view import in_order, show_task, start_task_frame
+from app_server.core.database import ReadSession
+from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
+from app_server.events.schemas import Moment
+
+router = APIRouter(prefix="/api/v1/app-conversations/start-tasks", tags=["Conversations"])
+
+
+class StartTaskSortOrder(StrEnum):
+    CREATED_AT = "CREATED_AT"
+    CREATED_AT_DESC = "CREATED_AT_DESC"
+    UPDATED_AT = "UPDATED_AT"
+    UPDATED_AT_DESC = "UPDATED_AT_DESC"
+
+
+@router.get("/search")
+async def search_start_tasks(
+    user: CurrentUser,
+    session: ReadSession,
+    conversation_id__eq: UUID | None = None,
+    created_at__gte: Moment | None = None,
+    sort_order: StartTaskSortOrder = StartTaskSortOrder.CREATED_AT_DESC,
+    page_id: PageId = None,
+    limit: Limit = 100,
+) -> Page[StartTaskInfo]:
+    by_update = sort_order.startswith("UPDATED_AT")
+    column = StartTask.updated_at if by_update else StartTask.created_at
+    descending = sort_order.endswith("_DESC")
+    query = select(StartTask).where(*_owned(user.id, conversation_id__eq, created_at__gte))
+    if page_id is not None:
+        position, place = tuple_(*page_position(page_id)), tuple_(column, StartTask.id)
+        query = query.where(place < position if descending else place > position)
+    order = [column, StartTask.id]
+    query = query.order_by(*(each.desc() if descending else each.asc() for each in order)).limit(limit + 1)
+    tasks = (await session.scalars(query)).all()
+    last = tasks[limit - 1] if len(tasks) > limit else None
+    moment = (last.updated_at if by_update else last.created_at) if last else None
+    return Page(
+        items=[show_task(task) for task in tasks[:limit]],
+        next_page_id=encode_page_id(moment.isoformat(), last.id.hex) if last and moment else None,
+    )
+
+
+@router.get("/count")
+async def count_start_tasks(
+    user: CurrentUser,
+    session: ReadSession,
+    conversation_id__eq: UUID | None = None,
+    created_at__gte: Moment | None = None,
+) -> int:
+    conditions = _owned(user.id, conversation_id__eq, created_at__gte)
+    return await session.scalar(select(func.count()).select_from(StartTask).where(*conditions)) or 0
+
+
+@router.get("")
+async def get_start_tasks(
+    user: CurrentUser, session: ReadSession, ids: Annotated[Ids, Query()]
+) -> list[StartTaskInfo | None]:
+    """One entry per id, null for an unknown one."""
+    query = select(StartTask).where(*_owned(user.id, None, None), StartTask.id.in_(ids))
+    return in_order(ids, {task.id: show_task(task) for task in await session.scalars(query)})
+
+
+@router.post("/{task_id}/retry")
+async def retry_start(
+    user: CurrentUser, task_id: UUID, request: Request, body: RetryStart | None = None
+) -> StartTaskInfo:
+    """A failed start goes on at the stage that failed, on another branch or with another repository if the
+    body names one and it was not fetched yet.
+    """
+    async with request.state.database.session() as session:
+        task = await retry(session, request.state.cipher, user, task_id, body)
+    request.state.pubsub.publish(task_id, [start_task_frame(task)])
+    request.state.start_worker.wake()
+    return show_task(task)
+
+
+def _owned(
+    user_id: UUID, conversation_id: UUID | None, created_from: Moment | None
+) -> list[ColumnElement[bool]]:
+    deleted = select(Conversation.id).where(Conversation.deleted_at.is_not(None))
+    conditions = [StartTask.user_id == user_id, StartTask.id.not_in(deleted)]
+    if conversation_id is not None:
+        conditions.append(StartTask.id == conversation_id)
+    if created_from is not None:
+        conditions.append(StartTask.created_at >= created_from)
+    return conditions

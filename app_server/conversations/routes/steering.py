@@ -1,0 +1,59 @@
+"""What the user decides while the agent works: what it may cost, what it still has in mind."""
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+
+from agent_runtime.wire import Dollars
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.schemas import Success
+from app_server.conversations.service import require
+from app_server.core.errors import Conflict
+from app_server.llm_gateway.spending import Payer, allow_conversation
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+
+class SetBudget(BaseModel):
+    """`max_budget_per_task`: what the conversation may cost in all, in dollars; null: any amount.
+
+    `run`: and go on at once.
+    """
+
+    max_budget_per_task: Dollars | None
+    run: bool = False
+
+
+@router.post("/budget")
+async def set_budget(
+    user: CurrentUser,
+    viewer: Viewer,
+    conversation: OwnedConversation,
+    body: SetBudget,
+    request: Request,
+) -> Success:
+    """Sets the budget; the same amount again changes nothing."""
+    async with request.state.database.session() as session:
+        conversation = await require(session, user.id, conversation.id)
+        counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
+        payer = Payer(user.id, conversation.id)
+        await allow_conversation(session, payer, body.max_budget_per_task, spent_before=counted)
+    agent = viewer.sandboxes.client(conversation.sandbox_id)
+    await agent.set_budget(conversation.id, body.max_budget_per_task)
+    if body.run:
+        try:
+            await agent.run(conversation.id)
+        except Conflict as conflict:
+            if conflict.code != "already_running":  # then it goes on under the new budget
+                raise
+    return Success()
+
+
+@router.post("/condense")
+async def condense(viewer: Viewer, conversation: OwnedConversation) -> Success:
+    """Has older events summed up: now, or before the next reply of an agent that works.
+
+    409 `nothing_to_condense`.
+    """
+    await viewer.sandboxes.client(conversation.sandbox_id).condense(conversation.id)
+    return Success()

@@ -1,0 +1,178 @@
+"""What the agent server is asked to start: pure, from what the user asked for."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from agent_runtime.catalogue.lookup import facts_of
+from agent_runtime.wire import LocalWorkspace, PluginSource, StartConversationRequest
+from app_server.conversations.confirmation_policy import analyzer_of, policy_of
+from app_server.conversations.schemas import StartRequest
+from app_server.conversations.start import secrets as own_secrets
+from app_server.mcp_broker.router import broker_url
+from app_server.mcp_servers.schemas import Definition
+from app_server.sandboxes.secret_routes import secret_url
+from app_server.settings.confirmation import ConfirmationMode
+from app_server.settings.effective import effective
+from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, is_recorded
+from app_server.skills.files import SkillFile
+
+TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("terminal", {"sessions": 4}),
+    ("file_editor", {}),
+    ("grep", {}),
+    ("glob", {}),
+    ("view_image", {}),
+    ("task_tracker", {}),
+    ("task_tool_set", {}),
+)
+"""`finish` and `think` come with every agent."""
+
+OPTIONAL_TOOLS = ("execute_ipython_cell", "browser_tool_set")
+"""Only where the sandbox has what they need: an agent server refuses tools that it cannot make."""
+
+PARALLEL_CALLS = 4
+
+SENT = {"reasoning_effort", "thinking_budget", "temperature", "top_p", "max_output_tokens"}
+"""Options of a profile that an agent server sends with its calls."""
+
+TIMEOUTS = ("timeout", "stream_idle_timeout")
+GRACE_SECONDS = 15.0
+
+NO_APPROVALS: Mapping[str, Any] = {}
+NO_SECRETS: Mapping[str, str | None] = {}
+NO_SERVERS: Mapping[str, Definition] = {}
+
+
+def build(
+    request: StartRequest,
+    *,
+    conversation_id: UUID,
+    sandbox_id: UUID,
+    profile: LLMProfile,
+    inner_url: str,
+    model_proof: str,
+    working_dir: str,
+    skill_files: Sequence[SkillFile] = (),
+    mode: ConfirmationMode = ConfirmationMode.NEVER,
+    secrets: Mapping[str, str | None] = NO_SECRETS,
+    consent: Sequence[str] = (),
+    usable_tools: Collection[str] = (),
+    mcp_approved: Mapping[str, Any] = NO_APPROVALS,
+    mcp_servers: Mapping[str, Definition] = NO_SERVERS,
+    max_iterations: int = DEFAULT_MAX_ITERATIONS,
+) -> StartConversationRequest:
+    """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
+
+    secrets: descriptions by name. Their values stay here until a command names one.
+    consent: hashes of what the repository offers and the user has allowed.
+    usable_tools: those that the sandbox has everything for.
+    mcp_approved: tools of MCP servers as the user has approved them, by server and name.
+    mcp_servers: the user's, by name. The sandbox runs commands itself, and reaches the others through the
+    inner listener, which adds what opens them.
+    """
+    llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof)
+    # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
+    budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
+    # The objective of a goal becomes a message when the goal is set.
+    message = None if request.goal else request.initial_message
+    return StartConversationRequest(
+        agent={
+            "kind": "Agent",
+            "llm": {**llm, **budget},
+            "tools": _tools(profile.model, usable_tools),
+            "tool_concurrency_limit": PARALLEL_CALLS,
+            "mcp_config": {
+                name: _mcp_server(name, server, inner_url) for name, server in mcp_servers.items()
+            },
+            "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
+            "agent_context": {
+                "load_project_skills": True,
+                "load_memory": request.selected_repository is not None,
+                "load_user_skills": True,
+                "load_org_skills": True,
+                "load_public_skills": True,
+                "system_message_suffix": request.system_message_suffix,
+                "skill_files": [file.model_dump(exclude_none=True) for file in skill_files],
+            },
+        },
+        workspace=LocalWorkspace(working_dir=working_dir),
+        conversation_id=conversation_id,
+        initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
+        title=request.title,
+        autotitle=not is_recorded(profile.model),
+        plugins=[
+            PluginSource(source=each.source, ref=each.ref, repo_path=each.repo_path)
+            for each in request.plugins or ()
+        ]
+        or None,
+        max_iterations=max_iterations,
+        secrets={
+            **{
+                name: _looked_up(secret_url(inner_url, sandbox_id, name), description)
+                for name, description in secrets.items()
+            },
+            **{
+                name: _looked_up(own_secrets.url_of(inner_url, sandbox_id, conversation_id, name))
+                for name in request.secrets or {}
+            },
+        },
+        confirmation_policy=policy_of(mode),
+        security_analyzer=analyzer_of(mode),
+        consent=list(consent),
+        ask_when_stuck=request.ask_when_stuck,
+        mcp_approved=dict(mcp_approved),
+    )
+
+
+def brokered_llm(
+    profile: LLMProfile, *, inner_url: str, conversation_id: UUID, model_proof: str
+) -> dict[str, Any]:
+    """The model of a profile as a conversation in a sandbox reaches it, and pays for it.
+
+    What holds for its calls goes along, so that both sides agree; extra headers and body stay here.
+    model_proof: of the conversation (see llm_gateway.proof).
+    """
+    model = effective(profile)
+    price, options = model.price, model.options
+    # The gateway waits as long as the profile says, and tells why when it gives up.
+    patience = dict.fromkeys(TIMEOUTS, options.timeout + GRACE_SECONDS) if options.timeout else {}
+    place = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
+    return {
+        "model": profile.model,
+        "base_url": f"{place}/{model_proof}/v1",
+        "max_input_tokens": model.window,
+        "capability_overrides": dict(model.capabilities),
+        **options.model_dump(include=SENT, exclude_none=True),
+        **patience,
+        "input_cost_per_token": price and price.prompt,
+        "output_cost_per_token": price and price.completion,
+        "cache_read_cost_per_token": price and price.cache_read,
+        "cache_write_cost_per_token": price and price.cache_write,
+        "usage_id": "agent",
+        "stream": True,
+        # Between the two stands the gateway: when the app server restarts, it is back within seconds. After
+        # that the waits grow, a minute in all, for vendors that are overloaded. Then the run pauses.
+        "num_retries": 8,
+        "retry_multiplier": 1,
+        "retry_min_wait": 1,
+        "retry_max_wait": 16,
+    }
+
+
+def _looked_up(url: str, description: str | None = None) -> dict[str, Any]:
+    return {"kind": "LookupSecret", "url": url, "description": description}
+
+
+def _mcp_server(name: str, server: Definition, inner_url: str) -> dict[str, Any]:
+    if server.url is not None:
+        return {"url": broker_url(inner_url, name), "transport": "http", "timeout": server.timeout}
+    return server.model_dump(include={"command", "args", "env", "cwd", "timeout"}, exclude_none=True)
+
+
+def _tools(model: str, usable: Collection[str]) -> list[dict[str, Any]]:
+    further = [name for name in OPTIONAL_TOOLS if name in usable]
+    # Others write broken patches.
+    if facts_of(model).writes_patches:
+        further.append("apply_patch")
+    return [{"name": name, "params": params} for name, params in (*TOOLS, *((one, {}) for one in further))]

@@ -1,0 +1,114 @@
+"""What the steps of a start share: the start itself, its progress, and the outcome of a step."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import UUID
+
+from agent_runtime.wire import Offer
+from app_server.agent_client.client import AgentClient
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import StartRequest
+from app_server.conversations.start.executables import Word, identity_of, word_of
+from app_server.conversations.start.repository import OUTPUT_CHARACTERS
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import Role
+
+
+class Progress:
+    """What the running step is doing: `detail` is the latest, `output` the last lines of its command."""
+
+    def __init__(self) -> None:
+        self.detail: str | None = None
+        self.output: str | None = None
+
+    def say(self, line: str) -> None:
+        self.detail = line[:500]
+
+    def log(self, line: str) -> None:
+        self.say(line)
+        self.output = ((self.output + "\n" if self.output else "") + line)[-OUTPUT_CHARACTERS:]
+
+    def show(self, output: str) -> None:
+        """The end of a command's output, all of it."""
+        lines = output.rstrip().splitlines()
+        if lines:
+            self.say(lines[-1])
+        self.output = output
+
+
+@dataclass
+class Start:
+    """One start as its steps see it."""
+
+    id: UUID
+    sandbox_id: UUID
+    folder: str | None
+    """See Conversation."""
+    user_id: UUID
+    role: Role
+    request: StartRequest
+    repository_url: str | None
+    """As the user gave it, possibly with a password; `request` has it without."""
+    llm_profile: str
+    has_worked: bool
+    """Whether an agent may have changed the checkout already, which is then never fetched again."""
+    config: Config
+    database: Database
+    cipher: Cipher
+    sandboxes: Sandboxes
+    progress: Progress = field(default_factory=Progress)
+    _running: RunningSandbox | None = None
+
+    async def sandbox(self) -> RunningSandbox:
+        """The sandbox, brought up again if this server has not done so yet."""
+        if self._running is None:
+            self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
+        return self._running
+
+    async def sandbox_again(self) -> RunningSandbox:
+        """The sandbox, once its agent server answers again."""
+        self._running = None
+        return await self.sandbox()
+
+    async def workplace(self) -> tuple[AgentClient, str]:
+        """The agent server and the conversation's directory, once its repository stands there."""
+        running = await self.sandbox()
+        async with self.database.read() as session:
+            conversation = await session.get_one(Conversation, self.id)
+        return running.client, conversation.working_dir or running.working_root
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether its sandbox was made for another conversation."""
+        return self.sandbox_id != self.id
+
+    def root(self, running: RunningSandbox) -> str:
+        """What no other conversation works in."""
+        return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
+
+    @property
+    def identity(self) -> str:
+        """What the user's consents are remembered for."""
+        return identity_of(self.id, self.request.selected_repository, self.request.git_provider)
+
+    async def offers(self) -> tuple[list[Offer], Word]:
+        """What the repository would run, as it is now, and what the user has said of it."""
+        client, directory = await self.workplace()
+        offers = await client.offers(directory)
+        async with self.database.read() as session:
+            return offers, await word_of(session, self.user_id, self.identity)
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    state: Literal["done", "skipped"] = "done"
+    detail: str | None = None
+    output: str | None = None
+
+
+Step = Callable[[Start], Awaitable[StepOutcome]]

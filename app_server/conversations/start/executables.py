@@ -1,0 +1,97 @@
+"""What a conversation's repository offers, beside what its user has said about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import Offer, OfferHash, OfferKind
+from app_server.git.address import parse_address
+from app_server.trust_grants import service as consents
+from app_server.trust_grants.models import Consent, Decision
+
+JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
+"""What becomes a part of the conversation; the rest prepares its workspace."""
+
+
+class OfferInfo(BaseModel):
+    """An offer as its user sees it. approved: the version of it that they allowed last, if it was another.
+
+    is_loaded: whether the conversation has it; null for scripts, of which the start's stages tell.
+    """
+
+    offer: Offer
+    state: Literal["pending", "allowed", "refused"]
+    approved: Offer | None = None
+    is_loaded: bool | None = None
+
+
+class ConversationConsent(BaseModel):
+    """`repository` is what the answers are remembered for."""
+
+    repository: str
+    items: list[OfferInfo]
+
+
+class AnswerOffers(BaseModel):
+    """Hashes of what the user was shown."""
+
+    allow: list[OfferHash] = Field(default=[], max_length=200)
+    refuse: list[OfferHash] = Field(default=[], max_length=200)
+
+
+class RunSetupScript(BaseModel):
+    """The hash of the version that the user has seen."""
+
+    hash: OfferHash
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a user has said about the offers of one repository."""
+
+    consents: Sequence[Consent]
+
+    def of(self, offer: Offer) -> Decision | None:
+        return next((each.decision for each in self.consents if each.hash == offer.hash), None)
+
+    def allows(self, offer: Offer) -> bool:
+        return offer.problem is None and self.of(offer) is Decision.ALLOWED
+
+    def approved_before(self, offer: Offer) -> Offer | None:
+        """The version that was allowed last, when this one has not been decided about."""
+        if self.of(offer) is not None:
+            return None
+        place = (offer.kind, offer.path, offer.name)
+        allowed = (each for each in self.consents if each.decision is Decision.ALLOWED)
+        found = next((each for each in allowed if (each.kind, each.path, each.name) == place), None)
+        return Offer.model_validate(found.offer) if found else None
+
+
+async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word:
+    return Word(await consents.of_repository(session, user_id, repository))
+
+
+def identity_of(conversation_id: UUID, repository: str | None, git_provider: str | None) -> str:
+    """What consents are remembered for. Without a repository, that is the conversation alone."""
+    if repository is None:
+        return f"conversation/{conversation_id.hex}"
+    return parse_address(repository, git_provider).identity
+
+
+def show(repository: str, offers: Sequence[Offer], loaded: Sequence[str], word: Word) -> ConversationConsent:
+    return ConversationConsent(
+        repository=repository,
+        items=[
+            OfferInfo(
+                offer=offer,
+                state=(word.of(offer) or "pending"),
+                approved=word.approved_before(offer),
+                is_loaded=offer.hash in loaded if offer.kind in JOINING else None,
+            )
+            for offer in offers
+        ],
+    )

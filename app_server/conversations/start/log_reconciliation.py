@@ -1,0 +1,95 @@
+"""Conversations whose sandbox came out of a backup: their logs there are brought to where ours are.
+
+What we have of a log is what everybody has seen of it: nothing of that is lost, and all goes on behind it.
+"""
+
+import json
+import logging
+from collections.abc import Iterator
+from uuid import UUID
+
+from agent_runtime.wire import MAX_MISSING_EVENTS, CatchUpRequest, Restored
+from app_server.agent_client.client import AgentClient
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.models import StartTask
+from app_server.conversations.start import tasks as start_tasks
+from app_server.core.database import Database
+from app_server.core.errors import NotFound
+from app_server.events import log
+from app_server.sandbox_records.models import Archive
+
+logger = logging.getLogger(__name__)
+
+PAGE_CHARACTERS = 2 * 1024 * 1024
+
+
+async def catch_up_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
+    """All that work there. May be repeated. Raises AppError: then none of them may be gone on with.
+
+    Those that the backup does not have yet begin anew, in their own time, and are caught up then.
+    """
+    async with database.read() as session:
+        residents = [each for each in await residents_of(session, running.id) if each.last_seq]
+    restored = Restored(id=backup.id.hex, as_of=backup.created_at, lost_events=0)
+    for conversation in residents:
+        try:
+            await catch_up(database, running.client, conversation.id, restored)
+        except NotFound as error:
+            if error.code != "conversation_not_found":
+                raise
+            await _begin_anew(database, conversation.id)
+
+
+async def catch_up(
+    database: Database, client: AgentClient, conversation_id: UUID, restored: Restored
+) -> None:
+    """Gives the log there what follows in ours, and has the agent told if there is anything.
+
+    Raises NotFound where there is no such conversation, AppError.
+    """
+    reached = await client.log_position(conversation_id)
+    async with database.read() as session:
+        last = await log.last_seq(session, conversation_id)
+    if last <= reached:
+        return
+    restored = restored.model_copy(update={"lost_events": last - reached})
+    extra = {"conversation_id": conversation_id.hex, "events": last - reached}
+    logger.info("a log is caught up", extra=extra)
+    while reached < last:
+        missing = await _page(database, conversation_id, reached)
+        if not missing.events:
+            return  # deleted meanwhile
+        reached += len(missing.events)
+        if reached >= last:
+            missing.restored = restored
+        await client.catch_up(conversation_id, missing)
+
+
+async def _page(database: Database, conversation_id: UUID, after_seq: int) -> CatchUpRequest:
+    async with database.read() as session:
+        # With the one before, which says where they belong.
+        bodies = await log.read_bodies(
+            session, conversation_id, from_seq=max(after_seq, 1), limit=MAX_MISSING_EVENTS
+        )
+    before = json.loads(bodies.pop(0))["id"] if after_seq else None
+    events = [json.loads(body) for body in _as_fit(bodies)]
+    return CatchUpRequest(after_seq=after_seq, after_id=before, events=events)
+
+
+def _as_fit(bodies: list[str]) -> Iterator[str]:
+    size = 0
+    for body in bodies:
+        if size and size + len(body) > PAGE_CHARACTERS:
+            return
+        size += len(body)
+        yield body
+
+
+async def _begin_anew(database: Database, conversation_id: UUID) -> None:
+    async with database.session() as session:
+        task = await session.get_one(StartTask, conversation_id, with_for_update=True)
+        start_tasks.begin_anew(task)
+    logger.warning(
+        "a conversation is younger than its backup", extra={"conversation_id": conversation_id.hex}
+    )

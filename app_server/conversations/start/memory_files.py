@@ -1,0 +1,65 @@
+"""Notes of earlier conversations on their way into a sandbox's checkout."""
+
+import io
+import json
+import shlex
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.start import repository
+from app_server.memory.models import MemoryNote
+
+DIRECTORY = ".agents/memory"
+
+# Where the repository has notes already, these stay, and each of ours is kept out of the diff by its name.
+# Everywhere else the whole directory is ours.
+_PUT = f"""\
+exclude="$(git rev-parse --git-path info/exclude)"
+mkdir -p "$(dirname "$exclude")" {DIRECTORY}
+hide() {{ grep -qxF "$1" "$exclude" 2>/dev/null || echo "$1" >> "$exclude"; }}
+if [ -z "$(git ls-files {DIRECTORY} | head -n 1)" ]; then
+  hide "/{DIRECTORY}/"
+  rm -f {DIRECTORY}/*.md
+  tar -xf "$archive" -C {DIRECTORY}
+else
+  for name in $(tar -tf "$archive"); do
+    git ls-files --error-unmatch -- "{DIRECTORY}/$name" >/dev/null 2>&1 && continue
+    hide "/{DIRECTORY}/$name"
+    tar -xf "$archive" -C {DIRECTORY} "$name"
+  done
+fi
+rm -f "$archive"
+"""
+
+
+async def put_notes(client: AgentClient, directory: str, notes: Sequence[MemoryNote]) -> None:
+    """Makes `notes` those that the agent knows, and keeps them out of its change. May be repeated."""
+    place = PurePosixPath(directory)
+    archive = str(place.parent / f".{place.name}.notes.tar")
+    with tempfile.NamedTemporaryFile(prefix="slipway-notes-") as file:
+        file.write(_pack(notes))
+        file.flush()
+        await client.upload_file(Path(file.name), archive)
+    await repository.must_run(client, f"archive={shlex.quote(archive)}\n{_PUT}", directory)
+
+
+def _pack(notes: Sequence[MemoryNote]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for note in notes:
+            text = _render(note).encode()
+            entry = tarfile.TarInfo(f"{note.name}.md")
+            entry.size, entry.mtime = len(text), int(note.updated_at.timestamp())
+            archive.addfile(entry, io.BytesIO(text))
+    return packed.getvalue()
+
+
+def _render(note: MemoryNote) -> str:
+    """As the agent server writes its own (docs/context.md)."""
+    source = note.conversation_id.hex if note.conversation_id else None
+    fields = {"title": note.title, "created": note.updated_at.isoformat(timespec="seconds"), "source": source}
+    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value is not None]
+    return "\n".join(["---", *lines, "---", "", note.text, ""])

@@ -1,0 +1,63 @@
+"""Messages that wait until the conversation is READY, in their order."""
+
+from uuid import UUID
+
+from sqlalchemy import CursorResult, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import PendingMessage
+from app_server.conversations.schemas import SendMessageRequest
+from app_server.core.errors import TooManyRequests
+
+MAX_PENDING = 100
+
+
+async def keep(
+    session: AsyncSession, conversation_id: UUID, message_id: str, message: SendMessageRequest
+) -> int:
+    """Its place in the queue, from 1; a repeated id keeps the place it has.
+
+    The caller holds the start task's row lock. Raises TooManyRequests.
+    """
+    waiting = select(PendingMessage.id).where(PendingMessage.conversation_id == conversation_id)
+    ids = list(await session.scalars(waiting.order_by(PendingMessage.position)))
+    if message_id in ids:
+        return ids.index(message_id) + 1
+    if len(ids) >= MAX_PENDING:
+        raise TooManyRequests(
+            f"{MAX_PENDING} messages wait for this conversation already.",
+            code="too_many_pending_messages",
+            fix="Wait until it is ready, or fix what keeps it from starting.",
+        )
+    last = select(func.max(PendingMessage.position)).where(PendingMessage.conversation_id == conversation_id)
+    session.add(
+        PendingMessage(
+            conversation_id=conversation_id,
+            id=message_id,
+            position=(await session.scalar(last) or 0) + 1,
+            message=message.model_dump(mode="json", exclude_none=True),
+        )
+    )
+    await session.flush()
+    return len(ids) + 1
+
+
+async def all_of(session: AsyncSession, conversation_id: UUID) -> list[PendingMessage]:
+    query = select(PendingMessage).where(PendingMessage.conversation_id == conversation_id)
+    return list(await session.scalars(query.order_by(PendingMessage.position)))
+
+
+async def first(session: AsyncSession, conversation_id: UUID) -> PendingMessage | None:
+    query = select(PendingMessage).where(PendingMessage.conversation_id == conversation_id)
+    return await session.scalar(query.order_by(PendingMessage.position).limit(1))
+
+
+async def forget(session: AsyncSession, conversation_id: UUID, message_id: str) -> bool:
+    """Whether there was one."""
+    result = await session.execute(
+        delete(PendingMessage).where(
+            PendingMessage.conversation_id == conversation_id, PendingMessage.id == message_id
+        )
+    )
+    assert isinstance(result, CursorResult)
+    return result.rowcount == 1

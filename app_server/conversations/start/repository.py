@@ -1,0 +1,126 @@
+"""The repository inside the sandbox. All of it may be repeated; nothing that the repository brings is run."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from agent_runtime.wire import BashOutput
+from app_server.agent_client.client import AgentClient
+from app_server.core.errors import StartFailure
+from app_server.git.address import Address
+from app_server.git.repository_bundle import PackedRepository
+
+_COMMAND_TIMEOUT_SECONDS = 600
+OUTPUT_CHARACTERS = 8192
+_NAMES = (("user.name", "Slipway"), ("user.email", "slipway@localhost"))
+
+
+@dataclass(frozen=True)
+class CommitIdentity:
+    """As whom commits are made, where the user has said so."""
+
+    name: str | None = None
+    email: str | None = None
+
+    @property
+    def script(self) -> str:
+        """What sets it in the repository of the working directory; ours only where there is none."""
+        own = zip(_NAMES, (self.name, self.email), strict=True)
+        return "".join(
+            f"git config {key} {shlex.quote(value)}\n"
+            if value
+            else f"git config {key} >/dev/null || git config {key} {usual}\n"
+            for (key, usual), value in own
+        )
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ended; `output` is the last of it."""
+
+    exit_code: int
+    output: str
+
+
+async def has_checkout(client: AgentClient, directory: str) -> bool:
+    """Whether a finished checkout stands there."""
+    return (await _run(client, f"test -e {shlex.quote(directory)}/.git")).exit_code == 0
+
+
+async def start_empty(client: AgentClient, directory: str, identity: CommitIdentity) -> None:
+    """A new repository in `directory`."""
+    place = shlex.quote(directory)
+    init = f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}"
+    await must_run(client, f"{init}\n{identity.script}")
+
+
+async def check_out(
+    client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: CommitIdentity
+) -> None:
+    """The packed repository in `directory`, all of it or nothing, in place of what stood there.
+
+    Its origin is the public address.
+    """
+    target = PurePosixPath(directory)
+    bundle = str(target.parent / f".{target.name}.bundle")
+    if packed.bundle:
+        await client.upload_file(packed.bundle, bundle)
+    partial = str(target.parent / f".{target.name}.partial")
+    branch = shlex.quote(packed.branch) if packed.branch else None
+    if packed.bundle:
+        at_branch = f"--branch {branch} " if branch else ""
+        fill = f"git clone -q {at_branch}-- {shlex.quote(bundle)} {shlex.quote(partial)}"
+        origin = "git remote set-url origin"
+    else:
+        fill = f"git init -q -b {branch or 'main'} {shlex.quote(partial)}"
+        origin = "git remote add origin"
+    await must_run(
+        client,
+        f"mkdir -p {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(partial)}\n"
+        f"{fill}\n"
+        f"cd {shlex.quote(partial)}\n"
+        f"{origin} {shlex.quote(address.public_url)}\n"
+        f"{identity.script}"
+        # Renamed last, so that what stands there is whole.
+        f"cd {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(directory)}\n"
+        f"mv {shlex.quote(partial)} {shlex.quote(directory)}\n"
+        f"rm -f {shlex.quote(bundle)}",
+    )
+
+
+async def head_commit(client: AgentClient, directory: str) -> str | None:
+    """The commit that is checked out; None before the first one."""
+    result = await _run(client, f"git -C {shlex.quote(directory)} rev-parse --verify -q HEAD")
+    commit = result.output.strip()
+    return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
+
+
+async def must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
+    """Runs a script of ours. Raises StartFailure `repository_clone_failed` when it fails."""
+    result = await _run(client, f"set -e\nexec 2>&1\n{script}", directory)
+    if result.exit_code != 0:
+        raise StartFailure(
+            "repository_clone_failed",
+            "The repository could not be set up in the sandbox.",
+            fix="Read the output; retry when its cause is gone.",
+            output=result.output,
+        )
+
+
+async def _run(
+    client: AgentClient,
+    script: str,
+    directory: str | None = None,
+    timeout_seconds: int = _COMMAND_TIMEOUT_SECONDS,
+) -> Finished:
+    # A shell of our own: what the script sets or exits ends with it.
+    command = f"bash -c {shlex.quote(script)}"
+    return _finished(await client.execute_command(command, cwd=directory, timeout_seconds=timeout_seconds))
+
+
+def _finished(output: BashOutput) -> Finished:
+    text = (output.stdout or "") + (output.stderr or "")
+    return Finished(-1 if output.exit_code is None else output.exit_code, text[-OUTPUT_CHARACTERS:])

@@ -1,0 +1,109 @@
+"""The repository's own scripts inside the sandbox: run only while they are what the user has allowed."""
+
+import asyncio
+import shlex
+from collections.abc import Callable
+from contextlib import suppress
+from uuid import UUID
+
+from agent_runtime.wire import Offer
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.start.repository import OUTPUT_CHARACTERS, Finished, must_run
+from app_server.core.errors import AppError, StartFailure
+
+_POLL_SECONDS = 0.25
+_GRACE_SECONDS = 60
+
+_HOOK = r"""#!/bin/bash
+# Runs the hook that was here before, then the repository's own script, as long as it is what was allowed.
+hooks="$(cd "$(dirname "${{BASH_SOURCE[0]}}")" && pwd)"
+if [ -x "$hooks/pre-commit.local" ]; then "$hooks/pre-commit.local" "$@" || exit; fi
+if ! {unchanged}
+then echo {changed} >&2; exit 0; fi
+exec bash {path} "$@"
+""".rstrip()
+
+Report = Callable[[str], None]
+"""Told the end of the output whenever there is more of it."""
+
+
+async def run_setup_script(
+    client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
+) -> Finished:
+    """Sources it. Raises StartFailure `setup_script_failed`."""
+    source = (
+        f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
+        f". {shlex.quote(script.path)}"
+    )
+    # A separate shell: what the script sets or exits ends with it.
+    command = f"bash -c {shlex.quote(source)}"
+    finished = await _follow(client, command, directory, timeout_seconds, report)
+    if finished.exit_code == 0:
+        return finished
+    if finished.exit_code == -1:
+        cause = f"{script.path} took longer than {timeout_seconds} seconds and was ended."
+    else:
+        cause = f"{script.path} failed with exit code {finished.exit_code}."
+    raise StartFailure(
+        "setup_script_failed",
+        cause,
+        fix="Read the output, fix the script or install what it lacks (commit it), and retry: the "
+        "repository is fetched again.",
+        output=finished.output,
+    )
+
+
+async def install_git_hook(client: AgentClient, directory: str, script: Offer) -> None:
+    """Makes git run the script before commits. One that is changed later is passed over, with a word why."""
+    hook = _HOOK.format(unchanged=_unchanged(script), changed=_changed(script), path=shlex.quote(script.path))
+    await must_run(
+        client,
+        'hooks="$(git rev-parse --git-path hooks)"\n'
+        'mkdir -p "$hooks"\n'
+        f"new={shlex.quote(hook)}\n"
+        # One of ours is replaced, what was there before us is kept.
+        'if [ -e "$hooks/pre-commit" ] && ! grep -q "as long as it is what was allowed" "$hooks/pre-commit"\n'
+        'then mv -f "$hooks/pre-commit" "$hooks/pre-commit.local"; fi\n'
+        'echo "$new" > "$hooks/pre-commit"\n'
+        'chmod +x "$hooks/pre-commit"',
+        directory,
+    )
+
+
+def _unchanged(script: Offer) -> str:
+    """A shell command that succeeds if all files are as they were shown."""
+    sums = "".join(f"{file.sha256}  {file.path}\n" for file in script.files)
+    return f"sha256sum --check --status --strict <<'SLIPWAY_SUMS'\n{sums}SLIPWAY_SUMS"
+
+
+def _changed(script: Offer) -> str:
+    return shlex.quote(f"{script.path}, or a script it names, has changed since it was allowed: not run.")
+
+
+async def _follow(
+    client: AgentClient, command: str, directory: str, timeout_seconds: int, report: Report
+) -> Finished:
+    # A server that was killed could not stop what it had begun: two must not run at once.
+    command_id = await client.find_running(command, cwd=directory)
+    if command_id is None:
+        command_id = await client.start_command(command, cwd=directory, timeout_seconds=timeout_seconds)
+    try:
+        async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):
+            return await _ended(client, command_id, report)
+    except BaseException:
+        # The worker that continues this starts it again.
+        with suppress(AppError):
+            await client.stop_command(command_id)
+        raise
+
+
+async def _ended(client: AgentClient, command_id: UUID, report: Report) -> Finished:
+    output, order = "", -1
+    while True:
+        for piece in await client.command_output(command_id, after_order=order):
+            order = piece.order
+            output = (output + (piece.stdout or "") + (piece.stderr or ""))[-OUTPUT_CHARACTERS:]
+            if piece.exit_code is not None:
+                return Finished(piece.exit_code, output)
+            report(output)
+        await asyncio.sleep(_POLL_SECONDS)

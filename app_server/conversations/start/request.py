@@ -1,0 +1,85 @@
+"""A request for a start, with what follows from it: first message, repository, what it starts from."""
+
+import asyncio
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.events.content import TextContent
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.start.suggested_task import message_of
+from app_server.core.errors import BadRequest, Forbidden, NotFound, StartFailure
+from app_server.git.address import Address, check_exists, parse_address
+from app_server.git.local_repositories import refuse_foreign_path
+from app_server.sandbox_records.models import Archive, ArchiveKind
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.permission import sandbox_specs_not_allowed
+from app_server.users.models import User
+
+
+def with_task(request: StartRequest) -> StartRequest:
+    """With the first message and the repository of a suggested task. Raises BadRequest `two_messages`."""
+    task = request.suggested_task
+    if task is None:
+        return request
+    if request.initial_message is not None or request.selected_repository is not None:
+        raise BadRequest(
+            "A suggested task makes the first message and names the repository.",
+            code="two_messages",
+            fix="Leave out initial_message and selected_repository, or suggested_task.",
+        )
+    message = SendMessageRequest(content=[TextContent(text=message_of(task))])
+    named = {"selected_repository": task.repo, "git_provider": task.git_provider}
+    of_task = {"initial_message": message, "trigger": request.trigger or "suggested_task", **named}
+    return request.model_copy(update=of_task)
+
+
+async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
+    """With the repository of the conversation whose snapshot it begins from."""
+    if request.snapshot_id is None:
+        return request
+    if request.selected_repository is not None:
+        raise BadRequest(
+            "A conversation begins from a snapshot or from a repository, not from both.",
+            code="two_origins",
+            fix="Leave selected_repository out: it is that of the snapshot.",
+        )
+    snapshot = await session.get(Archive, request.snapshot_id)
+    if snapshot is None or snapshot.user_id != user.id or snapshot.kind != ArchiveKind.SNAPSHOT:
+        raise NotFound("No such snapshot.", code="snapshot_not_found")
+    origin = await session.get_one(Conversation, snapshot.conversation_id)
+    names = ("selected_repository", "selected_branch", "git_provider")
+    return request.model_copy(update={name: getattr(origin, name) for name in names})
+
+
+async def with_spec(
+    session: AsyncSession,
+    user: User,
+    request: StartRequest,
+    address: Address | None,
+    why_not: str | None,
+) -> StartRequest:
+    """With what its sandbox starts from, as it is set now: the server's own where they may not choose."""
+    given = request.sandbox_spec_id
+    if why_not and given not in {None, sandbox_specs.DEFAULT}:
+        raise sandbox_specs_not_allowed(why_not)
+    if why_not:
+        return request.model_copy(update={"sandbox_spec_id": sandbox_specs.DEFAULT})
+    if given is None and request.snapshot_id is not None:
+        return request  # the files go on in the image they were made in
+    spec = await sandbox_specs.chosen(session, user.id, given, address.identity if address else None)
+    spec_id = spec.id.hex if spec else sandbox_specs.DEFAULT
+    return request.model_copy(update={"sandbox_spec_id": spec_id})
+
+
+async def checked_address(request: StartRequest, user: User) -> Address | None:
+    """Of the repository, if there is one. Raises InvalidRepository, Forbidden `repository_not_allowed`."""
+    if request.selected_repository is None:
+        return None
+    address = parse_address(request.selected_repository, request.git_provider)
+    try:
+        refuse_foreign_path(address, user.role)
+    except StartFailure as failure:
+        raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
+    await asyncio.to_thread(check_exists, address)
+    return address

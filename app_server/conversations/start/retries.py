@@ -1,0 +1,88 @@
+"""A failed start goes on, on another branch or with another repository if its user says so."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations import service
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import RetryStart, StartRequest
+from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.request import checked_address
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.models import User
+
+
+async def retry(
+    session: AsyncSession, cipher: Cipher, user: User, task_id: UUID, change: RetryStart | None
+) -> StartTask:
+    """One that did not fail stays as it is, unless something of it was to be changed.
+
+    Raises NotFound; with a change Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`,
+    InvalidRepository (422), Forbidden `repository_not_allowed`.
+    """
+    conversation = await service.require(session, user.id, task_id)
+    task = await session.get_one(StartTask, task_id, with_for_update=True)
+    changed = change.model_dump(exclude_unset=True) if change else {}
+    if changed.get("selected_repository") is None:
+        changed.pop("selected_repository", None)
+    if changed:
+        await _change(session, cipher, user, task, conversation, changed)
+    if task.status == StartStatus.ERROR:
+        start_tasks.retry(task)
+        await session.flush()
+    return task
+
+
+async def _change(
+    session: AsyncSession,
+    cipher: Cipher,
+    user: User,
+    task: StartTask,
+    conversation: Conversation,
+    changed: dict[str, str | None],
+) -> None:
+    before = StartRequest.model_validate(task.request)
+    _require_open(task, conversation, before)
+    request = before.model_copy(update=changed)
+    if request.selected_repository != before.selected_repository:
+        await _require_alone(session, conversation)
+        address = await checked_address(request, user)
+        is_secret = address is not None and address.has_credentials
+        if address and is_secret:
+            request = request.model_copy(update={"selected_repository": address.public_url})
+        task.encrypted_repository_url = cipher.encrypt(address.url) if address and is_secret else None
+    task.request = request.model_dump(mode="json", exclude_none=True)
+    conversation.selected_repository = request.selected_repository
+    conversation.selected_branch = request.selected_branch
+
+
+def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:
+    """Nothing may have been done with the repository yet."""
+    if task.status != StartStatus.ERROR:
+        raise Conflict(
+            "The start has not failed.",
+            code="start_not_failed",
+            fix="Start another conversation from the other branch.",
+        )
+    fetched = start_tasks.stage_of(task, StartStatus.PREPARING_REPOSITORY).state == "done"
+    if fetched or conversation.last_seq > 0 or request.snapshot_id is not None:
+        raise Conflict(
+            "The files of this conversation are there already.",
+            code="repository_is_there",
+            fix="Start another conversation from the other branch or repository.",
+        )
+
+
+async def _require_alone(session: AsyncSession, conversation: Conversation) -> None:
+    """Those who share a sandbox share its way out, which goes by what all of them work on."""
+    await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
+    if len(await residents_of(session, conversation.sandbox_id)) > 1:
+        raise Conflict(
+            "Other conversations work in the same sandbox: another repository may have another way out.",
+            code="sandbox_shared",
+            fix="Start another conversation from that repository.",
+        )

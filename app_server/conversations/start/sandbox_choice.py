@@ -1,0 +1,215 @@
+"""Which sandbox a new conversation works in: a new one, or one of its user's that it can share.
+
+It joins only where it finds what it would have alone: the same kind of machine, the same way out, and a
+directory that no other conversation works in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.egress_notices import repositories_of
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import StartRequest
+from app_server.core.config import Config
+from app_server.core.errors import AppError, BadRequest, Conflict, NotFound
+from app_server.egress.credentials.credentials import have_own
+from app_server.egress.settings import policy_of
+from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandbox_specs.service import Origin
+from app_server.settings.grouping import GroupingStrategy, grouping_of
+from app_server.users.models import User
+
+_JOINABLE = (SandboxStatus.RUNNING, SandboxStatus.STARTING, SandboxStatus.PAUSED)
+MAX_LOOKED_AT = 50
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """A conversation that is to be. backend: what sandboxes are made by here.
+
+    origin: what its sandbox would be made from. takes_any_image: but another one is fine. repository: the
+    identity of what it will work on.
+    """
+
+    id: UUID
+    user_id: UUID
+    backend: str
+    origin: Origin
+    takes_any_image: bool
+    repository: str | None
+
+
+@dataclass(frozen=True)
+class SandboxPlacement:
+    """`folder`: its own directory below the project's; None where it has all of it. `is_open`: the sandbox is
+    to be, and others may join it.
+    """
+
+    sandbox_id: UUID
+    folder: str | None
+    is_open: bool = False
+
+
+async def place_of(
+    session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest
+) -> SandboxPlacement:
+    """Where it is to work. Raises as `join`, and BadRequest `two_origins`."""
+    alone = SandboxPlacement(newcomer.id, None)
+    if request.snapshot_id is not None:
+        if request.sandbox_id is not None:
+            raise BadRequest(
+                "A conversation that begins from a snapshot needs a separate sandbox.",
+                code="two_origins",
+                fix="Leave out sandbox_id or snapshot_id.",
+            )
+        return alone
+    if request.sandbox_id is not None:
+        await join(session, config, newcomer, request.sandbox_id)
+        return SandboxPlacement(request.sandbox_id, newcomer.id.hex)
+    strategy = await grouping_of(session, newcomer.user_id)
+    if strategy is GroupingStrategy.NO_GROUPING:
+        return alone
+    # One after the other: a start at the same moment, on any app server, must see what the one before
+    # has joined or is to have. NO KEY UPDATE, as rows that point to the user take a weaker lock on it.
+    await session.execute(select(User.id).where(User.id == newcomer.user_id).with_for_update(key_share=True))
+    found = await find(session, config, newcomer, strategy)
+    return SandboxPlacement(found or newcomer.id, newcomer.id.hex, is_open=found is None)
+
+
+async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID) -> None:
+    """Makes sure that it may work there; the sandbox is locked until this transaction ends.
+
+    Raises NotFound `sandbox_not_found`, `sandbox_gone`; Conflict `sandbox_archived`, `sandbox_failed`,
+    `sandbox_of_other_kind`, `sandbox_of_other_image`, `sandbox_full`, `sandbox_not_shareable`,
+    `sandbox_policy_differs`.
+    """
+    sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True, populate_existing=True)
+    if sandbox is None or sandbox.user_id != newcomer.user_id:
+        raise NotFound("No such sandbox.", code="sandbox_not_found")
+    _require_kind(sandbox, newcomer)
+    _require_status(sandbox)
+    residents = await residents_of(session, sandbox_id)
+    await _require_life(session, sandbox_id, residents)
+    _require_room(config, residents)
+    if not await _has_the_same_way_out(session, config, newcomer, sandbox_id):
+        raise Conflict(
+            "That sandbox may call other hosts, or with other credentials, than this conversation alone.",
+            code="sandbox_policy_differs",
+            fix="Give both repositories the same network settings, or choose a separate sandbox for it.",
+        )
+
+
+async def _has_the_same_way_out(
+    session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
+) -> bool:
+    """For all of them: conversations that work there already must lose nothing."""
+    user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
+    together = {*there, newcomer.repository}
+    if len(together) > 1 and await have_own(session, user_id, [*together]):
+        return False
+    alone = await policy_of(
+        session, config, user_id, repositories=[newcomer.repository], sandbox_id=newcomer.id
+    )
+    theirs = await policy_of(session, config, user_id, repositories=there, sandbox_id=sandbox_id)
+    return alone.equals(theirs)
+
+
+async def find(
+    session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
+) -> UUID | None:
+    """One of the user's sandboxes, by the strategy, those that run first; None if it needs a new one."""
+    for sandbox_id in await _candidates(session, newcomer.user_id, strategy):
+        try:
+            await join(session, config, newcomer, sandbox_id)
+        except AppError:
+            continue  # it does not fit: that is what was asked
+        return sandbox_id
+    return None
+
+
+async def _candidates(session: AsyncSession, user_id: UUID, strategy: GroupingStrategy) -> Sequence[UUID]:
+    number, last_used = func.count(Conversation.id), func.max(Conversation.updated_at)
+    order: dict[GroupingStrategy, ColumnElement[Any]] = {
+        GroupingStrategy.GROUP_BY_NEWEST: Sandbox.created_at.desc(),
+        GroupingStrategy.LEAST_RECENTLY_USED: last_used.asc(),
+        GroupingStrategy.FEWEST_CONVERSATIONS: number.asc(),
+    }
+    sleeps_last = (Sandbox.status == SandboxStatus.PAUSED).asc()
+    query = (
+        select(Sandbox.id)
+        .join(Conversation, Conversation.sandbox_id == Sandbox.id)
+        .where(
+            Sandbox.user_id == user_id,
+            Sandbox.status.in_(_JOINABLE),
+            Conversation.deleted_at.is_(None),
+        )
+        .group_by(Sandbox.id, Sandbox.status, Sandbox.created_at)
+        .order_by(sleeps_last, order.get(strategy, Sandbox.created_at.asc()), Sandbox.id)
+        .limit(MAX_LOOKED_AT)
+    )
+    return (await session.scalars(query)).all()
+
+
+def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
+    if (sandbox.spec_id == PROCESS) != (newcomer.backend == PROCESS):
+        raise Conflict(
+            f"That sandbox is of another kind ({sandbox.spec_id}) than those made here now.",
+            code="sandbox_of_other_kind",
+            fix="Start without sandbox_id.",
+        )
+    if (
+        Origin(sandbox.base_image, sandbox.runtime_plugins) != newcomer.origin
+        and not newcomer.takes_any_image
+    ):
+        raise Conflict(
+            "That sandbox was started from another image than was chosen.",
+            code="sandbox_of_other_image",
+            fix="Leave out sandbox_spec_id to take the image it has, or start without sandbox_id.",
+        )
+
+
+def _require_status(sandbox: Sandbox) -> None:
+    if sandbox.status == SandboxStatus.ARCHIVED:
+        raise Conflict(
+            "That sandbox lies in an archive.",
+            code="sandbox_archived",
+            fix="Bring it back first: send a message to one of its conversations.",
+        )
+    if sandbox.status not in _JOINABLE:
+        raise Conflict(
+            "That sandbox has failed.",
+            code="sandbox_failed",
+            fix="Let it run again from one of its conversations, or start without sandbox_id.",
+        )
+
+
+async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
+    """One that never had a conversation can be joined. From another, the last is being deleted, and with it
+    the sandbox.
+    """
+    had_one = exists().where(Conversation.sandbox_id == sandbox_id)
+    if not residents and await session.scalar(select(had_one)):
+        raise NotFound("That sandbox is going: its conversations were deleted.", code="sandbox_gone")
+
+
+def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
+    if len(residents) >= config.sandbox_max_conversations:
+        raise Conflict(
+            f"That sandbox has {len(residents)} conversations, which is as many as one may have.",
+            code="sandbox_full",
+            fix="Delete one of them, or start without sandbox_id.",
+        )
+    if any(each.folder is None and each.selected_repository is None for each in residents):
+        raise Conflict(
+            "The conversation in that sandbox began without a repository: all of the sandbox's project is "
+            "its directory.",
+            code="sandbox_not_shareable",
+            fix="Start without sandbox_id. What begins while sandboxes are shared can be joined.",
+        )

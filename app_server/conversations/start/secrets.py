@@ -1,0 +1,71 @@
+"""Secrets that a start brings along, for its conversation alone: kept encrypted with its start task."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+from pydantic import SecretStr
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation, StartTask
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import NotFound
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandboxes.auth import CurrentSandbox
+from app_server.secrets.schemas import SecretNameInPath
+
+inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
+
+
+def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
+    """As a start task keeps them."""
+    if not secrets:
+        return None
+    values = {name: value.get_secret_value() for name, value in secrets.items()}
+    return cipher.encrypt(orjson.dumps(values).decode())
+
+
+def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
+    """The address that opens with the sandbox's own key, and for no other sandbox."""
+    place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
+    return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{place}/secrets/{name}"
+
+
+@inner_router.get(
+    "/{sandbox_id}/conversations/{conversation_id}/secrets/{name}", response_class=PlainTextResponse
+)
+async def look_up(
+    sandbox: CurrentSandbox, sandbox_id: UUID, conversation_id: UUID, name: SecretNameInPath, request: Request
+) -> PlainTextResponse:
+    """The value that the conversation was started with, as text."""
+    if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
+        raise _not_found()
+    database: Database = request.state.database
+    async with database.read() as session:
+        kept = await _kept(session, sandbox, conversation_id)
+    values = orjson.loads(request.state.cipher.decrypt(kept)) if kept else {}
+    if name not in values:
+        raise _not_found()
+    return PlainTextResponse(values[name], headers={"Cache-Control": "no-store"})
+
+
+async def _kept(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
+    query = (
+        select(StartTask.encrypted_secrets)
+        .join(Conversation, Conversation.id == StartTask.id)
+        .where(
+            Conversation.id == conversation_id,
+            Conversation.sandbox_id == sandbox.id,
+            Conversation.deleted_at.is_(None),
+        )
+    )
+    found: str | None = await session.scalar(query)
+    return found
+
+
+def _not_found() -> NotFound:
+    return NotFound("There is no secret of this name.", code="secret_not_found")

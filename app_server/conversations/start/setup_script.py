@@ -1,0 +1,122 @@
+"""Runs a set-up script that its user has allowed after the start, or runs again; its stage tells of it.
+
+As long as it runs, it holds the lease of the StartTask: one that has run out was cut off with its server.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import Offer
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.models import LONG_AGO, StartStatus, StartTask
+from app_server.conversations.start import repository_scripts as scripts
+from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.context import Progress
+from app_server.conversations.start.repository import Finished
+from app_server.conversations.start.tasks import LEASE, LeaseLost
+from app_server.core.database import Database, now
+from app_server.core.errors import AppError, Conflict, StartFailure
+
+STAGE = StartStatus.RUNNING_SETUP_SCRIPT
+SAVE_SECONDS = 0.5
+CUT_OFF = (
+    "The server died while it ran: how far it came is not known, nor whether it has ended. Run it again."
+)
+MAX_ROUND = 100
+
+
+@dataclass(frozen=True)
+class SetupRun:
+    """One run in a conversation that is READY."""
+
+    conversation_id: UUID
+    script: Offer
+    client: AgentClient
+    directory: str
+    timeout_seconds: int
+    database: Database
+    announce: Callable[[UUID], Awaitable[None]]
+    owner: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    async def claim(self) -> None:
+        """Raises Conflict `setup_script_runs` when one is going on."""
+        async with self.database.session() as session:
+            task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
+            if _is_running(task) and task.lease_until > now():
+                raise Conflict("A set-up script runs already.", code="setup_script_runs")
+            task.lease_owner = self.owner
+            _hold(task, state="running", started_at=now().isoformat(), finished_at=None, output=None)
+        await self.announce(self.conversation_id)
+
+    async def run(self) -> None:
+        """To its end, whatever that is; the stage says it."""
+        progress = Progress()
+        work = asyncio.create_task(
+            scripts.run_setup_script(
+                self.client, self.directory, self.script, self.timeout_seconds, progress.show
+            )
+        )
+        # Lost: the conversation was deleted, or this server was taken for dead.
+        with contextlib.suppress(LeaseLost):
+            try:
+                await self._follow(work, progress)
+            except StartFailure as failure:
+                await self._end("failed", failure.cause, failure.output)
+            except AppError as error:
+                await self._end("failed", error.detail, progress.output)
+            except asyncio.CancelledError:
+                await self._end("failed", "The server was stopped while it ran.", progress.output)
+                raise
+            finally:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+
+    async def _follow(self, work: asyncio.Task[Finished], progress: Progress) -> None:
+        while not (await asyncio.wait({work}, timeout=SAVE_SECONDS))[0]:
+            await self._change(lambda task: _hold(task, detail=progress.detail, output=progress.output))
+        await self._end("done", f"Ran {self.script.path}", work.result().output)
+
+    async def _end(self, state: str, detail: str, output: str | None) -> None:
+        await self._change(lambda task: _let_go(task, state=state, detail=detail, output=output or None))
+
+    async def _change(self, apply: Callable[[StartTask], None]) -> None:
+        async with self.database.session() as session:
+            await start_tasks.change(session, self.conversation_id, self.owner, apply)
+        await self.announce(self.conversation_id)
+
+
+async def end_cut_off(session: AsyncSession) -> list[UUID]:
+    """Says of the runs whose server died that they have ended; the conversations they belong to."""
+    leased = select(StartTask).where(
+        StartTask.status == StartStatus.READY, StartTask.lease_until > LONG_AGO, StartTask.lease_until < now()
+    )
+    tasks = (await session.scalars(leased.limit(MAX_ROUND).with_for_update())).all()
+    cut_off = [task for task in tasks if _is_running(task)]
+    for task in tasks:
+        task.lease_owner, task.lease_until = None, LONG_AGO
+    for task in cut_off:
+        _let_go(task, state="failed", detail=CUT_OFF)
+    return [task.id for task in cut_off]
+
+
+def _is_running(task: StartTask) -> bool:
+    return start_tasks.stage_of(task, STAGE).state == "running"
+
+
+def _hold(task: StartTask, **fields: Any) -> None:
+    task.updated_at = now()
+    task.lease_until = now() + LEASE
+    start_tasks.set_stage(task, STAGE, **fields)
+
+
+def _let_go(task: StartTask, **fields: Any) -> None:
+    task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
+    start_tasks.set_stage(task, STAGE, finished_at=now().isoformat(), **fields)

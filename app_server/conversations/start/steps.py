@@ -1,0 +1,303 @@
+"""The steps that bring a conversation up, in order. Each may be repeated, and says how it went.
+
+The worker (worker.py) runs them; what a step needs to remember, it saves itself.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.git_access import git_work_of, remotes_of
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.log.memory_writer import repository_identity
+from app_server.conversations.models import Conversation, StartStatus
+from app_server.conversations.schemas import StartRequest
+from app_server.conversations.start import agent_request, repository
+from app_server.conversations.start import repository_scripts as scripts
+from app_server.conversations.start.context import Start, Step, StepOutcome
+from app_server.conversations.start.executables import JOINING, Word
+from app_server.conversations.start.log_reconciliation import catch_up
+from app_server.conversations.start.memory_files import put_notes
+from app_server.conversations.titles import send_title
+from app_server.core.errors import NotFound, StartFailure
+from app_server.git.address import Address, check_exists, parse_address
+from app_server.git.credentials import credentials_for
+from app_server.git.local_repositories import refuse_foreign_path
+from app_server.git.pinned_git import guard_for
+from app_server.git.repository_bundle import pack
+from app_server.llm_gateway.proof import proof_of
+from app_server.mcp_approvals.service import approvals_of
+from app_server.mcp_servers.service import enabled_definitions
+from app_server.memory import service as memory
+from app_server.sandbox_records.models import Sandbox
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.service import Origin
+from app_server.sandboxes.runtime_plugins import tools_offered
+from app_server.secrets.service import list_secrets
+from app_server.settings.confirmation import chosen_mode, default_mode
+from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
+from app_server.settings.profile_lookup import get_profile
+from app_server.skills.files import read_skill_files
+from app_server.trust_grants import service as consents
+from app_server.trust_grants.models import Decision
+
+NOTHING_OFFERED: Mapping[OfferKind, str] = {
+    "setup_script": "The repository has no set-up script",
+    "git_hook": "The repository has no Git hook",
+}
+
+
+async def create_sandbox(start: Start) -> StepOutcome:
+    async with start.database.session() as session:
+        profile = await get_profile(session, start.user_id, start.llm_profile)
+        await session.execute(
+            update(Conversation).where(Conversation.id == start.id).values(llm_model=profile.model)
+        )
+        if await session.get(Sandbox, start.sandbox_id) is None:
+            origin = await _origin(session, start)
+            await start.sandboxes.create(
+                session,
+                sandbox_id=start.sandbox_id,
+                user_id=start.user_id,
+                snapshot_id=start.request.snapshot_id,
+                base_image=origin.base_image,
+                runtime_plugins=origin.runtime_plugins,
+            )
+        others = len(await residents_of(session, start.sandbox_id)) - 1
+    if not start.is_guest:
+        return StepOutcome()
+    return StepOutcome(detail=f"Joined a sandbox with {others} other conversation{'s' * (others != 1)}")
+
+
+async def _origin(session: AsyncSession, start: Start) -> Origin:
+    """Raises StartFailure `sandbox_spec_missing`."""
+    try:
+        return await sandbox_specs.origin_of(
+            session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
+        )
+    except NotFound as error:
+        raise StartFailure(
+            "sandbox_spec_missing",
+            "The sandbox image that was chosen has been deleted.",
+            fix="Start another conversation, from another image.",
+        ) from error
+
+
+async def wait_for_sandbox(start: Start) -> StepOutcome:
+    await start.sandbox()
+    return StepOutcome(output=start.progress.output)
+
+
+async def prepare_repository(start: Start) -> StepOutcome:
+    sandbox = await start.sandbox()
+    if start.repository_url is None:
+        directory, detail = start.root(sandbox), "Started an empty repository"
+        await repository.start_empty(sandbox.client, directory, await _identity(start))
+    else:
+        address = parse_address(start.repository_url, start.request.git_provider)
+        directory, detail = f"{start.root(sandbox)}/{address.name}", f"Cloned {address.public_url}"
+        if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
+            await _bring_in(start, address, sandbox.client, directory)
+    await _open_remotes(start, sandbox.client)
+    if start.request.snapshot_id:
+        detail = "Took over the files of a snapshot"
+    await _save_workplace(start, directory, await repository.head_commit(sandbox.client, directory))
+    await _remember_consent(start)
+    return StepOutcome(detail=detail)
+
+
+async def run_setup_script(start: Start) -> StepOutcome:
+    return await _of_repository(start, "setup_script", _run_setup_script)
+
+
+async def set_up_git_hooks(start: Start) -> StepOutcome:
+    return await _of_repository(start, "git_hook", _install_git_hook)
+
+
+async def _run_setup_script(start: Start, script: Offer) -> StepOutcome:
+    client, directory = await start.workplace()
+    seconds = max(1, int(start.config.setup_script_timeout_seconds))
+    finished = await scripts.run_setup_script(client, directory, script, seconds, start.progress.show)
+    return StepOutcome(detail=f"Ran {script.path}", output=finished.output or None)
+
+
+async def _install_git_hook(start: Start, script: Offer) -> StepOutcome:
+    client, directory = await start.workplace()
+    await scripts.install_git_hook(client, directory, script)
+    return StepOutcome(detail=f"Installed {script.path}")
+
+
+async def _of_repository(
+    start: Start, kind: OfferKind, carry_out: Callable[[Start, Offer], Awaitable[StepOutcome]]
+) -> StepOutcome:
+    """Does what the repository offers, if its user has allowed this version of it."""
+    offers, word = await start.offers()
+    offer = next((each for each in offers if each.kind == kind), None)
+    if offer is None:
+        return StepOutcome("skipped", NOTHING_OFFERED[kind])
+    if word.allows(offer):
+        return await carry_out(start, offer)
+    return StepOutcome("skipped", _why_not(offer, word))
+
+
+def _why_not(offer: Offer, word: Word) -> str:
+    if offer.problem is not None:
+        return f"{offer.path} was not run. {offer.problem}"
+    if word.of(offer) is not None:
+        return f"{offer.path} was not run: you have refused it"
+    if word.approved_before(offer) is not None:
+        return f"{offer.path} was not run: it has changed since you allowed it"
+    return f"{offer.path} was not run: you have not allowed it yet"
+
+
+async def set_up_skills(start: Start) -> StepOutcome:
+    address = _address(start.request)
+    if address is None:
+        return StepOutcome("skipped", "There are no notes of earlier conversations without a repository")
+    client, directory = await start.workplace()
+    async with start.database.read() as session:
+        notes = await memory.notes_of(session, start.user_id, address.identity)
+    await put_notes(client, directory, notes)
+    return StepOutcome(detail=f"Notes of earlier conversations: {len(notes)}")
+
+
+async def start_conversation(start: Start) -> StepOutcome:
+    running = await start.sandbox()
+    client, directory = await start.workplace()
+    async with start.database.read() as session:
+        row = await session.get_one(Conversation, start.id)
+        has_begun, new_title = row.last_seq > 0, row.unsent_title
+        sandbox = await session.get_one(Sandbox, start.sandbox_id)
+        profile = await get_profile(session, start.user_id, start.llm_profile)
+        secrets = await list_secrets(session, start.user_id)
+        identity = repository_identity(start.request.selected_repository, start.request.git_provider)
+        approved = await approvals_of(session, start.user_id, identity)
+        mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
+        mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
+        own = await session.get(UserSettings, start.user_id)
+    offers, word = await start.offers()
+    # A recording has no turn for a title: it is the first words there too.
+    title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
+    request = start.request.model_copy(update={"title": title})
+    conversation = await client.create_conversation(
+        agent_request.build(
+            # What was said first stands in the log, also where the sandbox has lost it.
+            request.model_copy(update={"initial_message": None}) if has_begun else request,
+            conversation_id=start.id,
+            sandbox_id=start.sandbox_id,
+            profile=profile,
+            inner_url=running.inner_url,
+            model_proof=proof_of(start.cipher, start.id),
+            working_dir=directory,
+            skill_files=await asyncio.to_thread(read_skill_files, start.config, start.user_id),
+            mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
+            secrets={secret.name: secret.description for secret in secrets},
+            consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
+            usable_tools=tools_offered(sandbox, await client.usable_tools()),
+            mcp_approved=approved,
+            mcp_servers=mcp_servers,
+            max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
+        )
+    )
+    if has_begun:
+        await catch_up(start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0))
+    # A step that is repeated finds the goal as it stands.
+    elif start.request.goal and "goal" not in conversation.agent_state:
+        goal = StartGoalRequest(
+            objective=start.request.objective, max_iterations=start.request.goal.max_iterations
+        )
+        await client.start_goal(start.id, goal)
+    if new_title is not None:
+        await send_title(start.database, client, start.id, new_title)
+    waiting = [each.path for each in offers if each.kind in JOINING and not word.allows(each)]
+    return StepOutcome(
+        detail=f"Without {', '.join(dict.fromkeys(waiting))}: not allowed" if waiting else None
+    )
+
+
+STEPS: tuple[tuple[StartStatus, Step], ...] = (
+    (StartStatus.WORKING, create_sandbox),
+    (StartStatus.WAITING_FOR_SANDBOX, wait_for_sandbox),
+    (StartStatus.PREPARING_REPOSITORY, prepare_repository),
+    (StartStatus.RUNNING_SETUP_SCRIPT, run_setup_script),
+    (StartStatus.SETTING_UP_GIT_HOOKS, set_up_git_hooks),
+    (StartStatus.SETTING_UP_SKILLS, set_up_skills),
+    (StartStatus.STARTING_CONVERSATION, start_conversation),
+)
+
+
+def _address(request: StartRequest) -> Address | None:
+    if request.selected_repository is None:
+        return None
+    return parse_address(request.selected_repository, request.git_provider)
+
+
+async def _bring_in(start: Start, address: Address, client: AgentClient, directory: str) -> None:
+    refuse_foreign_path(address, start.role)
+    await asyncio.to_thread(check_exists, address)
+    scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
+    async with start.database.read() as session:
+        credentials = await credentials_for(session, start.cipher, start.user_id, address)
+    try:
+        start.progress.say(f"Cloning {address.public_url}")
+        packed = await pack(
+            address,
+            start.request.selected_branch,
+            directory=scratch,
+            timeout_seconds=start.config.clone_timeout_seconds,
+            report=start.progress.say,
+            credentials=credentials,
+            guard=guard_for(start.config, start.role),
+        )
+        start.progress.say("Moving the repository into the sandbox")
+        await repository.check_out(client, packed, address, directory, await _identity(start))
+    finally:
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+
+async def _identity(start: Start) -> repository.CommitIdentity:
+    async with start.database.read() as session:
+        own = await session.get(UserSettings, start.user_id)
+    return (
+        repository.CommitIdentity(own.git_user_name, own.git_user_email)
+        if own
+        else repository.CommitIdentity()
+    )
+
+
+def _emptied(directory: Path) -> Path:
+    """A server that was killed has left there what it had fetched by then."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True, mode=0o700)
+    return directory
+
+
+async def _open_remotes(start: Start, client: AgentClient) -> None:
+    async with start.database.read() as session:
+        sandbox = await session.get_one(Sandbox, start.sandbox_id)
+        work = await git_work_of(session, start.cipher, sandbox)
+    await client.set_git_remotes(remotes_of(work))
+
+
+async def _save_workplace(start: Start, directory: str, base_commit: str | None) -> None:
+    async with start.database.session() as session:
+        await session.execute(
+            update(Conversation)
+            .where(Conversation.id == start.id)
+            .values(working_dir=directory, base_commit=base_commit)
+        )
+
+
+async def _remember_consent(start: Start) -> None:
+    """Of the request itself. Once the agent has worked, what stands there may be its own work."""
+    if start.request.consent and not start.has_worked:
+        offers, _ = await start.offers()
+        allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]
+        async with start.database.session() as session:
+            await consents.decide(session, start.user_id, start.identity, allowed, Decision.ALLOWED)

@@ -1,0 +1,217 @@
+"""Start tasks in SQL: made, claimed by a lease, carried on, ended."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, CursorResult, false, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute, aliased
+
+from app_server.conversations.models import LONG_AGO, STAGES, Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import StartError, StartStage
+from app_server.core.database import now
+from app_server.sandbox_records.models import Sandbox
+
+LEASE = timedelta(seconds=10)
+
+_ENDED = (StartStatus.READY, StartStatus.ERROR)
+
+
+class LeaseLost(Exception):
+    """The task is gone or another worker has it. The worker that gets this stops and saves nothing."""
+
+
+def new_stages() -> list[Any]:
+    return [StartStage(status=status).model_dump(mode="json") for status in STAGES]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A start to work on, and the sandbox it is for."""
+
+    id: UUID
+    sandbox_id: UUID
+
+
+async def claim(
+    session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
+) -> Claim | None:
+    """The oldest start that no worker has, now `owner`'s for as long as LEASE.
+
+    server_id: those whose sandbox is a process of another server are left to that one. under_way: those that
+    `owner` works on, even if it was late to renew their leases: begun twice, they undo each other's work.
+
+    First of a user of whom the fewest are worked on: no other must wait behind all of one's.
+    """
+    moment = now()
+    other = aliased(StartTask)
+    of_same_user = select(func.count()).where(
+        other.user_id == StartTask.user_id, other.status.not_in(_ENDED), other.lease_until >= moment
+    )
+    free = (
+        select(StartTask.id)
+        .join(Conversation, Conversation.id == StartTask.id)
+        .where(
+            StartTask.status.not_in(_ENDED), StartTask.lease_until < moment, Conversation.deleted_at.is_(None)
+        )
+        .where(~elsewhere(StartTask.sandbox_id, server_id), StartTask.id.not_in(under_way))
+        .order_by(of_same_user.scalar_subquery(), StartTask.created_at)
+        .limit(1)
+    )
+    statement = (
+        update(StartTask)
+        # Asked twice: two workers may find the same one, and PostgreSQL tests the row again after waiting.
+        .where(StartTask.id == free.scalar_subquery(), StartTask.lease_until < moment)
+        .values(lease_owner=owner, lease_until=moment + LEASE)
+        .returning(StartTask.id, StartTask.sandbox_id)
+        .execution_options(synchronize_session=False)
+    )
+    row = (await session.execute(statement)).one_or_none()
+    return None if row is None else Claim(*row)
+
+
+def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
+    """Whether that sandbox is a process of another server. server_id: None, there is no other."""
+    if server_id is None:
+        return false()
+    other = aliased(Sandbox)
+    return select(other.id).where(other.id == sandbox_id, other.server_id != server_id).exists()
+
+
+async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
+    """Whether a start of any of its conversations is under way."""
+    query = (
+        select(StartTask.id)
+        .join(Conversation, Conversation.id == StartTask.id)
+        .where(
+            StartTask.sandbox_id == sandbox_id,
+            StartTask.status.not_in(_ENDED),
+            Conversation.deleted_at.is_(None),
+        )
+    )
+    return await session.scalar(query.limit(1)) is not None
+
+
+async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
+    """Raises LeaseLost, also when the conversation is being deleted."""
+    alive = select(Conversation.id).where(Conversation.id == task_id, Conversation.deleted_at.is_(None))
+    statement = (
+        update(StartTask)
+        .where(StartTask.id == task_id, StartTask.lease_owner == owner, alive.exists())
+        .values(lease_until=now() + LEASE)
+        .execution_options(synchronize_session=False)
+    )
+    result = await session.execute(statement)
+    assert isinstance(result, CursorResult)
+    if result.rowcount != 1:
+        raise LeaseLost
+
+
+async def release(session: AsyncSession, owner: str) -> None:
+    """Gives back what `owner` holds, for the next worker to take at once."""
+    await session.execute(
+        update(StartTask)
+        .where(StartTask.lease_owner == owner)
+        .values(lease_owner=None, lease_until=LONG_AGO)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def change(
+    session: AsyncSession, task_id: UUID, owner: str, apply: Callable[[StartTask], None]
+) -> StartTask:
+    """The locked task with `apply` done to it. Raises LeaseLost."""
+    task = await session.scalar(
+        select(StartTask).where(StartTask.id == task_id, StartTask.lease_owner == owner).with_for_update()
+    )
+    if task is None:
+        raise LeaseLost
+    apply(task)
+    task.updated_at = now()
+    await session.flush()
+    return task
+
+
+def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
+    """Changes one stage of the task. A new list, so that the change is noticed and written."""
+    task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
+
+
+def stage_of(task: StartTask, status: StartStatus) -> StartStage:
+    return next(StartStage.model_validate(stage) for stage in task.stages if stage["status"] == status)
+
+
+def begin_stage(task: StartTask, status: StartStatus) -> None:
+    task.status, task.detail = status, None
+    set_stage(
+        task,
+        status,
+        state="running",
+        started_at=now().isoformat(),
+        finished_at=None,
+        detail=None,
+        output=None,
+    )
+
+
+def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
+    task.status, task.detail, task.error = StartStatus.ERROR, error.cause, error.model_dump(mode="json")
+    task.lease_owner, task.lease_until = None, LONG_AGO
+    set_stage(
+        task,
+        stage,
+        state="failed",
+        finished_at=now().isoformat(),
+        detail=error.cause,
+        output=error.output,
+    )
+
+
+def begin_again(task: StartTask) -> None:
+    """Makes a start that was READY bring its sandbox up once more, and hand over what waits then."""
+    task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
+    task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
+    for stage in (StartStatus.WAITING_FOR_SANDBOX, STAGES[-1]):
+        set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))
+
+
+def begin_anew(task: StartTask) -> None:
+    """Makes all be done again that needs the sandbox, which has nothing of the conversation any more."""
+    if task.status is StartStatus.READY:
+        begin_again(task)
+    for stage in STAGES[STAGES.index(StartStatus.WAITING_FOR_SANDBOX) + 1 :]:
+        set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))
+
+
+def only_waits(task: StartTask) -> bool:
+    """Whether all it waits for is the sandbox of a conversation that was READY before."""
+    before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
+    return task.status is StartStatus.WAITING_FOR_SANDBOX and before.state == "done"
+
+
+def wait_no_more(task: StartTask) -> None:
+    """Undoes `begin_again`: nothing needs the sandbox any more. The worker that has it loses the lease."""
+    task.status, task.detail, task.error = StartStatus.READY, None, None
+    task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
+    moment = now().isoformat()
+    set_stage(
+        task, StartStatus.WAITING_FOR_SANDBOX, state="skipped", finished_at=moment, detail=None, output=None
+    )
+    set_stage(task, STAGES[-1], state="done")
+
+
+def retry(task: StartTask) -> None:
+    """Makes a failed start go on at the stage that failed.
+
+    A set-up script belongs to the repository: it is fetched again, so that a corrected script runs.
+    """
+    failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
+    fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT
+    first = StartStatus.PREPARING_REPOSITORY if fetches_again else failed
+    task.status, task.detail, task.error = first, None, None
+    task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
+    for stage in {first, failed}:
+        set_stage(task, stage, **StartStage(status=stage).model_dump(mode="json", exclude={"status"}))

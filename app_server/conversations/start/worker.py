@@ -1,0 +1,377 @@
+"""Brings conversations up and takes deleted ones down; one per app server, any number side by side.
+
+What it works on is leased in SQL: when a server dies, another goes on with the step that was cut off once the
+lease has run out, and its successor in the same home at once.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from app_server.agent_client.calls import NoAnswer
+from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
+from app_server.conversations.removal import deleted_conversations, take_down
+from app_server.conversations.schemas import SendMessageRequest, StartError, StartRequest
+from app_server.conversations.service import bring_back
+from app_server.conversations.start import pending_messages as pending
+from app_server.conversations.start import setup_script as setup_run
+from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.context import Progress, Start, StepOutcome
+from app_server.conversations.start.steps import STEPS
+from app_server.conversations.start.tasks import Claim, LeaseLost
+from app_server.conversations.view import Viewer
+from app_server.core.config import Config
+from app_server.core.database import UNAVAILABLE, Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, StartFailure
+from app_server.core.pubsub import PubSub
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import User
+
+logger = logging.getLogger(__name__)
+
+MAX_CONCURRENT = 8
+MAX_OWNED = 64
+POLL_SECONDS = 2.0
+RENEW_SECONDS = 3.0
+PROGRESS_SECONDS = 0.3
+MAX_SILENCES = 5
+_OWNER_FILE = "start-worker"
+
+_START_CODES = frozenset(
+    ("repository_not_found", "repository_not_allowed", "llm_profile_not_found", "agent_server_error")
+)
+
+
+class StartWorker:
+    """`open` starts it, `wake` says that there is work, `close` hands what is unfinished to the next one."""
+
+    def __init__(
+        self, config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, pubsub: PubSub
+    ) -> None:
+        self._config = config
+        self._database = database
+        self._cipher = cipher
+        self._sandboxes = sandboxes
+        self._pubsub = pubsub
+        self._viewer = Viewer(sandboxes)
+        self._owner = secrets.token_hex(16)
+        self._woken = asyncio.Event()
+        self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        self._sandbox_of: dict[UUID, UUID] = {}
+        self._loop: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Of all that share a home only the newest one may work: see listeners.home_of_our_own."""
+        await self._take_over()
+        self._loop = asyncio.create_task(self._run(), name="start worker")
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def close(self) -> None:
+        """Ends all work, with nothing lost: leases are given back."""
+        tasks = [*self._tasks.values(), *([self._loop] if self._loop else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with self._database.session() as session:
+            await start_tasks.release(session, self._owner)
+
+    async def announce(self, conversation_id: UUID) -> None:
+        """Tells those who watch how the conversation stands now."""
+        async with self._database.read() as session:
+            frames = await self._viewer.frames(session, conversation_id)
+        self._pubsub.publish(conversation_id, frames)
+
+    async def announce_sandbox(self, sandbox_id: UUID) -> None:
+        """The same, to those who watch any of its conversations."""
+        async with self._database.read() as session:
+            residents = [each.id for each in await residents_of(session, sandbox_id)]
+        for conversation_id in residents:
+            await self.announce(conversation_id)
+
+    async def bring_back(self, sandbox_id: UUID) -> None:
+        """Starts its newest conversation again if the sandbox is archived."""
+        async with self._database.session() as session:
+            residents = await residents_of(session, sandbox_id)
+            if not residents:
+                return
+            task = await session.get_one(StartTask, residents[-1].id, with_for_update=True)
+            if not await bring_back(session, task):
+                return
+        self.wake()
+        await self.announce_sandbox(sandbox_id)
+
+    async def _take_over(self) -> None:
+        """Frees what the last worker in this home held if it was killed: its starts need not wait."""
+        note = self._config.home / _OWNER_FILE
+        if before := await asyncio.to_thread(_exchange, note, self._owner):
+            async with self._database.session() as session:
+                await start_tasks.release(session, before)
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                await self._claim_free()
+                await self._take_down_deleted()
+                await self._end_cut_off_scripts()
+            except Exception:
+                # The loop must outlive a bad round; the round itself is reported.
+                logger.exception("start worker round failed")
+            try:
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    async def _claim_free(self) -> None:
+        while len(self._tasks) < MAX_OWNED and self._busy < MAX_CONCURRENT:
+            async with self._database.session() as session:
+                claim = await start_tasks.claim(
+                    session, self._owner, self._sandboxes.server_id, under_way=list(self._tasks)
+                )
+            if claim is None:
+                return
+            self._sandbox_of[claim.id] = claim.sandbox_id
+            self._own(claim.id, self._work(claim))
+
+    @property
+    def _busy(self) -> int:
+        """Starts that wait for memory do nothing: a later start may be served before them."""
+        return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
+
+    async def _take_down_deleted(self) -> None:
+        for conversation_id in await deleted_conversations(
+            self._database, MAX_CONCURRENT, self._sandboxes.server_id
+        ):
+            if working := self._tasks.get(conversation_id):
+                if working.get_name() == "take down":
+                    continue
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+            work = take_down(self._database, self._sandboxes, conversation_id)
+            self._own(conversation_id, work, name="take down")
+
+    async def _end_cut_off_scripts(self) -> None:
+        async with self._database.session() as session:
+            cut_off = await setup_run.end_cut_off(session)
+        for conversation_id in cut_off:
+            await self.announce(conversation_id)
+
+    def _own(self, key: UUID, work: Coroutine[Any, Any, None], name: str = "start") -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks[key] = task
+
+        def finished(done: asyncio.Task[None]) -> None:
+            if self._tasks.get(key) is done:
+                del self._tasks[key]
+                self._sandbox_of.pop(key, None)
+            if not done.cancelled():
+                if error := done.exception():
+                    logger.error(
+                        "start worker task failed", exc_info=error, extra={"conversation_id": key.hex}
+                    )
+                else:
+                    self.wake()
+
+        task.add_done_callback(finished)
+
+    async def _work(self, claim: Claim) -> None:
+        """The steps, for as long as the lease holds."""
+        steps = asyncio.create_task(self._steps(claim.id), name="start steps")
+        lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
+        try:
+            with self._sandboxes.keep_up(claim.sandbox_id):
+                await asyncio.wait({steps, lease}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            steps.cancel()
+            lease.cancel()
+            results = await asyncio.gather(steps, lease, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception) and not isinstance(result, LeaseLost):
+                raise result
+
+    async def _keep_lease(self, task_id: UUID) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            async with self._database.session() as session:
+                await start_tasks.renew(session, task_id, self._owner)
+
+    async def _steps(self, task_id: UUID) -> None:
+        start = await self._load(task_id)
+        for stage, step in STEPS:
+            if await self._is_past(task_id, stage):
+                continue
+            await self._change(task_id, partial(start_tasks.begin_stage, status=stage))
+            start.progress = Progress()
+            try:
+                outcome = await self._with_progress(task_id, stage, start.progress, step(start))
+                if stage is STAGES[-1]:
+                    await self._hand_over(start, outcome)
+                else:
+                    await self._change(task_id, _finisher(stage, outcome))
+            except (LeaseLost, asyncio.CancelledError, *UNAVAILABLE):
+                raise  # without the database, nothing can be noted: who claims it next goes on
+            except Exception as error:  # noqa: BLE001 (whatever happens, the user is told at its stage)
+                failure = _as_start_error(error, stage, task_id)
+                await self._change(task_id, partial(start_tasks.fail, stage=stage, error=failure))
+                return
+
+    async def _with_progress(
+        self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[StepOutcome]
+    ) -> StepOutcome:
+        """Runs the step; what it says meanwhile is saved now and then."""
+        work = asyncio.ensure_future(step)
+        saved = (progress.detail, progress.output)
+        try:
+            while not (await asyncio.wait({work}, timeout=PROGRESS_SECONDS))[0]:
+                if (latest := (progress.detail, progress.output)) != saved:
+                    saved = latest
+                    await self._change(task_id, _progress_setter(stage, *latest))
+            return work.result()
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
+        """Sends what waited, in order; READY is the moment when nothing waits any more."""
+        running, silences = await start.sandbox(), 0
+
+        def finish(task: StartTask) -> None:
+            _finisher(STAGES[-1], outcome)(task)
+            task.status, task.detail, task.agent_server_url = StartStatus.READY, None, running.client.url
+
+        while True:
+            async with self._database.session() as session:
+                # Locked, so that no message can join the queue while we find it empty.
+                await start_tasks.change(session, start.id, self._owner, lambda _task: None)
+                message = await pending.first(session, start.id)
+                if message is None:
+                    await start_tasks.change(session, start.id, self._owner, finish)
+                    break
+            request = SendMessageRequest.model_validate(message.message)
+            try:
+                await running.client.send_message(start.id, request.to_agent(message.id))
+            except NoAnswer:
+                if (silences := silences + 1) > MAX_SILENCES:
+                    raise
+                running = await start.sandbox_again()
+                continue
+            async with self._database.session() as session:
+                await pending.forget(session, start.id, message.id)
+        await self.announce(start.id)
+
+    async def _load(self, task_id: UUID) -> Start:
+        async with self._database.read() as session:
+            query = (
+                select(StartTask, Conversation.llm_profile, Conversation.folder, User.role)
+                .join(Conversation, Conversation.id == StartTask.id)
+                .join(User, User.id == StartTask.user_id)
+                .where(StartTask.id == task_id)
+            )
+            row = (await session.execute(query)).one_or_none()
+        if row is None:
+            raise LeaseLost
+        task, llm_profile, folder, role = row
+        request = StartRequest.model_validate(task.request)
+        encrypted = task.encrypted_repository_url
+        return Start(
+            id=task.id,
+            sandbox_id=task.sandbox_id,
+            folder=folder,
+            user_id=task.user_id,
+            role=role,
+            request=request,
+            repository_url=self._cipher.decrypt(encrypted) if encrypted else request.selected_repository,
+            llm_profile=llm_profile,
+            has_worked=start_tasks.stage_of(task, STAGES[-1]).state == "done"
+            or request.snapshot_id is not None,
+            config=self._config,
+            database=self._database,
+            cipher=self._cipher,
+            sandboxes=self._sandboxes,
+        )
+
+    async def _is_past(self, task_id: UUID, stage: StartStatus) -> bool:
+        async with self._database.read() as session:
+            task = await session.get(StartTask, task_id)
+        if task is None:
+            raise LeaseLost
+        return start_tasks.stage_of(task, stage).state in {"done", "skipped"}
+
+    async def _change(self, task_id: UUID, apply: Callable[[StartTask], None]) -> None:
+        async with self._database.session() as session:
+            await start_tasks.change(session, task_id, self._owner, apply)
+            frames = await self._viewer.frames(session, task_id)
+        self._pubsub.publish(task_id, frames)
+
+
+def _exchange(path: Path, text: str) -> str | None:
+    """What the file held, if it was there; from now on it holds the text."""
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(text)
+    return before
+
+
+def _finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
+    def finish(task: StartTask) -> None:
+        start_tasks.set_stage(
+            task,
+            stage,
+            state=outcome.state,
+            finished_at=now().isoformat(),
+            detail=outcome.detail,
+            output=outcome.output,
+        )
+
+    return finish
+
+
+def _progress_setter(
+    stage: StartStatus, detail: str | None, output: str | None
+) -> Callable[[StartTask], None]:
+    def apply(task: StartTask) -> None:
+        task.detail = detail
+        start_tasks.set_stage(task, stage, detail=detail, output=output)
+
+    return apply
+
+
+def _as_start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
+    match error:
+        case StartFailure():
+            return StartError(
+                code=error.code, stage=stage, cause=error.cause, fix=error.fix, output=error.output or None
+            )
+        case AppError():
+            code = error.code if error.code in _START_CODES else "agent_server_error"
+            return StartError(
+                code=code,
+                stage=stage,
+                cause=error.detail,
+                fix=error.fix or "Retry; the server's log says more.",
+            )
+        case _:
+            reference = secrets.token_hex(8)
+            logger.error(
+                "start failed unexpectedly",
+                exc_info=error,
+                extra={"conversation_id": task_id.hex, "reference": reference, "stage": stage.value},
+            )
+            return StartError(
+                code="internal_error",
+                stage=stage,
+                cause=f"Something went wrong on our side (reference {reference}).",
+                fix="Retry. The server's log has the cause under this reference.",
+            )

@@ -1,0 +1,66 @@
+"""Conversations that belong to another: where they begin, and that they end with it."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import StartRequest
+from app_server.core.errors import NotFound
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.models import User
+
+_INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "git_provider")
+
+
+async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
+    """With the sandbox, the repository and the model of its parent, where it names none.
+
+    Raises NotFound `parent_not_found`.
+    """
+    if request.parent_conversation_id is None:
+        return request
+    parent = await _locked(session, user.id, request.parent_conversation_id)
+    names = ("sandbox_id",) if request.selected_repository else _INHERITED
+    inherited = {name: getattr(parent, name) for name in names if getattr(request, name) is None}
+    if request.llm_profile is None and request.llm_model is None:
+        inherited["llm_profile"] = parent.llm_profile
+    return request.model_copy(update=inherited)
+
+
+async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, child_id: UUID) -> None:
+    """Its parent knows it from now on."""
+    parent = await _locked(session, user_id, parent_id)
+    parent.sub_conversation_ids = [*parent.sub_conversation_ids, child_id.hex]
+
+
+async def leave_family(session: AsyncSession, conversation: Conversation, moment: datetime) -> list[UUID]:
+    """Its parent forgets it, and all below it is deleted with it: their ids."""
+    if conversation.parent_conversation_id is not None:
+        parent = await session.get(Conversation, conversation.parent_conversation_id, with_for_update=True)
+        if parent is not None:
+            rest = [each for each in parent.sub_conversation_ids if each != conversation.id.hex]
+            parent.sub_conversation_ids = rest
+    deleted: list[UUID] = []
+    waiting = [conversation.id]
+    while waiting:
+        query = select(Conversation).where(
+            Conversation.parent_conversation_id.in_(waiting), Conversation.deleted_at.is_(None)
+        )
+        children = (await session.scalars(query.with_for_update())).all()
+        for child in children:
+            # Locked: a conversation that joins must see whether this was the last one there.
+            await session.get(Sandbox, child.sandbox_id, with_for_update=True)
+            child.deleted_at = moment
+        waiting = [child.id for child in children]
+        deleted += waiting
+    return deleted
+
+
+async def _locked(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Conversation:
+    parent = await session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+    if parent is None or parent.user_id != user_id or parent.deleted_at is not None:
+        raise NotFound("No such parent conversation.", code="parent_not_found")
+    return parent

@@ -1,0 +1,52 @@
+"""Messages that the agent does not have yet, as their user sees them, and takes them back."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import StartStatus
+from app_server.conversations.schemas import WaitingMessage
+from app_server.conversations.service import locked_task, require
+from app_server.conversations.start import pending_messages as pending
+from app_server.conversations.start import tasks as start_tasks
+from app_server.core.errors import Conflict, NotFound
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+
+
+async def waiting_messages(
+    session: AsyncSession, user_id: UUID, conversation_id: UUID
+) -> list[WaitingMessage]:
+    """In the order in which the agent gets them. Raises NotFound."""
+    await require(session, user_id, conversation_id)
+    return [
+        WaitingMessage.model_validate({**each.message, "id": each.id, "created_at": each.created_at})
+        for each in await pending.all_of(session, conversation_id)
+    ]
+
+
+async def take_back(
+    session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
+) -> UUID | None:
+    """Forgets a message that waits. The sandbox that need not start any more for it, and sleeps on.
+
+    Raises NotFound `message_not_waiting`, Conflict `message_on_its_way`.
+    """
+    task = await locked_task(session, user_id, conversation_id)
+    if not await pending.forget(session, conversation_id, message_id):
+        raise NotFound("No such message waits: the agent has it.", code="message_not_waiting")
+    if task.status == StartStatus.STARTING_CONVERSATION:
+        raise Conflict("The message is being handed to the agent.", code="message_on_its_way")
+    sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
+    is_missed = await pending.first(session, conversation_id) is not None
+    if is_missed or sandbox is None or not start_tasks.only_waits(task):
+        return None
+    # One that is on its way out of an archive goes on.
+    if sandbox.status != SandboxStatus.STARTING or sandbox.archive_id is not None:
+        return None
+    start_tasks.wait_no_more(task)
+    await session.flush()
+    if await start_tasks.is_awaited(session, sandbox.id):
+        return None
+    sandbox.status = SandboxStatus.PAUSED
+    await session.flush()
+    return sandbox.id

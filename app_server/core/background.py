@@ -1,0 +1,68 @@
+"""Owned background work: every task has a name, an owner, and an end."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+class Background:
+    """The tasks of one process. `close()` cancels and awaits all of them."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        """Runs `work` once; a failure is logged with its traceback."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def run_forever(
+        self, step: Callable[[], Awaitable[None]], *, name: str, interval_seconds: float
+    ) -> asyncio.Task[None]:
+        """Repeats `step` with a pause between; a failing step is logged and tried again."""
+        return self.start(_repeat(step, name, interval_seconds), name=name)
+
+    async def close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def drain(self) -> None:
+        """Waits for the end of what was started; not for use beside `run_forever`."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            logger.error("background task failed", exc_info=error, extra={"task": task.get_name()})
+
+
+async def finish(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns. A cancelled caller waits until it ends: a thread of it would go on unseen."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):  # raised below
+                await asyncio.wait({task})
+        raise
+
+
+async def _repeat(step: Callable[[], Awaitable[None]], name: str, interval_seconds: float) -> None:
+    while True:
+        try:
+            await step()
+        except Exception:
+            # The loop must outlive one bad round; the round itself is reported, not swallowed.
+            logger.exception("background step failed", extra={"task": name})
+        await asyncio.sleep(interval_seconds)

@@ -1,0 +1,321 @@
+"""Deploy-time configuration: environment variables `SLIPWAY_*`, read once at start.
+
+What a user edits at run time lives in `settings/`, not here.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from app_server.core.addresses import parse_named, parse_networks, parse_rule
+from app_server.core.errors import ConfigurationError
+from app_server.core.identity_providers import IdentityProvider
+from app_server.core.variables import unknown_variables
+
+SandboxChoice = Literal["auto", "docker", "process", "remote"]
+SandboxFlavour = Literal["full", "slim"]
+DEFAULT_BASE_IMAGE = "debian:bookworm-slim"
+IMAGE_NAME = r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
+
+
+class SandboxHost(BaseModel):
+    """A machine on which `slipway sandbox-host` runs. token_file: holds what it wants to be shown."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    url: str = Field(pattern=r"^https?://[^/?#@]+/?$")
+    token_file: Path
+
+
+class Config(BaseSettings):
+    """One typed object for the whole process. Wrong values stop the start (see `load_config`)."""
+
+    model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
+
+    home: Path = Path("~/.slipway")
+    """Where everything that must survive is kept: database, keys, process sandboxes."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=3000, ge=1, le=65535)
+    inner_port: int = Field(default=3001, ge=1, le=65535)
+    """Port of the listener that sandboxes report to. Fixed, so that a sandbox finds a restarted server."""
+
+    public_url: str | None = None
+    """How browsers reach us when that is not http://localhost:PORT (a reverse proxy, another host)."""
+
+    allowed_hosts: list[str] = []
+    """Further names accepted in the Host header, beside localhost and the host of `public_url`."""
+
+    trusted_proxies: list[str] = []
+    """Addresses and networks of reverse proxies whose `X-Forwarded-For` tells where a request comes from."""
+
+    preview_domain: str | None = Field(default=None, pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)*)?$")
+    """Each port of a sandbox gets a name below this one, which needs wildcard DNS and TLS. Default: localhost
+    where `public_url` is not set. Empty: no names; pages are below a path of ours, in an opaque origin."""
+
+    database_url: SecretStr | None = None
+    """SQLAlchemy URL; `postgresql+asyncpg://…` for teams. Default: a SQLite file in `home`."""
+
+    redis_url: SecretStr | None = None
+    """Fan-out across several app servers. Default: inside this process."""
+
+    encryption_keys: list[SecretStr] = []
+    """Fernet keys, newest first. Default: `home`/encryption.key, made at the first start."""
+
+    sandbox: SandboxChoice = "auto"
+    process_isolation: Literal["auto", "bubblewrap", "none"] = "auto"
+    """Walls around process sandboxes: where bubblewrap works, always (a start fails without it), or never."""
+
+    sandbox_image: str | None = None
+    """A ready image to use instead of building our own."""
+
+    sandbox_flavour: SandboxFlavour = "full"
+    """What our own image holds: a browser and fonts too, or not."""
+
+    sandbox_base_image: str = Field(default=DEFAULT_BASE_IMAGE, pattern=IMAGE_NAME)
+    """What our own image is built on. Known by this name alone: a changed base needs another. `slipway images
+    build --dockerfile` makes one and prints its name."""
+
+    sandbox_specs: Literal["nobody", "admins", "everybody"] = "admins"
+    """Who may choose what sandboxes are built on. It lets them run builds, with a network, on the engine."""
+
+    sandbox_build_timeout_seconds: float = Field(default=1800.0, gt=0)
+    """For how long a base image that a user has chosen may be built or fetched."""
+
+    sandbox_build_max_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
+    """How large such a base image may be."""
+
+    sandbox_build_network: Literal["default", "none"] = "default"
+    """Whether the commands of a user's own Dockerfile have the engine's network."""
+
+    sandbox_runtime: str | None = None
+    """What containers run in, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
+
+    sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
+    sandbox_memory_total_bytes: int | None = Field(default=None, ge=256 * 1024**2)
+    """How much memory the limits of all sandboxes that are up may add up to; further ones wait in line.
+
+    Default: one and a half times what the engine's machine has; process sandboxes have no limit then.
+    """
+
+    sandbox_cpus: float = Field(default=2.0, gt=0)
+    sandbox_pids: int = Field(default=1024, ge=64)
+    sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
+    """How much a workspace can hold; 0: as much as the disk. Set, it is a disk of its own or no start; unset,
+    a watch stands in where no such disk can be had."""
+
+    sandbox_pool: int = Field(default=0, ge=0, le=20)
+    """How many containers are kept ready for new conversations. Each is halted, and holds 47 MB."""
+
+    sandbox_pools: dict[
+        Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)], Annotated[int, Field(ge=0, le=20)]
+    ] = Field(default={}, max_length=20)
+    """The same by what their image is built on, for the images that users have chosen."""
+
+    sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
+    stop_sandboxes_on_exit: bool = False
+    """Whether containers end with the server and come back at its next start. Processes always do."""
+
+    sandbox_hosts: list[SandboxHost] = []
+    """For SLIPWAY_SANDBOX=remote: what sandboxes are spread over, each `{"name", "url", "token_file"}`."""
+
+    sandbox_hosts_ca: Path | None = None
+    """Certificates of authorities that the hosts' own are from, beside those the system trusts. PEM."""
+
+    sandbox_host_patience_seconds: float = Field(default=20.0, gt=0)
+    """After so long without an answer a host counts as lost, and its sandboxes are marked so."""
+
+    sandbox_backup_minutes: float | None = Field(default=None, gt=0)
+    """After so long without work the files of a sandbox are copied into the archive, for when its host is
+    lost; anew after further work. It stands still meanwhile. Default: never."""
+
+    oidc_providers: list[IdentityProvider] = []
+    """By which people sign in beside one-time links: see docs/single-sign-on.md."""
+
+    sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
+    sandbox_host_certificate: Path | None = None
+    sandbox_host_key: Path | None = None
+    """Of `slipway sandbox-host`: where app servers reach it, and its TLS certificate and key (PEM)."""
+
+    session_key_minutes: float = Field(default=60.0, gt=0)
+    """For how long a sandbox's key opens. It is replaced after half of that, while the sandbox runs."""
+
+    sandbox_idle_minutes: float | None = Field(default=None, gt=0)
+    """After so long without work a sandbox is put to sleep; a message wakes it. Default: never."""
+
+    sandbox_max_conversations: int = Field(default=20, ge=1)
+    """How many conversations may share a sandbox, where their user lets them share any."""
+
+    sandbox_frozen_minutes: float = Field(default=60.0, ge=0)
+    """For how long a sleeping container keeps its memory and its processes. Then it ends; its files stay."""
+
+    egress: Literal["none", "allowlist", "open"] = "allowlist"
+    """What sandboxes may call, unless a user or a repository has it otherwise: nothing, listed hosts, all."""
+
+    egress_hosts: list[str] = []
+    """Hosts beside those of package registries and git hosts: `name`, `*.name`, `name:port`."""
+
+    egress_private: list[str] = []
+    """Private networks, addresses and hosts that sandboxes may call if they are allowed to. Default: none."""
+
+    package_cache_bytes: int = Field(default=4 * 1024**3, ge=0)
+    """How much is kept for each user of packages that sandboxes have fetched; 0: nothing."""
+
+    package_cache_hosts: list[str] = []
+    """Package hosts of your own, beside the public registries: what has a version in its name is kept."""
+
+    sandbox_archive_days: float | None = Field(default=None, gt=0)
+    """After so long asleep the files of a sandbox are kept in an archive alone. Default: never."""
+
+    sandbox_archive_max_bytes: int = Field(default=50 * 1024**3, ge=1024**2)
+    """How much an archive or a snapshot of a workspace may hold, uncompressed."""
+
+    skills_path: Path | None = None
+    """Skills for everybody: its directories `organisation` and `public` hold `*.md` and `NAME/SKILL.md`."""
+
+    clone_timeout_seconds: float = Field(default=600.0, gt=0)
+    setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
+
+    max_body_bytes: int = Field(default=20 * 1024**2, ge=1024)
+    max_message_bytes: int = Field(default=1024**2, ge=1024)
+    llm_timeout_seconds: float = Field(default=600.0, gt=0)
+
+    llm_calls_per_sandbox: int = Field(default=24, ge=1)
+    """How many calls of models a sandbox may have under way. Further ones wait for 30 seconds, then 429."""
+
+    llm_calls_per_user: int = Field(default=96, ge=1)
+    """How many all sandboxes of a user may have under way, with the user's trials of models."""
+
+    session_days: int = Field(default=30, ge=1)
+    """How long an unused browser stays signed in."""
+    session_max_days: int = Field(default=180, ge=1)
+    """How long any browser stays signed in."""
+
+    @field_validator("sandbox_disk_bytes", mode="before")
+    @classmethod
+    def _none_for_zero(cls, value: object) -> object:
+        return None if value in (0, "0") else value
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
+
+    @field_validator("skills_path")
+    @classmethod
+    def _directory(cls, path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        whole = path.expanduser().absolute()
+        if not whole.is_dir():
+            raise ValueError("there is no such directory")
+        return whole
+
+    @field_validator("egress_hosts", "package_cache_hosts")
+    @classmethod
+    def _hosts(cls, hosts: list[str]) -> list[str]:
+        return [str(parse_rule(host)) for host in hosts]
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, proxies: list[str]) -> list[str]:
+        return [str(network) for network in parse_networks(proxies)]
+
+    @field_validator("egress_private")
+    @classmethod
+    def _private(cls, places: list[str]) -> list[str]:
+        parse_named(places)
+        return places
+
+    @model_validator(mode="after")
+    def _hosts_are_named(self) -> Self:
+        names = [host.name for host in self.sandbox_hosts]
+        if len(set(names)) < len(names):
+            raise ValueError("two of SLIPWAY_SANDBOX_HOSTS have the same name")
+        if self.sandbox == "remote" and not names:
+            raise ValueError("SLIPWAY_SANDBOX=remote needs SLIPWAY_SANDBOX_HOSTS")
+        if self.sandbox_hosts_ca and not self.sandbox_hosts_ca.is_file():
+            raise ValueError("there is no file at SLIPWAY_SANDBOX_HOSTS_CA")
+        return self
+
+    @field_validator("oidc_providers")
+    @classmethod
+    def _providers_are_told_apart(cls, providers: list[IdentityProvider]) -> list[IdentityProvider]:
+        for told_apart_by in ("name", "issuer"):
+            if len({getattr(one, told_apart_by) for one in providers}) < len(providers):
+                raise ValueError(f"two providers have the same {told_apart_by}")
+        return providers
+
+    @model_validator(mode="after")
+    def _names_of_pages_are_kept_apart(self) -> Self:
+        # Over plain HTTP a page could set cookies for the names above it, which nothing tells from ours.
+        if self.preview_domain in {None, "", "localhost"} or self.base_url.startswith("https:"):
+            return self
+        raise ValueError("SLIPWAY_PREVIEW_DOMAIN needs a SLIPWAY_PUBLIC_URL that begins with https")
+
+    @property
+    def preview_suffix(self) -> str | None:
+        """What the names of ports end with; None: ports have no names."""
+        if self.preview_domain is None:
+            return None if self.public_url else "localhost"
+        return self.preview_domain or None
+
+    @property
+    def pools(self) -> dict[str | None, int]:
+        """How many containers are kept ready, by what their image is built on; None: the server's own."""
+        sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
+        return {base: size for base, size in sizes if size}
+
+    @property
+    def base_url(self) -> str:
+        return (self.public_url or f"http://localhost:{self.port}").rstrip("/")
+
+    @property
+    def database_file(self) -> Path | None:
+        """Our own SQLite file; None when `database_url` names another database."""
+        return None if self.database_url else self.home / "slipway.sqlite3"
+
+    @property
+    def is_database_shared(self) -> bool:
+        """Whether other servers may be on it."""
+        return self.database_file is None
+
+    @property
+    def resolved_database_url(self) -> str:
+        if self.database_url:
+            return self.database_url.get_secret_value()
+        return f"sqlite+aiosqlite:///{self.database_file}"
+
+
+def load_config(**overrides: object) -> Config:
+    """The configuration of this process.
+
+    Raises ConfigurationError with one sentence per wrong or unknown variable, never with its value.
+    """
+    if unknown := unknown_variables(os.environ, Config.model_fields):
+        raise ConfigurationError("; ".join(unknown))
+    try:
+        return Config(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = [
+            f"SLIPWAY_{'_'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
+            for problem in error.errors(include_input=False, include_url=False)
+        ]
+        raise ConfigurationError("; ".join(lines)) from None
+    except SettingsError as error:
+        raise ConfigurationError(_not_json(str(error))) from None
+
+
+def _not_json(message: str) -> str:
+    """pydantic-settings names the field; what it could not read is a list or a table."""
+    field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
+    if field is None:
+        return message
+    example = '{"NAME": 1}' if field == "sandbox_pools" else '["…"]'
+    if field == "sandbox_hosts":
+        example = '[{"name": "…", "url": "…", "token_file": "…"}]'
+    if field == "oidc_providers":
+        example = '[{"name": "…", "title": "…", "issuer": "https://…", "client_id": "…"}]'
+    return f"SLIPWAY_{field.upper()} must be JSON, like {example}: write it so, or unset it"

@@ -1,0 +1,69 @@
+"""Encryption at rest with key rotation (Fernet, newest key first)."""
+
+import hmac
+import os
+import tempfile
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from app_server.core.config import Config
+from app_server.core.errors import ConfigurationError
+
+
+class Cipher:
+    """Encrypts short texts for the database. Older keys still decrypt."""
+
+    def __init__(self, keys: list[str], origin: str = "SLIPWAY_ENCRYPTION_KEYS") -> None:
+        try:
+            self._fernet = MultiFernet([Fernet(key) for key in keys])
+            self._keys = [key.encode() for key in keys]
+        except ValueError:
+            raise ConfigurationError(
+                f"{origin}: each key must be 32 url-safe base64-encoded bytes; restore the right one"
+            ) from None
+
+    def encrypt(self, text: str) -> str:
+        return self._fernet.encrypt(text.encode()).decode()
+
+    def signing_keys(self, purpose: str) -> list[bytes]:
+        """Keys that sign what is for one purpose, newest first; they tell nothing of those they come from."""
+        return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
+
+    def decrypt(self, token: str) -> str:
+        """Raises ConfigurationError when no known key fits."""
+        try:
+            return self._fernet.decrypt(token.encode()).decode()
+        except InvalidToken:
+            raise ConfigurationError(
+                "a stored secret cannot be decrypted: the encryption key has changed "
+                "(restore encryption.key or add the old key to SLIPWAY_ENCRYPTION_KEYS)"
+            ) from None
+
+
+def load_cipher(config: Config) -> Cipher:
+    """The cipher of this installation; makes `home`/encryption.key (mode 0600) at the first start."""
+    if config.encryption_keys:
+        return Cipher([key.get_secret_value() for key in config.encryption_keys])
+    path = config.home / "encryption.key"
+    return Cipher([_key_from_file(path)], origin=str(path))
+
+
+def _key_from_file(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not path.exists():
+        _make_key_file(path)
+    return path.read_text().strip()
+
+
+def _make_key_file(path: Path) -> None:
+    """Whole or not at all: on a full disk an empty file would stop every later start."""
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(Fernet.generate_key().decode())
+        os.link(draft, path)
+    except FileExistsError:
+        return  # another process was first
+    finally:
+        Path(draft).unlink()

@@ -1,0 +1,61 @@
+"""How the OpenID Connect providers are described by which people sign in."""
+
+from pathlib import Path
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+GivenRole = Literal["admin", "member", "viewer"]
+
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+class IdentityProvider(BaseModel):
+    """One of SLIPWAY_OIDC_PROVIDERS.
+
+    name: stands in the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
+    title: what the button on the sign-in page says after "Continue with".
+    client_secret_file: None for a public client, which PKCE alone protects.
+    roles: the role that each group of the provider gives. The strongest one counts.
+    default_role: for people in none of these groups; null: they are refused.
+    allowed_domains: when not empty, only people whose verified e-mail address is in one of these domains.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")
+    title: str = Field(min_length=1, max_length=60)
+    issuer: str = Field(max_length=500)
+    client_id: str = Field(min_length=1, max_length=500)
+    client_secret_file: Path | None = None
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"
+    roles: dict[str, GivenRole] = {}
+    default_role: GivenRole | None = "member"
+    allowed_domains: tuple[str, ...] = ()
+
+    @field_validator("issuer")
+    @classmethod
+    def _is_safe(cls, issuer: str) -> str:
+        parts = urlsplit(issuer)
+        is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK
+        if not (is_local or (parts.scheme == "https" and parts.hostname)) or parts.query or parts.fragment:
+            raise ValueError("the issuer must be an https URL without a query")
+        return issuer
+
+    @field_validator("scopes")
+    @classmethod
+    def _ask_for_an_id_token(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        return scopes if "openid" in scopes else ("openid", *scopes)
+
+    @field_validator("allowed_domains")
+    @classmethod
+    def _in_lower_case(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(domain.lower().lstrip("@") for domain in domains)
+
+    @model_validator(mode="after")
+    def _secret_is_there(self) -> Self:
+        if self.client_secret_file and not self.client_secret_file.is_file():
+            raise ValueError(f"there is no file at the client_secret_file of {self.name}")
+        return self

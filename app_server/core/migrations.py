@@ -1,0 +1,120 @@
+"""Brings the database schema up to date at the start."""
+
+import asyncio
+import importlib
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random
+
+from app_server.core import postgres
+from app_server.core.database import Database
+from app_server.core.errors import ConfigurationError
+
+MIGRATIONS = Path(__file__).parents[2] / "migrations"
+
+# Any constant: it keeps two servers that start at once from migrating PostgreSQL side by side.
+_POSTGRES_LOCK = 7_164_301
+
+
+async def migrate(database: Database) -> None:
+    """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it.
+
+    Raises ConfigurationError when the database is that of a newer version.
+    """
+    if database.sqlite_file:
+        await asyncio.to_thread(use_write_ahead_log, database.sqlite_file)
+    if not await is_current(database):
+        await _require_known(database)
+        await asyncio.to_thread(importlib.import_module, "alembic.command")
+        async with _patient_engine(database) as engine, engine.begin() as connection:
+            await wait_for_other_servers(connection)
+            await connection.run_sync(_upgrade)
+
+
+@asynccontextmanager
+async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
+    """Its statements may take as long as they take: other servers are waited for, and tables are rebuilt."""
+    if database.sqlite_file:
+        yield database.engine
+        return
+    engine = postgres.create_engine(database.url, is_patient=True)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
+
+
+async def is_current(database: Database) -> bool:
+    """Whether the schema is that of this version."""
+    async with database.engine.connect() as connection:
+        return await connection.run_sync(_current_revision) == newest_revision()
+
+
+async def _require_known(database: Database) -> None:
+    async with database.engine.connect() as connection:
+        revision = await connection.run_sync(_current_revision)
+    if revision is not None and revision not in {_slug(path) for path in _files()}:
+        raise ConfigurationError(
+            f"The database was made by a newer version of Slipway (its schema is {revision!r}): start that "
+            "version, or restore a backup from before the upgrade."
+        )
+
+
+def newest_revision() -> str:
+    """The slug of the newest file in migrations/versions: its name without the date and time."""
+    return _slug(max(_files(), key=lambda path: path.stem))
+
+
+def _files() -> list[Path]:
+    return list((MIGRATIONS / "versions").glob("*.py"))
+
+
+def _slug(path: Path) -> str:
+    return path.stem.split("_", 4)[4]
+
+
+def _current_revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+# Unlike every other statement, this switch does not wait for a lock but fails at once.
+@retry(
+    retry=retry_if_exception_type(sqlite3.OperationalError),
+    stop=stop_after_delay(30),
+    wait=wait_random(0.01, 0.1),
+    reraise=True,
+)
+def use_write_ahead_log(file: str) -> None:
+    """Applies to every later connection: readers and writers do not wait for each other."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+
+
+async def wait_for_other_servers(connection: AsyncConnection) -> None:
+    """Until the end of the transaction no other server migrates, or makes what a first start makes."""
+    # SQLite needs nothing: the transaction has begun with the write lock.
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRES_LOCK})
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command  # heavy; see migrate()
+
+    command.upgrade(alembic_config(connection), "head")
+
+
+def alembic_config(connection: Connection) -> Any:
+    """Alembic's configuration, bound to a connection of ours."""
+    from alembic.config import Config  # heavy; see migrate()
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config

@@ -1,0 +1,64 @@
+"""Pages of the search routes: `{items, next_page_id}`, walked by an opaque `page_id`."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Generic, TypeVar
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel
+
+from app_server.core.errors import BadRequest
+
+Item = TypeVar("Item")
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+_MAX_DIGITS = 9
+PageId = Annotated[str | None, Query(max_length=512)]
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next_page_id: str | None = None
+
+
+def encode_page_id(*position: str) -> str:
+    """An opaque page id that remembers where the next page begins."""
+    return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
+
+
+def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
+    """The position within `page_id`. Raises BadRequest (`bad_page_id`) when it is not one of ours."""
+    try:
+        padded = page_id + "=" * (-len(page_id) % 4)
+        position = tuple(base64.urlsafe_b64decode(padded.encode()).decode().split("\n"))
+    except (binascii.Error, UnicodeError):
+        position = ()
+    if len(position) != parts:
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
+    return position
+
+
+def page_position(page_id: str) -> tuple[datetime, UUID]:
+    """The moment and id at which a page begins. Raises BadRequest."""
+    moment, last_id = decode_page_id(page_id, 2)
+    try:
+        return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)
+    except (ValueError, OverflowError):
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None
+
+
+def page_of(everything: Sequence[Item], page_id: str | None, limit: int) -> tuple[list[Item], str | None]:
+    """A page of a short list that is there as a whole, and the id of the next one. Raises BadRequest."""
+    start = _offset(page_id) if page_id is not None else 0
+    end = start + limit
+    return list(everything[start:end]), encode_page_id(str(end)) if end < len(everything) else None
+
+
+def _offset(page_id: str) -> int:
+    (text,) = decode_page_id(page_id, parts=1)
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
+    return int(text)

@@ -1,0 +1,359 @@
+"""Live frames from those who write to those who watch, one channel per conversation.
+
+SQL is the truth; this only says "now". A subscriber that cannot be served completely is ended, never served
+with a hole: it comes back and reads what it missed from SQL.
+"""
+
+import asyncio
+import logging
+import socket
+import time
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+import orjson
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+logger = logging.getLogger(__name__)
+
+QUEUE_FRAMES = 2000
+QUEUE_CHARACTERS = 32 * 1024**2
+RECONNECT_SECONDS = 1.0
+CONNECT_SECONDS = 5.0
+HEARTBEAT_SECONDS = 5.0
+LOOK_SECONDS = 2.0
+MAX_STANDING = 1000
+CHANNEL_PREFIX = "slipway:conversation:"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of the live stream as JSON text.
+
+    `seq` only for events of the log, `item_id` only for pieces of a streaming reply. `stands`: True for what
+    those who come later are told, too, until the next with the same `subject`; False for what ends that, for
+    each subject if it names none. `kept_seconds`: how old it was when it was told to one who came later.
+    """
+
+    text: str
+    seq: int | None = None
+    item_id: str | None = None
+    stands: bool | None = None
+    subject: str = ""
+    kept_seconds: float = field(default=0.0, compare=False)
+
+
+LOOK = Frame("")
+"""Not to be shown: something may have been stored without a message about it."""
+
+
+class End(StrEnum):
+    """Why a subscription ended."""
+
+    OVERRUN = "overrun"
+    """The subscriber fell behind, or frames were lost on the way to it."""
+
+    CLOSED = "closed"
+    """This server shuts down."""
+
+    GONE = "gone"
+    """What was watched exists no more."""
+
+
+class Ended(Exception):
+    def __init__(self, reason: End) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Subscription:
+    """A queue of frames, bounded in their number and size. The first overflow ends it."""
+
+    def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
+        self._frames: deque[Frame] = deque()
+        self._limit = limit
+        self._characters_left = characters
+        self._ended: End | None = None
+        self._changed = asyncio.Event()
+
+    async def next(self) -> Frame:
+        """The next frame. Raises Ended once there will be no more."""
+        while not self._frames:
+            if self._ended:
+                raise Ended(self._ended)
+            self._changed.clear()
+            await self._changed.wait()
+        frame = self._frames.popleft()
+        self._characters_left += len(frame.text)
+        return frame
+
+    def drain(self) -> list[Frame]:
+        """What has arrived so far."""
+        frames = list(self._frames)
+        self._frames.clear()
+        self._characters_left += sum(len(frame.text) for frame in frames)
+        return frames
+
+    def push(self, frame: Frame) -> None:
+        if self._ended or (frame == LOOK and self._frames and self._frames[-1] == LOOK):
+            return
+        # One frame is always taken: no watcher could ever get past a larger one.
+        too_large = bool(self._frames) and len(frame.text) > self._characters_left
+        if too_large or len(self._frames) >= self._limit:
+            self.end(End.OVERRUN)
+            return
+        self._frames.append(frame)
+        self._characters_left -= len(frame.text)
+        self._changed.set()
+
+    def end(self, reason: End) -> None:
+        self._frames.clear()
+        self._ended = self._ended or reason
+        self._changed.set()
+
+
+class PubSub(Protocol):
+    """Publishing never waits and never fails; `subscribe` is a context with a Subscription."""
+
+    def publish(self, channel: UUID, frames: Sequence[Frame]) -> None: ...
+
+    def subscribe(self, channel: UUID) -> AbstractAsyncContextManager[Subscription]: ...
+
+    async def close(self) -> None: ...
+
+
+def publish_after_commit(
+    session: AsyncSession, pubsub: PubSub, channel: UUID, frames: Sequence[Frame]
+) -> None:
+    """Publishes once the transaction of `session` is durable; after a rollback, not at all."""
+
+    def publish(_session: object) -> None:
+        pubsub.publish(channel, frames)
+
+    event.listen(session.sync_session, "after_commit", publish, once=True)
+
+
+class LocalPubSub:
+    """Fan-out inside this process."""
+
+    def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
+        self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
+        self._queue_frames = queue_frames
+        self._standing: OrderedDict[UUID, dict[str, tuple[Frame, float]]] = OrderedDict()
+        """By subject, with the moment at which each came, by the monotonic clock."""
+
+    def publish(self, channel: UUID, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            if frame.stands is not None:
+                self._keep(channel, frame)
+        for subscription in self._subscriptions.get(channel, ()):
+            for frame in frames:
+                subscription.push(frame)
+
+    @asynccontextmanager
+    async def subscribe(self, channel: UUID) -> AsyncIterator[Subscription]:
+        subscription = Subscription(self._queue_frames)
+        self._subscriptions[channel].add(subscription)
+        for frame, since in self._standing.get(channel, {}).values():
+            subscription.push(replace(frame, kept_seconds=time.monotonic() - since))
+        try:
+            yield subscription
+        finally:
+            self._subscriptions[channel].discard(subscription)
+            if not self._subscriptions[channel]:
+                del self._subscriptions[channel]
+
+    def _keep(self, channel: UUID, frame: Frame) -> None:
+        standing = self._standing.pop(channel, {})
+        standing.pop(frame.subject, None)
+        if frame.stands:
+            standing[frame.subject] = (frame, time.monotonic())
+        elif not frame.subject:
+            standing.clear()
+        if standing:
+            self._standing[channel] = standing
+            if len(self._standing) > MAX_STANDING:
+                self._standing.popitem(last=False)
+
+    def tell_all(self, frame: Frame) -> None:
+        for channel in list(self._subscriptions):
+            self.publish(channel, [frame])
+
+    def end_all(self, reason: End) -> None:
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
+                subscription.end(reason)
+
+    async def close(self) -> None:
+        self.end_all(End.CLOSED)
+
+
+class RedisPubSub:
+    """Fan-out across app servers: every server hears all channels and serves its own subscribers.
+
+    Redis keeps nothing for a listener that is away, so whenever the connection is lost all subscribers end.
+    Those that come back before Redis does hear of what happens here, and are told to look into SQL.
+    """
+
+    def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:
+        self._url = url
+        self._local = LocalPubSub(queue_frames=queue_frames)
+        self._outgoing: asyncio.Queue[tuple[UUID, bytes]] = asyncio.Queue(maxsize=queue_frames)
+        self._unheard: set[UUID] = set()
+        """Channels of which other servers have missed something."""
+        self._is_away = False
+        self._is_closed = False
+        self._listening = asyncio.Event()
+        self._tasks = [
+            asyncio.create_task(self._stay_connected(), name="redis"),
+            asyncio.create_task(self._look_while_away(), name="redis is away"),
+        ]
+
+    def publish(self, channel: UUID, frames: Sequence[Frame]) -> None:
+        if self._is_away:
+            self._unheard.add(channel)
+            self._local.publish(channel, frames)
+            return
+        try:
+            self._outgoing.put_nowait((channel, _payload(frames)))
+        except asyncio.QueueFull:
+            logger.warning("redis cannot keep up; subscribers start over")
+            self._unheard.add(channel)
+            self._local.end_all(End.OVERRUN)
+
+    @asynccontextmanager
+    async def subscribe(self, channel: UUID) -> AsyncIterator[Subscription]:
+        if not self._is_away:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await self._listening.wait()
+        async with self._local.subscribe(channel) as subscription:
+            yield subscription
+
+    async def close(self) -> None:
+        # A cancellation is lost when it comes at the moment at which a connection fails.
+        self._is_closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._local.close()
+
+    async def _stay_connected(self) -> None:
+        # 174 ms to import, and most installations have no Redis.
+        from redis.exceptions import RedisError
+
+        while not self._is_closed:
+            client = _client(self._url)
+            try:
+                async with client, asyncio.TaskGroup() as group:
+                    group.create_task(self._listen(client))
+                    group.create_task(self._send(client))
+            except* (RedisError, OSError) as errors:
+                if not self._is_away:
+                    logger.warning("redis is away", extra={"error": str(errors.exceptions[0])})
+            finally:
+                self._go_on_alone()
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+    def _go_on_alone(self) -> None:
+        if self._listening.is_set():
+            self._local.end_all(End.OVERRUN)
+        self._listening.clear()
+        self._is_away = True
+        while not self._outgoing.empty():
+            self._unheard.add(self._outgoing.get_nowait()[0])
+
+    def _go_on_together(self) -> None:
+        # Those that began while it was away start over: what others say between events was not told to them.
+        if self._is_away:
+            self._local.end_all(End.OVERRUN)
+        self._is_away = False
+        self._listening.set()
+
+    async def _look_while_away(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._is_away:
+                self._local.tell_all(LOOK)
+
+    async def _listen(self, client: "Redis") -> None:
+        from redis.exceptions import ConnectionError as NoAnswer
+
+        async with client.pubsub() as listener:
+            await listener.psubscribe(CHANNEL_PREFIX + "*")
+            is_asked = False
+            while True:
+                message = await listener.get_message(timeout=HEARTBEAT_SECONDS)
+                if message is None:
+                    if is_asked:
+                        raise NoAnswer("it does not answer")
+                    await listener.ping()
+                    is_asked = True
+                    continue
+                is_asked = False
+                if message["type"] == "psubscribe":
+                    self._go_on_together()
+                elif message["type"] == "pmessage":
+                    channel = UUID(hex=message["channel"].decode().removeprefix(CHANNEL_PREFIX))
+                    frames = [Frame(*fields) for fields in orjson.loads(message["data"])]
+                    self._local.publish(channel, frames)
+
+    async def _send(self, client: "Redis") -> None:
+        await self._listening.wait()
+        while self._unheard:
+            channel = next(iter(self._unheard))
+            await client.publish(CHANNEL_PREFIX + channel.hex, _payload([LOOK]))
+            self._unheard.discard(channel)
+        while True:
+            channel, payload = await self._outgoing.get()
+            self._unheard.add(channel)
+            await client.publish(CHANNEL_PREFIX + channel.hex, payload)
+            self._unheard.discard(channel)
+
+
+def _payload(frames: Sequence[Frame]) -> bytes:
+    return orjson.dumps(
+        [(frame.text, frame.seq, frame.item_id, frame.stands, frame.subject) for frame in frames]
+    )
+
+
+def _client(url: str) -> "Redis":
+    from redis.asyncio import Redis
+
+    return Redis.from_url(url, socket_connect_timeout=CONNECT_SECONDS, socket_timeout=CONNECT_SECONDS)
+
+
+async def require_redis(url: str) -> None:
+    """Raises ConfigurationError for a URL that can never work. One that is only away comes later."""
+    from redis.exceptions import AuthenticationError, RedisError, ResponseError
+
+    wrong = "SLIPWAY_REDIS_URL cannot be used ({}): write it like redis://:PASSWORD@HOST:6379/0, or unset it"
+    try:
+        client = _client(url)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(wrong.format(str(error).partition("\n")[0])) from None
+    try:
+        async with client:
+            await client.ping()
+    except (AuthenticationError, ResponseError) as error:
+        raise ConfigurationError(wrong.format(error)) from None
+    except (RedisError, OSError) as error:
+        if isinstance(error.__context__, socket.gaierror) or isinstance(error.__cause__, socket.gaierror):
+            raise ConfigurationError(wrong.format("its host has no address")) from None
+        logger.warning("redis is away; streams look into the database meanwhile", extra={"error": str(error)})
+
+
+def make_pubsub(redis_url: str | None) -> PubSub:
+    """The fan-out of this installation; call it inside the running loop."""
+    return RedisPubSub(redis_url) if redis_url else LocalPubSub()

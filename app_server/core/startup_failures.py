@@ -1,0 +1,119 @@
+"""What keeps the server from starting: one sentence with the cause and the fix, and no traceback."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidRequestError, NoSuchModuleError
+
+from app_server.core.config import Config
+from app_server.core.errors import ConfigurationError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+@contextmanager
+def explained(config: Config) -> Iterator[None]:
+    """Raises ConfigurationError for what the operator can change: the home, its disk, its database."""
+    try:
+        yield
+    except DBAPIError as error:
+        sentence = database_sentence(config, error.orig)
+        if sentence is None:
+            raise
+        raise ConfigurationError(sentence) from None
+    except sqlite3.Error as error:
+        sentence = database_sentence(config, error)
+        if sentence is None:
+            raise
+        raise ConfigurationError(sentence) from None
+    except (ArgumentError, NoSuchModuleError, InvalidRequestError, ModuleNotFoundError) as error:
+        if config.database_url is None or _is_understood(config):
+            raise
+        raise ConfigurationError(_WRONG_URL) from error
+    except OSError as error:
+        raise ConfigurationError(home_sentence(config.home, error)) from None
+
+
+def home_sentence(home: Path, error: OSError) -> str:
+    """Why `home` cannot be used."""
+    if error.errno in _FULL:
+        return _full(home)
+    if isinstance(error, (FileExistsError, NotADirectoryError)):
+        return f"{error.filename or home} is a file where a directory is needed: move it, {_OR_ANOTHER_HOME}."
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        return (
+            f"{error.filename or home} cannot be written: give it to the user of Slipway, {_OR_ANOTHER_HOME}."
+        )
+    where = f" ({error.filename})" if error.filename else ""
+    return f"{home} cannot be used: {error.strerror or error}{where}. Repair that, {_OR_ANOTHER_HOME}."
+
+
+def database_sentence(config: Config, error: BaseException | None) -> str | None:
+    """Why the database cannot be used; None where the fault may be ours."""
+    if isinstance(error, sqlite3.Error):
+        return _of_sqlite(config, error)
+    state = str(getattr(error, "sqlstate", None) or "")
+    if state.startswith("53100"):
+        return f"The disk of the database at {_place(config)} is full: free some room there."
+    # Of connections, who may connect, which database, too many connections, and its own stop and start.
+    if not state or state[:2] in {"08", "28", "3D", "53", "57"}:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return (
+            f"The database at {_place(config)} cannot be reached: {reason.removesuffix('.')}. "
+            "Start it, or correct SLIPWAY_DATABASE_URL."
+        )
+    return None
+
+
+def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    place = _place(config)
+    if code in _CORRUPT:
+        return (
+            f"The database {place} is damaged ({error}): restore it from a backup, or move it away to begin "
+            "with an empty one."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return _full(config.home)
+    if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
+        return (
+            f"The database {place} cannot be opened for writing ({error}): give it and its directory to the "
+            "user of Slipway."
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        return f"The database {place} cannot be read or written ({error}): see to its disk."
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return f"The database {place} is locked by another program: end that."
+    return None
+
+
+def _place(config: Config) -> str:
+    """Where the database is, without the password."""
+    if config.database_file:
+        return str(config.database_file)
+    url = make_url(config.resolved_database_url)
+    return str(url.database) if url.drivername.startswith("sqlite") else f"{url.host}:{url.port or 5432}"
+
+
+def _full(home: Path) -> str:
+    return f"The disk of {home} is full: free some room there, {_OR_ANOTHER_HOME}."
+
+
+def _is_understood(config: Config) -> bool:
+    try:
+        make_url(config.resolved_database_url).get_dialect(_is_async=True).import_dbapi()
+    except (ArgumentError, NoSuchModuleError, InvalidRequestError, ModuleNotFoundError):
+        return False
+    return True
+
+
+_OR_ANOTHER_HOME = "or choose another directory with --home or SLIPWAY_HOME"
+_WRONG_URL = (
+    "SLIPWAY_DATABASE_URL is no URL of a database that Slipway can use: write it like "
+    "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, or unset it"
+)

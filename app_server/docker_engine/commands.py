@@ -1,0 +1,69 @@
+"""The docker command and its kin, run with their lines reported as they come."""
+
+import asyncio
+import os
+import shutil
+import signal
+import tempfile
+from collections import deque
+from contextlib import nullcontext
+from typing import IO
+
+from app_server.core.start_report import Report
+
+KEPT_LINES = 60
+MAX_LINE_BYTES = 1024**2
+
+
+async def run_command(
+    command: list[str],
+    report: Report,
+    timeout_seconds: float,
+    *,
+    stdin: bytes | IO[bytes] = b"",
+    environment: dict[str, str] | None = None,
+) -> tuple[int, str]:
+    """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
+    lines: deque[str] = deque(maxlen=KEPT_LINES)
+    # From a file, not through a pipe: a program that ends without reading it is no error of ours.
+    mortal = await asyncio.to_thread(_ending_with_us)
+    given = await asyncio.to_thread(_file_with, stdin) if isinstance(stdin, bytes) else nullcontext(stdin)
+    with given as source:
+        process = await asyncio.create_subprocess_exec(
+            *mortal,
+            *command,
+            env={**os.environ, **(environment or {})},
+            stdin=source,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+            limit=MAX_LINE_BYTES,
+        )
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            assert process.stdout
+            async for raw in process.stdout:
+                if line := raw.decode(errors="replace").rstrip():
+                    lines.append(line)
+                    report(line)
+            return await process.wait(), "\n".join(lines)
+    except TimeoutError:
+        lines.append(f"(ended after {timeout_seconds:g} seconds)")
+        return 124, "\n".join(lines)
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+
+def _ending_with_us() -> list[str]:
+    """What a command is to be begun with, so that it does not go on for a server that is killed."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+
+
+def _file_with(content: bytes) -> IO[bytes]:
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file.write(content)
+    file.seek(0)
+    return file

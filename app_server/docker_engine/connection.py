@@ -1,0 +1,76 @@
+"""The Docker engine: reached, asked, and its refusals put into words."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from app_server.core.errors import StartFailure
+from app_server.docker_engine.refusals import explain
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# One that is well says within milliseconds who it is; then it may be given minutes of work.
+CONNECT_TIMEOUT_SECONDS = 3
+API_TIMEOUT_SECONDS = 30
+
+Result = TypeVar("Result")
+
+
+def connect() -> "DockerClient":
+    """To the engine that `DOCKER_HOST` names, or to this machine's own. Raises StartFailure."""
+    import docker  # 0.3 s that a start without Docker need not pay
+    from requests.exceptions import RequestException
+
+    try:
+        return docker.from_env(version=_api_version(), timeout=API_TIMEOUT_SECONDS)
+    except (docker.errors.DockerException, RequestException) as error:
+        if any(isinstance(cause, PermissionError) for cause in _causes(error)):
+            raise StartFailure(
+                "docker_not_permitted",
+                "The Docker engine refuses this user.",
+                fix="Add the user to the group `docker` (`usermod -aG docker NAME`) and sign in anew, or set "
+                "SLIPWAY_SANDBOX=process.",
+            ) from error
+        raise unavailable(f"The Docker engine does not answer: {error}") from error
+
+
+def ask(call: Callable[..., Result], *arguments: Any) -> Result:
+    """Makes a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
+    from docker.errors import APIError, DockerException  # as above
+    from requests.exceptions import RequestException
+
+    try:
+        return call(*arguments)
+    except APIError as error:
+        raise explain(str(error.explanation or error)) from error
+    except RequestException as error:
+        raise unavailable(f"The Docker engine does not answer: {error}") from error
+    except DockerException as error:
+        raise explain(str(error)) from error
+
+
+def _api_version() -> str:
+    """Of the engine. Asked here, since the SDK would leave its connection open where no engine answers."""
+    import docker
+
+    with closing(docker.from_env(version="1.24", timeout=CONNECT_TIMEOUT_SECONDS)) as client:
+        return str(client.api.version(api_version=False)["ApiVersion"])
+
+
+def unavailable(
+    cause: str,
+    fix: str = "Start Docker and see that `docker info` works for this user, or set SLIPWAY_SANDBOX=process.",
+) -> StartFailure:
+    return StartFailure("docker_unavailable", cause, fix=fix)
+
+
+def _causes(error: BaseException | None) -> Iterator[object]:
+    """The error and what it came from: the SDK and its HTTP library hand causes on as arguments too."""
+    while error is not None:
+        yield error
+        yield from error.args
+        for argument in error.args:
+            if isinstance(argument, BaseException):
+                yield from _causes(argument)
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,94 @@
+"""What the Docker engine refuses a start with, and what that means: told by its words, it has no codes."""
+
+from dataclasses import dataclass
+
+from app_server.core.errors import StartCode, StartFailure
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """`signs`: any of them, in lower case. They are the words of Docker 20.10 to 28."""
+
+    signs: tuple[str, ...]
+    code: StartCode
+    cause: str
+    fix: str
+
+
+# The first that fits: a disk that is full shows in many other refusals.
+_MEANINGS = (
+    _Meaning(
+        ("no space left on device", "disk quota exceeded"),
+        "engine_disk_full",
+        "The disk of the Docker engine is full.",
+        "Free some room there; `slipway images prune` and `docker builder prune` may help. Then retry.",
+    ),
+    _Meaning(
+        (
+            "range of cpus is",
+            "memory limit allowed is",
+            "memory limit should be",
+            "pids limit",
+            "memory.limit_in_bytes",
+            "memory.max",
+        ),
+        "sandbox_limits_refused",
+        "The Docker engine cannot give a sandbox the limits that are set.",
+        "Change SLIPWAY_SANDBOX_CPUS, SLIPWAY_SANDBOX_MEMORY_BYTES or SLIPWAY_SANDBOX_PIDS.",
+    ),
+    _Meaning(
+        ("non-overlapping ipv4 address pool", "address pools have been fully subnetted", "no available ipv4"),
+        "sandbox_network_exhausted",
+        "The Docker engine has no address left for the sandboxes' network.",
+        "Remove networks that are not used (`docker network prune`) or sandboxes that sleep, or widen "
+        "`default-address-pools` in /etc/docker/daemon.json.",
+    ),
+    _Meaning(
+        ("networks have same bridge name",),
+        "sandbox_network_foreign",
+        "Another network of the Docker engine has the bridge of the sandboxes.",
+        "Remove that network (`docker network rm`), then retry.",
+    ),
+    _Meaning(
+        ("is already in use by container", "marked for removal", "removal of container"),
+        "sandbox_name_taken",
+        "A container that is not ours, or still goes, has the name of the sandbox's.",
+        "Retry; if it persists, remove that container: docker rm -f NAME",
+    ),
+    _Meaning(
+        ("failed to mount local volume", "error while mounting volume", "read-only file system"),
+        "sandbox_workspace_broken",
+        "The sandbox's workspace cannot be mounted.",
+        "Repair its file system (`fsck.ext4 -f` if it lies under SLIPWAY_HOME/disks), then retry.",
+    ),
+    _Meaning(
+        (
+            "no command specified",
+            "executable file not found",
+            "exec format error",
+            "no such file or directory: unknown",
+        ),
+        "sandbox_image_wrong",
+        "The sandbox image has no agent server that could be started.",
+        "Name an image made from one of ours in SLIPWAY_SANDBOX_IMAGE, or unset it to have one built.",
+    ),
+    _Meaning(
+        ("unknown runtime", "invalid runtime name"),
+        "sandbox_runtime_missing",
+        "The Docker engine does not have the runtime that is set.",
+        "Install it and name it in /etc/docker/daemon.json (`runtimes`), or change SLIPWAY_SANDBOX_RUNTIME.",
+    ),
+)
+
+
+def explain(refusal: str) -> StartFailure:
+    """The failure that the engine's words stand for."""
+    said = refusal.lower()
+    for meaning in _MEANINGS:
+        if any(sign in said for sign in meaning.signs):
+            return StartFailure(meaning.code, meaning.cause, fix=meaning.fix, output=refusal)
+    return StartFailure(
+        "sandbox_start_failed",
+        f"The Docker engine refused: {refusal}",
+        fix="Retry the start; if it persists, look into the log of the Docker engine.",
+    )

@@ -1,0 +1,55 @@
+"""What a check of this machine finds, in the words that a person needs."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app_server.core.errors import StartCode, StartFailure
+
+GIBIBYTE = 1024**3
+SPARE_BYTES = 5 * GIBIBYTE
+NEEDED_BYTES = GIBIBYTE
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`name`: what was looked at. `error`: sandboxes cannot work so. `fix`: empty where all is well.
+
+    `code`: with which a start would fail (docs/start-failures.md).
+    """
+
+    name: str
+    state: Literal["ok", "warning", "error"]
+    cause: str
+    fix: str = ""
+    code: StartCode | None = None
+
+
+def well(name: str, cause: str) -> Finding:
+    return Finding(name, "ok", cause)
+
+
+def warned(name: str, cause: str, fix: str, code: StartCode | None = None) -> Finding:
+    return Finding(name, "warning", cause, fix, code)
+
+
+def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Finding:
+    return Finding(name, "error", cause, fix, code)
+
+
+def fails_starts(name: str, failure: StartFailure) -> Finding:
+    """What a start would fail with."""
+    return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
+
+
+def check_disk(name: str, place: Path) -> Finding:
+    """Checks the free space of the disk that holds `place`, or will hold it. Blocking."""
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    cause = f"{free / GIBIBYTE:.1f} GiB are free at {place}."
+    fix = f"Free some room at {place}; `slipway images prune` and `docker builder prune` may help."
+    if free < NEEDED_BYTES:
+        return failed(name, cause, fix)
+    return warned(name, cause, fix) if free < SPARE_BYTES else well(name, cause)

@@ -1,0 +1,50 @@
+"""Whether commands of process sandboxes can be kept apart on this machine: it is tried once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app_server.doctor.findings import Finding, failed, well
+from app_server.sandbox_backends.process.bubblewrap import (
+    PROBE_TIMEOUT_SECONDS,
+    Unusable,
+    find_bubblewrap,
+    runtime_places,
+)
+
+_NAME = "room"
+_RUNTIME_ROOT = Path(__file__).resolve().parents[2]
+_FIX = (
+    "Allow namespaces (sysctl user.max_net_namespaces, user.max_pid_namespaces, user.max_mnt_namespaces and "
+    "user.max_ipc_namespaces above 0); in a container, leave /proc unmasked. Or set "
+    "SLIPWAY_PROCESS_ISOLATION=none, without any walls."
+)
+
+
+def check_room() -> Finding:
+    """For a machine where bubblewrap works. Blocks for some hundred milliseconds."""
+    said = _try()
+    if said:
+        return failed(_NAME, f"No process sandbox starts here. {said}", _FIX, "agent_server_ended")
+    return well(_NAME, "Commands run apart from the agent server, in a network without a way out.")
+
+
+def _try() -> str:
+    """What it complained of."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-s", "-m", "agent_runtime.workspace.room", f"{folder}/conversations"]
+        try:
+            walled = find_bubblewrap().wrap(
+                command,
+                writable=[Path(folder)],
+                readable=runtime_places(_RUNTIME_ROOT, os.environ),
+                directory=_RUNTIME_ROOT,
+            )
+            done = subprocess.run(
+                walled, capture_output=True, text=True, check=False, timeout=PROBE_TIMEOUT_SECONDS
+            )
+        except (OSError, subprocess.TimeoutExpired, Unusable) as error:
+            return str(error)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"

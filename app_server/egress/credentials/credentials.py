@@ -1,0 +1,236 @@
+"""Credentials that the way out adds to calls of https hosts: whose they are, and which one a request gets.
+
+Users reach their own, the owner of the installation also the server's.
+"""
+
+import base64
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import assert_never
+from urllib.parse import unquote
+from uuid import UUID
+
+from sqlalchemy import and_, or_, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict, Forbidden, NotFound
+from app_server.egress.egress_log import EgressTarget
+from app_server.egress.models import (
+    MAX_METHOD_CHARACTERS,
+    MAX_PATH_CHARACTERS,
+    CredentialKind,
+    CredentialScope,
+    EgressCredential,
+    EgressCredentialUse,
+)
+from app_server.users.models import Role, User
+
+MAX_CREDENTIALS = 100
+"""Of one user, and of the server."""
+
+_MAX_DECODINGS = 4
+_SEPARATORS = re.compile(r"[/\\]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
+_NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, CredentialScope.SERVER)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user has entered. subject: the repository's identity, where the scope is one."""
+
+    host: str
+    port: int
+    path_prefix: str
+    scope: CredentialScope
+    subject: str
+    kind: CredentialKind
+    header: str
+    username: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A credential as it goes out. `secrets`: what of it must not come back."""
+
+    id: UUID
+    path_prefix: str
+    scope: CredentialScope
+    header: str
+    content: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+
+    def opens(self, target: str) -> bool:
+        """Whether it is for this path, however the host may read it: decoded once more, or up by `..`."""
+        path = target.partition("?")[0]
+        if not self.path_prefix:
+            return True
+        for _ in range(_MAX_DECODINGS):
+            if not _is_below(path, self.path_prefix):
+                return False
+            if (decoded := unquote(path)) == path:
+                return True
+            path = decoded
+        return False
+
+
+async def held_for(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, repository: str | None, *, host: str, port: int
+) -> list[Held]:
+    """All for this host, the one that fits most closely first: by path, then by scope."""
+    mine = EgressCredential.user_id == user_id
+    of_repository = and_(
+        mine,
+        EgressCredential.scope == CredentialScope.REPOSITORY,
+        EgressCredential.subject == (repository or ""),
+    )
+    query = select(EgressCredential).where(
+        EgressCredential.host == host,
+        EgressCredential.port == port,
+        or_(
+            EgressCredential.scope == CredentialScope.SERVER,
+            and_(mine, EgressCredential.scope == CredentialScope.USER),
+            of_repository,
+        ),
+    )
+    held = [_held(row, cipher) for row in await session.scalars(query)]
+    return sorted(held, key=lambda one: (-len(one.path_prefix), _NARROWEST_FIRST.index(one.scope)))
+
+
+async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[str | None]) -> bool:
+    """Whether the user has given credentials to any of these repositories alone."""
+    query = select(EgressCredential.id).where(
+        EgressCredential.user_id == user_id,
+        EgressCredential.scope == CredentialScope.REPOSITORY,
+        EgressCredential.subject.in_([each for each in repositories if each]),
+    )
+    return await session.scalar(query.limit(1)) is not None
+
+
+async def note_use(database: Database, held: Held, target: EgressTarget, method: str, path: str) -> None:
+    """Returns once it is written."""
+    moment = now()
+    use = EgressCredentialUse(
+        credential_id=held.id,
+        user_id=target.user_id,
+        sandbox_id=target.sandbox_id,
+        host=target.host,
+        port=target.port,
+        method=method[:MAX_METHOD_CHARACTERS],
+        path=path.partition("?")[0][:MAX_PATH_CHARACTERS],
+        at=moment,
+    )
+    async with database.session() as session:
+        session.add(use)
+        used = update(EgressCredential).where(EgressCredential.id == held.id)
+        await session.execute(used.values(last_used_at=moment))
+
+
+async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
+    """The user's own and the server's, by host."""
+    query = select(EgressCredential).where(
+        or_(EgressCredential.user_id == user_id, EgressCredential.scope == CredentialScope.SERVER)
+    )
+    order = (EgressCredential.host, EgressCredential.port, EgressCredential.path_prefix, EgressCredential.id)
+    return (await session.scalars(query.order_by(*order))).all()
+
+
+async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) -> EgressCredential:
+    """Adds it, or replaces that of the same scope, host, port and path.
+
+    Raises Conflict `too_many_credentials`, `credential_exists`; Forbidden.
+    """
+    is_server = given.scope is CredentialScope.SERVER
+    if is_server:
+        _require_owner(user)
+    owner = "" if is_server else user.id.hex
+    place = {
+        "owner": owner,
+        "scope": given.scope,
+        "subject": given.subject,
+        "host": given.host,
+        "port": given.port,
+        "path_prefix": given.path_prefix,
+    }
+    row = await session.scalar(select(EgressCredential).filter_by(**place))
+    if row is None:
+        known = select(EgressCredential.id).where(EgressCredential.owner == owner)
+        if len((await session.scalars(known)).all()) >= MAX_CREDENTIALS:
+            raise Conflict(
+                f"There can be at most {MAX_CREDENTIALS} credentials.", code="too_many_credentials"
+            )
+        row = EgressCredential(**place, user_id=None if is_server else user.id)
+        session.add(row)
+    row.kind, row.header, row.username = given.kind, given.header, given.username
+    row.value_encrypted, row.updated_at = cipher.encrypt(given.value), now()
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            "There is a credential for this place already.",
+            code="credential_exists",
+            fix="Try again: that replaces it.",
+        ) from error
+    return row
+
+
+async def remove(session: AsyncSession, user: User, credential_id: UUID) -> None:
+    """Raises NotFound, Forbidden."""
+    row = await require(session, user, credential_id)
+    if row.scope is CredentialScope.SERVER:
+        _require_owner(user)
+    await session.delete(row)
+
+
+async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:
+    """One that the user sees. Raises NotFound."""
+    row = await session.get(EgressCredential, credential_id)
+    if row is None or row.user_id not in {user.id, None}:
+        raise NotFound("There is no such credential.", code="credential_not_found")
+    return row
+
+
+async def uses(
+    session: AsyncSession, user: User, credential_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+) -> Sequence[EgressCredentialUse]:
+    """The latest first: those of the user's sandboxes, for the owner those of everybody's."""
+    query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
+    if user.role is not Role.OWNER:
+        query = query.where(EgressCredentialUse.user_id == user.id)
+    if before is not None:
+        query = query.where(tuple_(EgressCredentialUse.at, EgressCredentialUse.id) < before)
+    order = (EgressCredentialUse.at.desc(), EgressCredentialUse.id.desc())
+    return (await session.scalars(query.order_by(*order).limit(limit))).all()
+
+
+def _held(row: EgressCredential, cipher: Cipher) -> Held:
+    value = cipher.decrypt(row.value_encrypted)
+    match row.kind:
+        case CredentialKind.BEARER:
+            header, content = "authorization", f"Bearer {value}"
+        case CredentialKind.BASIC:
+            pair = base64.b64encode(f"{row.username}:{value}".encode()).decode()
+            header, content = "authorization", f"Basic {pair}"
+        case CredentialKind.HEADER:
+            header, content = row.header.lower(), value
+        case _:
+            assert_never(row.kind)
+    secrets = (value, content.rpartition(" ")[2])
+    return Held(row.id, row.path_prefix, row.scope, header, content, secrets)
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    if _CONTROL.search(path) or not (path == prefix or path.startswith(f"{prefix}/")):
+        return False
+    # What follows a semicolon some hosts leave out.
+    return not any(part.partition(";")[0] in {".", ".."} for part in _SEPARATORS.split(path))
+
+
+def _require_owner(user: User) -> None:
+    if user.role is not Role.OWNER:
+        raise Forbidden("Only the owner of this installation may set credentials for everybody.")

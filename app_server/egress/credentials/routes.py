@@ -1,0 +1,124 @@
+"""Credentials that the way out adds for a user's sandboxes. They can be set and replaced, never read."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.authentication import CurrentUser
+from app_server.core.addresses import DEFAULT_PORTS, HostRule
+from app_server.core.config import Config
+from app_server.core.database import ReadSession, Session
+from app_server.core.pagination import Limit, PageId, encode_page_id
+from app_server.egress import settings
+from app_server.egress.attribution import OccupantsOf
+from app_server.egress.credentials import credentials
+from app_server.egress.credentials.schemas import (
+    NetworkCredential,
+    NetworkCredentialUse,
+    NetworkCredentialUsePage,
+    SaveNetworkCredential,
+)
+from app_server.egress.models import CredentialScope, EgressCredential
+from app_server.egress.router import identity_of, position_of
+from app_server.egress.settings import OF_USER, Scope
+from app_server.users.models import Role, User
+
+router = APIRouter(prefix="/api/v1/settings/network/credentials", tags=["Network"])
+
+
+@router.get("")
+async def list_network_credentials(
+    user: CurrentUser, session: ReadSession, request: Request
+) -> list[NetworkCredential]:
+    """The user's own and the server's, by host."""
+    found = await credentials.visible(session, user.id)
+    return [await _shown(session, request.state.config, user, row) for row in found]
+
+
+@router.post("", status_code=201)
+async def save_network_credential(
+    user: CurrentUser, session: Session, body: SaveNetworkCredential, request: Request
+) -> NetworkCredential:
+    """Adds it, or replaces that of the same scope, host, port and path: in force from the next connection on.
+
+    403 for others than the owner with the scope `server`; 409 `too_many_credentials`, `credential_exists`,
+    `too_many_hosts`; 422 `repository_not_found`.
+    """
+    subject = await _subject(session, user, body.repository) if body.repository else ""
+    given = credentials.Given(
+        host=body.host,
+        port=body.port,
+        path_prefix=body.path_prefix,
+        scope=body.scope,
+        subject=subject,
+        kind=body.kind,
+        header=body.header,
+        username=body.username,
+        value=body.value.get_secret_value(),
+    )
+    scope = Scope.of_repository(subject) if subject else OF_USER
+    row = await credentials.save(session, request.state.cipher, user, given)
+    config: Config = request.state.config
+    if (
+        body.allow
+        and body.scope is not CredentialScope.SERVER
+        and not await _is_allowed(session, config, user, row)
+    ):
+        port = None if body.port in DEFAULT_PORTS else body.port
+        await settings.allow(session, user.id, scope, HostRule(body.host, port))
+        await session.flush()
+    return await _shown(session, config, user, row)
+
+
+@router.delete("/{credential_id}", status_code=204)
+async def delete_network_credential(user: CurrentUser, session: Session, credential_id: UUID) -> None:
+    """Holds at once: the next request goes without it. The host stays on the lists it is on."""
+    await credentials.remove(session, user, credential_id)
+
+
+@router.get("/{credential_id}/uses")
+async def search_network_credential_uses(
+    user: CurrentUser,
+    session: ReadSession,
+    credential_id: UUID,
+    request: Request,
+    page_id: PageId = None,
+    limit: Limit = 50,
+) -> NetworkCredentialUsePage:
+    """Each request that it was added to, the latest first."""
+    await credentials.require(session, user, credential_id)
+    before = position_of(page_id) if page_id else None
+    found = await credentials.uses(session, user, credential_id, before, limit + 1)
+    page, more = found[:limit], found[limit:]
+    occupants_of: OccupantsOf = request.state.occupants_of
+    occupants = await occupants_of(session, user.id, [use.sandbox_id for use in page])
+    return NetworkCredentialUsePage(
+        items=[NetworkCredentialUse.of(use, occupants) for use in page],
+        next_page_id=encode_page_id(page[-1].at.isoformat(timespec="microseconds"), page[-1].id.hex)
+        if more
+        else None,
+    )
+
+
+async def _subject(session: AsyncSession, user: User, repository: str) -> str:
+    """As it was given out with a credential, or as it is written."""
+    given_out = {row.subject for row in await credentials.visible(session, user.id)}
+    return repository if repository in given_out else await identity_of(session, user.id, repository)
+
+
+async def _shown(
+    session: AsyncSession, config: Config, user: User, row: EgressCredential
+) -> NetworkCredential:
+    return NetworkCredential.of(
+        row,
+        is_own=row.user_id == user.id or user.role is Role.OWNER,
+        is_allowed=await _is_allowed(session, config, user, row),
+    )
+
+
+async def _is_allowed(session: AsyncSession, config: Config, user: User, row: EgressCredential) -> bool:
+    policy = await settings.policy_of(
+        session, config, user.id, repositories=[row.subject or None], sandbox_id=None
+    )
+    return policy.refusal(row.host, row.port) is None

@@ -1,0 +1,155 @@
+"""Credentials of https hosts on the wire. Values go in and never come out."""
+
+import re
+from typing import Annotated, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    SecretStr,
+    StringConstraints,
+    model_validator,
+)
+
+from app_server.core.addresses import parse_host
+from app_server.core.database import Id, Timestamp
+from app_server.core.pagination import Page
+from app_server.egress.attribution import OccupantInfo, Occupants, possible
+from app_server.egress.models import (
+    MAX_PREFIX_CHARACTERS,
+    CredentialKind,
+    CredentialScope,
+    EgressCredential,
+    EgressCredentialUse,
+)
+from app_server.egress.schemas import RepositoryText
+from app_server.http.response_redaction import MIN_CHARACTERS
+
+_FRAMING = frozenset(
+    ("host", "connection", "content-length", "transfer-encoding", "expect", "te", "trailer", "upgrade")
+)
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+
+
+def _one_host(text: str) -> str:
+    return parse_host(text.strip())
+
+
+def _header(name: str) -> str:
+    if not _TOKEN.fullmatch(name) or name.lower() in _FRAMING or name.lower().startswith("proxy-"):
+        raise ValueError("this is no header that a credential can go in")
+    return name
+
+
+def _prefix(text: str) -> str:
+    path = text.strip().rstrip("/")
+    if any(part in {".", ".."} for part in path.split("/")):
+        raise ValueError("a path cannot have . or .. in it")
+    return path
+
+
+def _printable(value: SecretStr) -> SecretStr:
+    text = value.get_secret_value()
+    if not text.isascii() or not text.isprintable() or text != text.strip():
+        raise ValueError("this can be in no header: use printable ASCII, without spaces around it")
+    return value
+
+
+class SaveNetworkCredential(BaseModel):
+    """path_prefix: with it only calls of `prefix` and of what is below get the credential.
+
+    username: for `basic`. header: for `header`. repository: for the scope of that name. allow: also puts the
+    host on the list of hosts that the scope's sandboxes may call (not for the scope `server`).
+    """
+
+    host: Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(_one_host)]
+    port: Annotated[int, Field(ge=1, le=65535)] = 443
+    path_prefix: Annotated[
+        str,
+        StringConstraints(max_length=MAX_PREFIX_CHARACTERS, pattern=r"^\s*(/[A-Za-z0-9._~@:+-]+)*/?\s*$"),
+        AfterValidator(_prefix),
+    ] = ""
+    scope: CredentialScope = CredentialScope.USER
+    repository: RepositoryText | None = None
+    kind: CredentialKind = CredentialKind.BEARER
+    username: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^:\x00-\x1f\x7f]*$")] = ""
+    header: Annotated[str, StringConstraints(max_length=100)] = ""
+    value: Annotated[SecretStr, Field(min_length=MIN_CHARACTERS, max_length=8000), AfterValidator(_printable)]
+    allow: bool = True
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.scope is CredentialScope.REPOSITORY) != (self.repository is not None):
+            raise ValueError("a repository is named for the scope `repository`, and for no other")
+        if self.kind is CredentialKind.HEADER:
+            _header(self.header)
+        elif self.header:
+            raise ValueError("a header is named for the kind `header` alone")
+        if self.username and self.kind is not CredentialKind.BASIC:
+            raise ValueError("a user name goes with the kind `basic` alone")
+        return self
+
+
+class NetworkCredential(BaseModel):
+    """is_own: whether this user may replace and remove it. is_allowed: whether the network's settings let
+    sandboxes call the host; the value is never told.
+    """
+
+    id: Id
+    host: str
+    port: int
+    path_prefix: str
+    scope: CredentialScope
+    repository: str | None
+    kind: CredentialKind
+    username: str
+    header: str
+    is_own: bool
+    is_allowed: bool
+    last_used_at: Timestamp | None
+    updated_at: Timestamp
+
+    @classmethod
+    def of(cls, row: EgressCredential, *, is_own: bool, is_allowed: bool) -> Self:
+        return cls(
+            id=row.id,
+            host=row.host,
+            port=row.port,
+            path_prefix=row.path_prefix,
+            scope=row.scope,
+            repository=row.subject or None,
+            kind=row.kind,
+            username=row.username,
+            header=row.header,
+            is_own=is_own,
+            is_allowed=is_allowed,
+            last_used_at=row.last_used_at,
+            updated_at=row.updated_at,
+        )
+
+
+class NetworkCredentialUse(BaseModel):
+    """One request that it was added to. path: without its query. conversations: as a NetworkRecord's."""
+
+    id: Id
+    sandbox_id: Id
+    conversations: list[OccupantInfo]
+    method: str
+    path: str
+    at: Timestamp
+
+    @classmethod
+    def of(cls, row: EgressCredentialUse, occupants: Occupants) -> Self:
+        return cls(
+            id=row.id,
+            sandbox_id=row.sandbox_id,
+            conversations=possible(occupants, row.sandbox_id, row.at),
+            method=row.method,
+            path=row.path,
+            at=row.at,
+        )
+
+
+class NetworkCredentialUsePage(Page[NetworkCredentialUse]):
+    pass

@@ -1,0 +1,162 @@
+"""One HTTP request passed on, and its answer."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import h11
+
+from app_server.egress.client_side import MAX_HEAD_BYTES, PIECE_BYTES, Asked, ClientSide, Malformed
+from app_server.egress.package_cache.cache import SENT, CacheWriter
+from app_server.egress.pinned_connector import PinnedConnection
+from app_server.egress.tunnel import Traffic
+from app_server.http.outgoing_proxy import UpstreamProxy
+from app_server.http.response_redaction import Echoes
+
+ANSWER_SECONDS = 600.0
+
+_HOP_BY_HOP = frozenset(
+    b"connection expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
+    b"transfer-encoding upgrade".split()
+)
+
+
+class Broken(Exception):
+    """The other side broke off, or its answer is no HTTP."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What becomes of a request and its answer on the way. `dropped`: names in lower case.
+
+    added: not to be seen in the answer, as `echoes` sees to. proxy: that `world` is, instead of the host.
+    keeper: takes down the answer to a request that says nothing but which file is asked for.
+    """
+
+    default_port: int = 80
+    proxy: UpstreamProxy | None = None
+    dropped: frozenset[bytes] = frozenset()
+    added: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
+    echoes: Echoes = field(default_factory=lambda: Echoes(()))
+    keeper: CacheWriter | None = None
+
+
+async def pass_on(
+    client: ClientSide,
+    asked: Asked,
+    world: PinnedConnection,
+    traffic: Traffic,
+    changes: Changes | None = None,
+) -> None:
+    """`world` is used up by it. Raises Broken, Malformed, OSError, TimeoutError."""
+    changes = changes or Changes()
+    http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+    sending = asyncio.create_task(
+        _send(client, _request(asked, changes), http, world, traffic), name="egress request"
+    )
+    answering = asyncio.create_task(_answer(client, changes, http, world, traffic), name="egress answer")
+    try:
+        await asyncio.wait({sending, answering}, return_when=asyncio.FIRST_COMPLETED)
+        if sending.done() and isinstance(failure := sending.exception(), Malformed):
+            raise failure
+        # An answer may come before everything was sent. The rest is then not needed.
+        await answering
+    finally:
+        sending.cancel()
+        answering.cancel()
+        await asyncio.gather(sending, answering, return_exceptions=True)
+        if changes.keeper:
+            await changes.keeper.drop()
+
+
+async def _send(
+    client: ClientSide, request: h11.Request, http: h11.Connection, world: PinnedConnection, traffic: Traffic
+) -> None:
+    async def out(event: h11.Request | h11.Data | h11.EndOfMessage) -> None:
+        content = http.send(event) or b""
+        traffic.sent += len(content)
+        world.writer.write(content)
+        await world.writer.drain()
+
+    await out(request)
+    async for piece in client.body():
+        await out(h11.Data(data=piece))
+    await out(h11.EndOfMessage())
+
+
+def _request(asked: Asked, changes: Changes) -> h11.Request:
+    """With the host that was judged, whatever name the sandbox has put beside it."""
+    host = f"[{asked.host}]" if ":" in asked.host else asked.host
+    place = host if asked.port == changes.default_port else f"{host}:{asked.port}"
+    headers = [(b"host", place.encode())]
+    target = asked.path or "/"
+    if changes.proxy:
+        target = f"http://{place}{target}"
+        if changes.proxy.authorization:
+            headers.append((b"proxy-authorization", changes.proxy.authorization.encode()))
+    is_chunked = asked.header("transfer-encoding") != ""
+    # Beside chunks a length is what two servers read in two ways.
+    framed = {b"content-length"} if is_chunked else set[bytes]()
+    named = {name.strip().lower().encode() for name in asked.header("connection").split(",")}
+    kept = [
+        (name, value)
+        for name, value in (SENT if changes.keeper else asked.request.headers)
+        if name not in _HOP_BY_HOP | named | framed | changes.dropped
+    ]
+    framing = [(b"transfer-encoding", b"chunked")] if is_chunked else []
+    return h11.Request(
+        method=asked.request.method,
+        target=target,
+        headers=[*headers, *kept, *changes.added, *framing, (b"connection", b"close")],
+    )
+
+
+async def _answer(
+    client: ClientSide, changes: Changes, http: h11.Connection, world: PinnedConnection, traffic: Traffic
+) -> None:
+    echoes, keeper = changes.echoes, changes.keeper
+    while True:
+        event = await _next_event(http, world, traffic)
+        if isinstance(event, h11.Response):
+            headers = [(name, echoes.hide(value)) for name, value in event.headers if name not in _HOP_BY_HOP]
+            if keeper:
+                await keeper.begin(event)
+            await client.send(
+                h11.Response(
+                    status_code=event.status_code, headers=headers, reason=echoes.hide(bytes(event.reason))
+                )
+            )
+        elif isinstance(event, h11.Data):
+            await _pass_piece(client, keeper, echoes.feed(bytes(event.data)))
+        elif isinstance(event, h11.EndOfMessage):
+            await _pass_piece(client, keeper, echoes.flush())
+            if keeper:
+                await keeper.finish()
+            await client.send(h11.EndOfMessage())
+            return
+        elif not isinstance(event, h11.InformationalResponse):
+            raise Broken
+
+
+async def _pass_piece(client: ClientSide, keeper: CacheWriter | None, piece: bytes) -> None:
+    if not piece:
+        return
+    if keeper:
+        await keeper.feed(piece)
+    await client.send(h11.Data(data=piece))
+
+
+async def _next_event(
+    http: h11.Connection, world: PinnedConnection, traffic: Traffic
+) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+    while True:
+        try:
+            event = http.next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            async with asyncio.timeout(ANSWER_SECONDS):
+                content = await world.reader.read(PIECE_BYTES)
+            traffic.received += len(content)
+            http.receive_data(content)
+        except (h11.RemoteProtocolError, ConnectionError) as error:
+            raise Broken from error

@@ -1,0 +1,159 @@
+"""Package files that sandboxes of one user share: fetched by the app server, and served by it ever after.
+
+A request for such a file goes out in words of our own, so that nothing that one sandbox says can change what
+another one gets. Each request is judged first, as any other.
+"""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import h11
+
+from app_server.core.config import Config
+from app_server.egress.client_side import Asked, ClientSide
+from app_server.egress.credentials.credentials import Held
+from app_server.egress.package_cache.files import (
+    PackageFiles,
+    is_plain,
+    length_of,
+    seconds_kept,
+    wants_new,
+    wants_none_kept,
+)
+from app_server.egress.package_cache.store import Draft, Kept, PackageStore
+from app_server.egress.policy_decision import AllowedRoute
+from app_server.http.outgoing_proxy import Scheme
+
+logger = logging.getLogger(__name__)
+
+CACHE_HEADER = "X-Slipway-Cache"
+FOLDER = "package-cache"
+
+SENT = (
+    (b"user-agent", b"slipway-package-cache"),
+    (b"accept", b"*/*"),
+    (b"accept-encoding", b"identity"),
+)
+"""All that a host is told beside the address, and a credential of the user."""
+
+_KEPT_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
+
+
+class PackageCache:
+    """One per process. It keeps nothing where its limit is 0."""
+
+    def __init__(self, config: Config) -> None:
+        self._store = (
+            PackageStore(Path(config.home) / FOLDER, config.package_cache_bytes)
+            if config.package_cache_bytes
+            else None
+        )
+        self._files = PackageFiles(config.package_cache_hosts)
+
+    def knows(self, host: str, port: int) -> bool:
+        """Whether what is asked of that host is read, to see whether it is kept."""
+        return self._store is not None and self._files.knows(host, port)
+
+    def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
+        """None for anything but a package file that may be kept. held: what is added to the request."""
+        target, path = way.target, asked.path or ""
+        if self._store is None or not self._files.holds(target.host, target.port, path):
+            return None
+        if not is_plain(asked, held.header if held else None) or wants_none_kept(asked):
+            return None
+        # What a credential has opened is found with that credential alone.
+        name = f"{scheme}://{target.host}:{target.port}{path} {held.id if held else ''}"
+        return Wanted(self._store, asked, way, name)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A package file that a sandbox asks for. name: what it is kept under."""
+
+    _store: PackageStore
+    _asked: Asked
+    _way: AllowedRoute
+    _name: str
+
+    async def serve(self, client: ClientSide) -> bool:
+        """Answers from the store; False when it is not there. Raises OSError, Malformed."""
+        if wants_new(self._asked):
+            return False
+        kept = await self._store.find(self._way.target.user_id, self._name)
+        if kept is None:
+            return False
+        try:
+            await _send(client, kept)
+        finally:
+            kept.close()
+        return True
+
+    def keeper(self) -> "CacheWriter":
+        return CacheWriter(self._store, self._way, self._name)
+
+
+class CacheWriter:
+    """Takes an answer down while it passes. What goes wrong with that does not disturb the answer."""
+
+    def __init__(self, store: PackageStore, way: AllowedRoute, name: str) -> None:
+        self._store = store
+        self._way = way
+        self._name = name
+        self._draft: Draft | None = None
+
+    async def begin(self, response: h11.Response) -> None:
+        seconds, length = seconds_kept(response), length_of(response)
+        if seconds is None or length is None:
+            return
+        headers = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in response.headers
+            if name in _KEPT_HEADERS
+        ]
+        try:
+            user_id = self._way.target.user_id
+            self._draft = await self._store.draft(user_id, self._name, headers, length, seconds)
+        except OSError as error:
+            self._complain(error)
+
+    async def feed(self, piece: bytes) -> None:
+        if self._draft is None:
+            return
+        try:
+            await self._draft.write(piece)
+        except OSError as error:
+            self._complain(error)
+            await self.drop()
+
+    async def finish(self) -> None:
+        if self._draft is None:
+            return
+        try:
+            await self._draft.keep()
+        except OSError as error:
+            self._complain(error)
+            await self.drop()
+
+    async def drop(self) -> None:
+        """Forgets what is not whole."""
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return
+        try:
+            await draft.drop()
+        except OSError as error:
+            self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        logger.warning("a package could not be kept: %s", error)
+
+
+async def _send(client: ClientSide, kept: Kept) -> None:
+    async for _ in client.body():
+        pass
+    headers = [*kept.headers, ("Content-Length", str(kept.length)), (CACHE_HEADER, "hit")]
+    await client.send(h11.Response(status_code=200, headers=headers, reason=b"OK"))
+    async for piece in kept.pieces():
+        await client.send(h11.Data(data=piece))
+    await client.send(h11.EndOfMessage())

@@ -1,0 +1,123 @@
+"""Which requests are for a package file that never changes, and how long an answer to one may be kept. Pure,
+but for the data file, which is read once.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
+from pathlib import Path
+
+import h11
+
+from app_server.core.addresses import HostRule, parse_rule
+from app_server.core.database import now
+from app_server.egress.client_side import Asked
+
+DEFAULT_SECONDS = 30 * 24 * 3600.0
+LONGEST_SECONDS = 365 * 24 * 3600.0
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+# At a host that an administrator has named: a name with a version in it, and an ending of packages.
+_VERSIONED = re.compile(
+    r"/(?:.*/)?[^/]*[-_@]v?\d[^/]*\.(?:whl|whl\.metadata|tar\.gz|tar\.bz2|tar\.xz|tgz|zip|u?deb|crate|gem)"
+)
+# What a request for a package may say. Anything else may be a credential, or may change the answer.
+_HARMLESS = frozenset(
+    b"accept accept-encoding accept-language cache-control connection host if-modified-since if-none-match "
+    b"keep-alive pragma priority proxy-authorization proxy-connection te user-agent".split()
+)
+_HARMLESS_OF_NPM = re.compile(rb"npm-(auth-type|command|in-ci|scope|session)|pacote-[a-z-]+|sec-fetch-[a-z]+")
+_MAX_AGE = re.compile(r"max-age=\"?(\d{1,12})")
+
+
+@dataclass(frozen=True)
+class _Registry:
+    hosts: Sequence[HostRule]
+    path: re.Pattern[str]
+
+
+class PackageFiles:
+    """named: hosts of an administrator, beside those that are known."""
+
+    def __init__(self, named: Sequence[str] = ()) -> None:
+        own = _Registry([parse_rule(host) for host in named], _VERSIONED)
+        self._registries = (*_known(), own)
+
+    def knows(self, host: str, port: int) -> bool:
+        """Whether there are package files at all."""
+        return any(rule.permits(host, port) for each in self._registries for rule in each.hosts)
+
+    def holds(self, host: str, port: int, path: str) -> bool:
+        """Whether the path is one of such a file."""
+        return any(
+            each.path.fullmatch(path) and any(rule.permits(host, port) for rule in each.hosts)
+            for each in self._registries
+        )
+
+
+def is_plain(asked: Asked, replaced: str | None) -> bool:
+    """Whether its address alone says what is asked for. replaced: the header that a credential goes in."""
+    names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
+    return asked.request.method == b"GET" and all(
+        name in _HARMLESS or _HARMLESS_OF_NPM.fullmatch(name) for name in names
+    )
+
+
+def wants_none_kept(asked: Asked) -> bool:
+    return "no-store" in _directives(asked.request.headers)
+
+
+def wants_new(asked: Asked) -> bool:
+    """Whether the program asks for the host's own word."""
+    return bool({"no-cache", "max-age=0"} & _directives(asked.request.headers))
+
+
+def seconds_kept(response: h11.Response) -> float | None:
+    """For how long an answer holds; None for one that may not be kept."""
+    headers, directives = dict(response.headers), _directives(response.headers)
+    if response.status_code != 200 or {"no-store", "private", "no-cache"} & {
+        each.partition("=")[0] for each in directives
+    }:
+        return None
+    encoding = headers.get(b"content-encoding", b"identity").lower()
+    if encoding != b"identity" or b"*" in headers.get(b"vary", b"") or b"content-range" in headers:
+        return None
+    given = [int(found[1]) for each in directives if (found := _MAX_AGE.fullmatch(each))]
+    seconds = float(min(given)) if given else _until(headers.get(b"expires"))
+    return min(seconds, LONGEST_SECONDS) if seconds > 0 else None
+
+
+def length_of(response: h11.Response) -> int | None:
+    """The length that it states. Without that nothing tells a whole answer from one that broke off."""
+    said = dict(response.headers).get(b"content-length", b"")
+    return int(said) if said.isdigit() else None
+
+
+def _directives(headers: Headers) -> set[str]:
+    texts = [
+        value.decode("latin-1").lower() for name, value in headers if name in {b"cache-control", b"pragma"}
+    ]
+    return {part.strip() for text in texts for part in text.split(",")} - {""}
+
+
+def _until(expires: bytes | None) -> float:
+    if expires is None:
+        return DEFAULT_SECONDS
+    try:
+        moment = parsedate_to_datetime(expires.decode("latin-1"))
+        return (moment - now()).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0  # as HTTP has it: what is no date has passed
+
+
+@cache
+def _known() -> tuple[_Registry, ...]:
+    groups = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text())
+    return tuple(
+        _Registry([parse_rule(host) for host in group["hosts"]], re.compile(group["path"]))
+        for group in groups.values()
+    )

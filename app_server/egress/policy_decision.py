@@ -1,0 +1,159 @@
+"""Whether a sandbox may call a host, where that leads, and what opens it."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.addresses import BadHost, is_address, is_refused, parse_host, parse_named
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.egress import git_hosts
+from app_server.egress.client_side import Asked
+from app_server.egress.credentials.credentials import Held, held_for
+from app_server.egress.egress_log import EgressTarget
+from app_server.egress.pinned_connector import (
+    PinnedConnection,
+    ProxyTunnel,
+    Refused,
+    Tls,
+    addresses_of,
+    connect,
+)
+from app_server.egress.policy import Policy, Reason
+from app_server.egress.settings import policy_of
+from app_server.http.guarded_client import FairResolver, Resolver
+from app_server.http.outgoing_proxy import Scheme, Upstream, UpstreamProxy
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandboxes.auth import authenticate_patiently, is_revoked
+
+RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
+"""The identities of what the conversations of a sandbox work on; None for one without a repository."""
+
+IsPackageHost = Callable[[str, int], bool]
+
+_UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
+
+
+@dataclass(frozen=True)
+class AllowedRoute:
+    """A request that may pass, and the addresses it may pass to, or the proxy that has to find them.
+
+    `held`: credentials for that host. is_git_host: its pushes go through the git proxy. has_packages: some of
+    its files may be kept.
+    """
+
+    target: EgressTarget
+    addresses: list[str]
+    proxy: UpstreamProxy | None
+    held: Sequence[Held] = field(repr=False)
+    is_git_host: bool = False
+    has_packages: bool = False
+
+    @property
+    def must_be_read(self) -> bool:
+        """Whether its requests pass only when they are read on the way, inside TLS too."""
+        return self.is_git_host or bool(self.held)
+
+    def held_for(self, asked: Asked) -> Held | None:
+        return next((one for one in self.held if one.opens(asked.path or "")), None)
+
+    def check(self, asked: Asked, held: Held | None) -> None:
+        """held: what is added to it. Raises Refused: what may not go to a git host."""
+        if self.is_git_host and (reason := git_hosts.refusal(asked, held.header if held else None)):
+            raise Refused(reason)
+
+    async def connect(self, tls: Tls | None = None) -> PinnedConnection:
+        """Raises Refused."""
+        tunnel = ProxyTunnel(self.proxy, self.target.host) if self.proxy else None
+        return await connect(self.addresses, self.target.port, tls, tunnel)
+
+
+class Judge:
+    """Asked anew for each request: what has changed holds at once."""
+
+    def __init__(
+        self,
+        config: Config,
+        database: Database,
+        cipher: Cipher,
+        repositories_of: RepositoriesOf,
+        resolve: Resolver,
+        upstream: Upstream,
+        is_package_host: IsPackageHost,
+    ) -> None:
+        self._is_package_host = is_package_host
+        self._config = config
+        self._database = database
+        self._cipher = cipher
+        self._repositories_of = repositories_of
+        self._resolver = FairResolver(resolve)
+        self._upstream = upstream
+        self._named = parse_named(config.egress_private)
+
+    async def sandbox(self, key: str) -> Sandbox | None:
+        """Raises Unavailable `session_key_expired`."""
+        return await authenticate_patiently(self._database, key)
+
+    async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
+        """As it is now; None when it is gone or given up."""
+        async with self._database.read() as session:
+            found = await session.get(Sandbox, sandbox.id) if sandbox else None
+        return None if found is None or is_revoked(found) else found
+
+    async def way(self, target: EgressTarget, written: str, scheme: Scheme = "https") -> AllowedRoute:
+        """`written`: the host, as the sandbox has put it. Raises Refused.
+
+        A name that is not allowed is not even looked up. One that only the upstream proxy can find is its to
+        judge.
+        """
+        try:
+            host = parse_host(written)
+        except BadHost as error:
+            raise Refused(Reason.BAD_HOST) from error
+        user_id = target.user_id
+        async with self._database.read() as session:
+            repositories = await self._repositories_of(session, target.sandbox_id)
+            policy = await self._policy(session, user_id, target.sandbox_id, repositories)
+            if reason := policy.refusal(host, target.port):
+                raise Refused(self._told(reason, host))
+            # What all of them work on is whose credentials are added.
+            repository = repositories[0] if len(set(repositories)) == 1 else None
+            held = await held_for(session, self._cipher, user_id, repository, host=host, port=target.port)
+            known = await git_hosts.git_hosts_of(session, user_id, repositories)
+        proxy = self._upstream.proxy_for(host, scheme)
+        try:
+            resolve = partial(self._resolver.resolve, target.sandbox_id)
+            addresses = await addresses_of(host, resolve, self._named)
+        except Refused as refused:
+            if proxy is None or refused.reason is not Reason.UNKNOWN_HOST:
+                raise
+            addresses = []
+        is_git_host = any(each.is_at(host, target.port) for each in known)
+        has_packages = self._is_package_host(host, target.port)
+        return AllowedRoute(replace(target, host=host), addresses, proxy, held, is_git_host, has_packages)
+
+    async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
+        """Those of a sandbox's open connections that would not be let through any more."""
+        async with self._database.read() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+            if sandbox is None or sandbox.status not in _UP:
+                return set(targets)
+            repositories = await self._repositories_of(session, sandbox_id)
+            policy = await self._policy(session, sandbox.user_id, sandbox_id, repositories)
+        return {target for target in targets if policy.refusal(target.host, target.port)}
+
+    def _told(self, reason: Reason, host: str) -> Reason:
+        """A user is not asked to allow an address that only an administrator can open."""
+        is_closed = is_address(host) and is_refused(host, host, self._named)
+        return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason
+
+    async def _policy(
+        self, session: AsyncSession, user_id: UUID, sandbox_id: UUID, repositories: Sequence[str | None]
+    ) -> Policy:
+        return await policy_of(
+            session, self._config, user_id, repositories=repositories, sandbox_id=sandbox_id
+        )

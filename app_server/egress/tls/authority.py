@@ -1,0 +1,167 @@
+"""Certificates for hosts that the proxy speaks for: made on demand by an authority of this installation.
+
+Only sandboxes believe them. The authority's key is in a file of the app server's home, encrypted. It names no
+hosts that it is limited to: which ones get a credential is not known when it is made.
+"""
+
+import datetime as dt
+import os
+import ssl
+import tempfile
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from app_server.core.addresses import is_address
+from app_server.core.config import Config
+from app_server.core.encryption import Cipher
+from app_server.core.errors import ConfigurationError
+from app_server.http.sandbox_authority import certificate_file
+
+AUTHORITY_LIFETIME = dt.timedelta(days=3650)
+LEAF_LIFETIME = dt.timedelta(days=2)
+_CLOCKS_DIFFER = dt.timedelta(hours=1)
+_RENEWED_BEFORE = dt.timedelta(days=1)
+MAX_LEAVES = 500
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    context: ssl.SSLContext
+    renewed_at: dt.datetime
+
+
+class Authority:
+    """One per process."""
+
+    def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+        self._certificate = certificate
+        self._key = key
+        self._leaves: dict[str, _Leaf] = {}
+
+    def context_for(self, host: str) -> ssl.SSLContext:
+        """For a server of that name or address, which speaks HTTP/1.1 alone."""
+        moment = dt.datetime.now(dt.UTC)
+        leaf = self._leaves.get(host)
+        if leaf is None or leaf.renewed_at <= moment:
+            if len(self._leaves) >= MAX_LEAVES:
+                self._leaves.clear()
+            leaf = self._leaves[host] = _Leaf(self._make_context(host, moment), moment + _RENEWED_BEFORE)
+        return leaf.context
+
+    def _make_context(self, host: str, moment: dt.datetime) -> ssl.SSLContext:
+        key = ec.generate_private_key(ec.SECP256R1())
+        alternative = x509.IPAddress(ip_address(host)) if is_address(host) else x509.DNSName(host)
+        builder = _builder(_name("Slipway"), self._certificate.subject, key, moment, LEAF_LIFETIME)
+        certificate = (
+            builder.add_extension(x509.SubjectAlternativeName([alternative]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(digital_signature=True), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+            )
+            .sign(self._key, hashes.SHA256())
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        # It takes files only; this one is ours alone, and gone at once.
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(_private(key) + certificate.public_bytes(serialization.Encoding.PEM))
+            file.flush()
+            context.load_cert_chain(file.name)
+        return context
+
+
+def load_authority(config: Config, cipher: Cipher) -> Authority:
+    """That of this installation; made at the first start, and anew before it ends. Small, blocking.
+
+    Raises ConfigurationError when its files cannot be used.
+    """
+    public, private = certificate_file(config), config.home / "egress-authority.key"
+    try:
+        if not (public.exists() and private.exists()):
+            _make(public, private, cipher)
+        certificate = x509.load_pem_x509_certificate(public.read_bytes())
+        if certificate.not_valid_after_utc - dt.datetime.now(dt.UTC) < 2 * LEAF_LIFETIME:
+            _make(public, private, cipher)
+            certificate = x509.load_pem_x509_certificate(public.read_bytes())
+        key = serialization.load_pem_private_key(cipher.decrypt(private.read_text()).encode(), password=None)
+    except ValueError as error:
+        raise ConfigurationError(f"{public} or {private.name} beside it is broken: remove both") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+        raise ConfigurationError(f"{public} and {private.name} beside it do not belong together: remove both")
+    return Authority(certificate, key)
+
+
+def _make(public: Path, private: Path, cipher: Cipher) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name("Slipway sandboxes")
+    certificate = (
+        _builder(name, name, key, dt.datetime.now(dt.UTC), AUTHORITY_LIFETIME)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    # The certificate last: with it the two are there.
+    _write(private, cipher.encrypt(_private(key).decode()).encode())
+    _write(public, certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def _write(path: Path, content: bytes) -> None:
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    draft.replace(path)
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    moment: dt.datetime,
+    lifetime: dt.timedelta,
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(moment - _CLOCKS_DIFFER)
+        .not_valid_after(moment + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _key_usage(
+    *, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False
+) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=digital_signature,
+        key_cert_sign=key_cert_sign,
+        crl_sign=crl_sign,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,157 @@
+"""Where a host has a credential, the proxy speaks for it: what is asked inside TLS goes on with that.
+
+It does so at the user's git hosts, too, to see what goes there, and where packages come from, to keep them.
+
+The real host is called over TLS alone, with its certificate verified. Redirects are the client's business: it
+asks anew, and another host gets another credential or none.
+"""
+
+import asyncio
+import logging
+import ssl
+import time
+from dataclasses import replace
+from uuid import UUID
+
+from app_server.core.database import Database
+from app_server.egress import answers
+from app_server.egress.client_side import Asked, ClientSide, Malformed, of_host
+from app_server.egress.credentials.credentials import Held, note_use
+from app_server.egress.egress_log import EgressTarget, Ledger
+from app_server.egress.forwarding import Broken, Changes, pass_on
+from app_server.egress.package_cache.cache import PackageCache, Wanted
+from app_server.egress.pinned_connector import PinnedConnection, Refused, Tls
+from app_server.egress.policy import Reason
+from app_server.egress.policy_decision import AllowedRoute, Judge
+from app_server.egress.tls.authority import Authority
+from app_server.egress.tls.connection import TlsSide
+from app_server.egress.tunnel import Traffic, close
+from app_server.http.response_redaction import Echoes
+from app_server.sandbox_records.models import Sandbox
+
+logger = logging.getLogger(__name__)
+
+HANDSHAKE_SECONDS = 60.0
+TLS_PORT = 443
+DISTRUST_SECONDS = 600.0
+"""For how long package hosts are not read after a program of a sandbox did not believe our certificate."""
+
+_MAX_DISTRUSTED = 10_000
+
+_NO_TLS = frozenset(("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "BAD_RECORD_TYPE"))
+# Compressed answers would hide what they repeat, and so would an answer in slices. The last two make some
+# hosts serve another path than was asked for.
+_NOT_WITH_CREDENTIALS = frozenset(
+    (b"accept-encoding", b"range", b"if-range", b"x-original-url", b"x-rewrite-url")
+)
+
+
+class Speaking:
+    """One per process. `outside`: what certificates of real hosts are verified with. By default what this
+    machine trusts, loaded when it is first needed: that takes 50 ms.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        ledger: Ledger,
+        judge: Judge,
+        authority: Authority,
+        packages: PackageCache,
+        outside: ssl.SSLContext | None = None,
+    ) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._judge = judge
+        self._authority = authority
+        self._packages = packages
+        self._distrusted: dict[tuple[UUID, str], float] = {}
+        self._outside = outside
+
+    def reads(self, way: AllowedRoute) -> bool:
+        """Whether a tunnel is ended here: for packages alone not where a program has just not believed us."""
+        until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
+        return way.must_be_read or (way.has_packages and until <= time.monotonic())
+
+    async def serve(self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox) -> None:
+        """A tunnel to its end, from the first byte in it. Raises OSError, TimeoutError."""
+        tls = TlsSide(line, self._authority.context_for(way.target.host), early)
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await tls.shake_hands()
+        except ssl.SSLError as error:
+            reason = Reason.NOT_TLS if error.reason in _NO_TLS else Reason.NOT_TRUSTED
+            self._note_distrust(way.target)
+            await self._ledger.note(way.target, reason)
+            return
+        client = ClientSide(tls, tls, of_host(way.target.host, way.target.port))
+        try:
+            await self._converse(client, way.target, sandbox)
+        except Malformed:
+            await client.refuse(answers.MALFORMED)
+        except Broken:
+            await client.refuse(answers.BROKEN)
+        await tls.end()
+
+    async def _converse(self, client: ClientSide, target: EgressTarget, sandbox: Sandbox) -> None:
+        while asked := await client.next_request():
+            if await self._judge.again(sandbox) is None:
+                return await client.refuse(answers.NOT_A_SANDBOX)
+            await self._pass(client, asked, replace(target, client=asked.client or target.client))
+        return None
+
+    async def _pass(self, client: ClientSide, asked: Asked, target: EgressTarget) -> None:
+        traffic = Traffic()
+        try:
+            way = await self._judge.way(target, target.host)
+            held = way.held_for(asked)
+            way.check(asked, held)
+            if held and asked.request.method.upper() == b"TRACE":
+                return await client.refuse(answers.NO_TRACE)
+            wanted = self._packages.wanted(asked, way, "https", held)
+            if wanted and await wanted.serve(client):
+                await self._ledger.note(target)
+                return None
+            if self._outside is None:
+                self._outside = await asyncio.to_thread(outside_context)
+            world = await way.connect(Tls(target.host, self._outside))
+        except Refused as refused:
+            await self._ledger.note(target, refused.reason)
+            return await client.refuse(answers.answer_to(refused.reason, target.host, target.port))
+        try:
+            await self._ledger.note(target)
+            if held:
+                await note_use(self._database, held, target, asked.request.method.decode(), asked.path or "")
+            await pass_on(client, asked, world, traffic, _changes(held, wanted))
+        finally:
+            await close(world)
+            await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
+        return None
+
+    def _note_distrust(self, target: EgressTarget) -> None:
+        if len(self._distrusted) >= _MAX_DISTRUSTED:
+            self._distrusted.clear()
+        self._distrusted[target.sandbox_id, target.host] = time.monotonic() + DISTRUST_SECONDS
+
+
+def outside_context() -> ssl.SSLContext:
+    """What this machine trusts, with what is commonly trusted."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _changes(held: Held | None, wanted: Wanted | None) -> Changes:
+    keeper = wanted.keeper() if wanted else None
+    if held is None:
+        return Changes(default_port=TLS_PORT, keeper=keeper)
+    header = held.header.encode()
+    return Changes(
+        default_port=TLS_PORT,
+        dropped=_NOT_WITH_CREDENTIALS | {header},
+        added=[(header, held.content.encode()), (b"accept-encoding", b"identity")],
+        echoes=Echoes(held.secrets),
+        keeper=keeper,
+    )

@@ -1,0 +1,78 @@
+"""The addresses of links, and those that a sandbox lists for the user who asks."""
+
+from datetime import timedelta
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import Request
+
+from app_server.access.credentials_in_use import Credential
+from app_server.core.database import now
+from app_server.gateway import links
+from app_server.gateway.links import PreviewGrant
+from app_server.gateway.needed_names import needs_name
+from app_server.gateway.preview_origins import OPEN_PATH, has_names, origin_of_port, own_origin, prefix_of
+from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS, PLUGINS_OF_PORTS, PortName
+from app_server.sandbox_records.models import Sandbox
+from app_server.sandboxes.runtime_plugins import is_offered, path_of
+from app_server.sandboxes.schemas import ExposedUrl
+
+_EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2")
+
+
+def exposed_urls(
+    request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
+) -> list[ExposedUrl]:
+    """One link for each name of the protocol that works there. folder: the directory that VS Code opens."""
+    have_names = has_names(request.state.config, request.headers["host"])
+    expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
+    grants = {
+        name: PreviewGrant(
+            sandbox_id=sandbox.id,
+            port=NAMED_PORTS[name],
+            path=path_of("vscode", folder) if name == "VSCODE" else "/",
+            keeps_prefix=False,
+            expires_at=expires_at,
+            made_by=made_by,
+            to_agent_server=name == AGENT_SERVER,
+        )
+        for name in _EXPOSED
+        if _works(sandbox, NAMED_PORTS[name], have_names)
+    }
+    return [
+        ExposedUrl(name=name, url=url_of(request, grant), port=grant.port) for name, grant in grants.items()
+    ]
+
+
+def _works(sandbox: Sandbox, port: int, have_names: bool) -> bool:
+    plugin = PLUGINS_OF_PORTS.get(port)
+    return (have_names or not needs_name(port)) and (plugin is None or is_offered(sandbox, plugin))
+
+
+def agent_server_url(request: Request, sandbox_id: UUID, made_by: Credential) -> str:
+    """The address of its agent server through the gateway, for 11 hours at least."""
+    # The same for an hour: pages that ask again and again must not be told of a change each time.
+    expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
+    return url_of(
+        request,
+        PreviewGrant(
+            sandbox_id=sandbox_id,
+            port=NAMED_PORTS[AGENT_SERVER],
+            path="/",
+            keeps_prefix=False,
+            expires_at=expires_at,
+            made_by=made_by,
+            to_agent_server=True,
+        ),
+    )
+
+
+def url_of(request: Request, grant: PreviewGrant) -> str:
+    """The agent server's is an address that programs put paths behind: no cookie, no final slash."""
+    token = links.sign(request.state.cipher, grant)
+    config, asked_at = request.state.config, request.headers["host"]
+    below = f"{own_origin(config, asked_at)}{prefix_of(token)}"
+    if grant.to_agent_server:
+        return below
+    origin = origin_of_port(config, grant.sandbox_id, grant.port, asked_at)
+    return f"{below}{grant.path}" if origin is None else f"{origin}{OPEN_PATH}?{urlencode({'token': token})}"

@@ -1,0 +1,22 @@
+"""What can be shown only where ports have host names: VS Code, which does not start in an opaque origin."""
+
+from typing import Final
+
+from app_server.core.errors import Conflict
+from app_server.gateway.schemas import NAMED_PORTS
+
+_NEED_NAMES: Final = {NAMED_PORTS["VSCODE"]: "VS Code"}
+
+
+def needs_name(port: int) -> bool:
+    """Whether the runtime plugin of this port cannot be shown below a path."""
+    return port in _NEED_NAMES
+
+
+def needs_name_problem(port: int) -> Conflict:
+    """For a port of which `needs_name` is true."""
+    return Conflict(
+        f"{_NEED_NAMES[port]} cannot be shown at this address: it needs a separate host name.",
+        code="host_name_needed",
+        fix="Open Slipway at localhost, or set SLIPWAY_PREVIEW_DOMAIN.",
+    )

@@ -1,0 +1,103 @@
+"""The addresses of pages of sandboxes: a separate host name, or a path below ours. Pure.
+
+Neither shares an origin with our pages: a name is one, and what comes by path is put into an opaque one.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from app_server.core.config import Config
+from app_server.http.middleware import LOCAL_NAMES, allowed_host_names, host_name
+
+OPEN_PATH: Final = "/.well-known/slipway-preview"
+"""On a sandbox's own name: trades the token of a link for a cookie."""
+
+_PREFIX = "/preview/"
+_BELOW = re.compile(rf"({_PREFIX}([\w.-]+))(/.*)?")
+_LABEL = r"p([1-9]\d{0,4})-([0-9a-f]{32})"
+
+
+@dataclass(frozen=True)
+class OwnName:
+    """`origin`: of the pages there."""
+
+    origin: str
+    sandbox_id: UUID
+    port: int
+
+
+@dataclass(frozen=True)
+class Below:
+    """`prefix`: of our own path, with the link's token. path: what follows, raw; empty without a slash."""
+
+    origin: str
+    prefix: str
+    token: str
+    path: str
+
+
+Place = OwnName | Below
+
+
+class PreviewOrigins:
+    def __init__(self, config: Config) -> None:
+        self._scheme = urlsplit(config.base_url).scheme
+        self._own_names = allowed_host_names(config)
+        suffix = config.preview_suffix
+        self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
+
+    def find(self, scope: Scope) -> Place | None:
+        """Where this request belongs; None: to us."""
+        host = Headers(scope=scope).get("host", "").lower()
+        name = host_name(host)
+        if name is None:
+            return None
+        origin = f"{self._scheme}://{host}"
+        if self._named and (match := self._named.fullmatch(name)):
+            return OwnName(origin, UUID(match[2]), int(match[1]))
+        match = _BELOW.fullmatch(scope["raw_path"].decode("latin-1"))
+        if match and name in self._own_names:
+            return Below(origin, match[1], match[2], match[3] or "")
+        return None
+
+
+def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
+    """The origin of a name of its own for a port; None where there can be none, so that it is seen by path.
+
+    asked_at: the Host header by which the user has reached us.
+    """
+    suffix = config.preview_suffix
+    label = f"p{port}-{sandbox_id.hex}"
+    if suffix is None:
+        return None
+    if suffix != "localhost":
+        told = urlsplit(config.base_url)
+        return f"{told.scheme}://{label}.{suffix}{f':{told.port}' if told.port else ''}"
+    # Names below localhost lead to the browser's own machine: right only for those who sit there.
+    parts = urlsplit(f"//{asked_at}")
+    if parts.hostname not in LOCAL_NAMES:
+        return None
+    return f"http://{label}.localhost{f':{parts.port}' if parts.port else ''}"
+
+
+def has_names(config: Config, asked_at: str) -> bool:
+    """Whether each port has its own host name for a user whose request has this Host header."""
+    return origin_of_port(config, UUID(int=0), 1, asked_at) is not None
+
+
+def own_origin(config: Config, asked_at: str) -> str:
+    """Of our own pages, as the user has reached them."""
+    if config.public_url:
+        told = urlsplit(config.base_url)
+        return f"{told.scheme}://{told.netloc}"
+    return f"http://{asked_at}"
+
+
+def prefix_of(token: str) -> str:
+    return f"{_PREFIX}{token}"

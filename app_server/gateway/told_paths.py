@@ -1,0 +1,49 @@
+"""Finds the link by whose path a program was told to live (`vite --base`): its first page names that path."""
+
+import re
+from dataclasses import dataclass
+from uuid import UUID
+
+from app_server.access.credentials_in_use import Credential
+from app_server.agent_client.client import AgentClient
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError
+from app_server.gateway import links
+from app_server.gateway.links import PreviewGrant
+
+_PATH = re.compile(rb"/preview/([\w-]{1,2000}\.[\w-]{1,2000}\.[\w-]{1,2000})/")
+_MAX_TRIED = 5
+
+
+@dataclass(frozen=True)
+class ToldLink:
+    """A link that is still open, and its token."""
+
+    token: str
+    grant: PreviewGrant
+
+
+async def find_told(
+    cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
+) -> ToldLink | None:
+    """The link with `keeps_prefix` to this port, by the same maker, that the program's page names."""
+    tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
+    for token in list(tokens)[:_MAX_TRIED]:
+        told = _read(cipher, token.decode())
+        if told is None:
+            continue
+        grant = told.grant
+        if grant.keeps_prefix and (grant.sandbox_id, grant.port, grant.made_by) == (
+            sandbox_id,
+            port,
+            made_by,
+        ):
+            return told
+    return None
+
+
+def _read(cipher: Cipher, token: str) -> ToldLink | None:
+    try:
+        return ToldLink(token, links.read(cipher, token))
+    except AppError:
+        return None  # ended, or none of ours: the page was written by others

@@ -1,0 +1,164 @@
+"""Runs git on the app server's machine with nothing of this machine's own git set-up in it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app_server.git.pinned_git import GitConnectionOptions
+
+OUTPUT_CHARACTERS = 8192
+_PASSED_ON = ("PATH", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
+_SETTINGS = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "credential.helper": "",
+    "http.lowSpeedLimit": "1",
+    "http.lowSpeedTime": "60",
+}
+# The server's own keys must not open repositories for every user who may start a conversation.
+_SSH = (
+    "ssh -F /dev/null -o BatchMode=yes -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o IdentityAgent=none"
+    " -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=known_hosts -o ConnectTimeout=20"
+)
+
+
+# Asked only when the server asks; it has nothing to keep or to forget.
+_ANSWER = (
+    """!f() { [ "$1" = get ] && printf 'username=%s\\npassword=%s\\n' """
+    '"$SLIPWAY_GIT_USERNAME" "$SLIPWAY_GIT_PASSWORD"; }; f'
+)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """For the server at `origin` (scheme, host and port) only, wherever it may redirect to."""
+
+    origin: str
+    username: str
+    password: str
+
+
+@dataclass(frozen=True)
+class GitResult:
+    """`output`: stdout and stderr together, its last 8 KiB."""
+
+    exit_code: int
+    output: str
+
+
+class GitTimeout(Exception):
+    def __init__(self, output: str) -> None:
+        super().__init__("git took too long")
+        self.output = output
+
+
+async def run_git(
+    *arguments: str,
+    directory: Path,
+    timeout_seconds: float,
+    report: Callable[[str], None] | None = None,
+    credentials: Credentials | None = None,
+    way: GitConnectionOptions | None = None,
+) -> GitResult:
+    """Runs git in `directory`, which is also its home. Progress lines go to `report`. way: to another host.
+
+    `credentials` never stand on a command line, where every user of this machine could read them.
+    Raises GitTimeout. However it ends, no process of it is left.
+    """
+    process = await asyncio.create_subprocess_exec(
+        "git",
+        *arguments,
+        cwd=directory,
+        env=_environment(directory, credentials, way or GitConnectionOptions()),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    tail = _Tail()
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            await _follow(process, tail, report)
+            return GitResult(await process.wait(), tail.text)
+    except TimeoutError:
+        raise GitTimeout(tail.text) from None
+    finally:
+        await _end(process)
+
+
+class _Tail:
+    """The last pieces of an output."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=200)
+
+    def add(self, line: str) -> None:
+        self._lines.append(line)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines)[-OUTPUT_CHARACTERS:]
+
+
+async def _follow(
+    process: asyncio.subprocess.Process, tail: _Tail, report: Callable[[str], None] | None
+) -> None:
+    assert process.stdout is not None
+    rest = ""
+    while piece := await process.stdout.read(65536):
+        # git rewrites its progress line with carriage returns; only the last state of each counts.
+        *lines, rest = (rest + piece.decode(errors="replace")).split("\n")
+        for line in lines:
+            tail.add(line.rsplit("\r", 1)[-1])
+        current = next((part for part in reversed(rest.split("\r")) if part), "")
+        if report and (latest := current or (lines[-1] if lines else "")):
+            report(latest.strip())
+        rest = rest[-OUTPUT_CHARACTERS:]
+    if rest:
+        tail.add(rest.rsplit("\r", 1)[-1])
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        # It may end between the two lines.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+def _environment(home: Path, credentials: Credentials | None, way: GitConnectionOptions) -> dict[str, str]:
+    settings, secrets = {**_SETTINGS, **way.settings}, {}
+    if credentials:
+        settings = {**settings, f"credential.{credentials.origin}.helper": _ANSWER}
+        secrets = {
+            "SLIPWAY_GIT_USERNAME": credentials.username,
+            "SLIPWAY_GIT_PASSWORD": credentials.password,
+        }
+    return {
+        **secrets,
+        **_as_environment(settings),
+        **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_TERMINAL_PROMPT": "0",
+        # A repository on this machine must not have missing parts fetched by a program that it names.
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ASKPASS": "true",
+        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+        "GIT_SSH_COMMAND": _SSH + way.ssh_options,
+    }
+
+
+def _as_environment(settings: dict[str, str]) -> dict[str, str]:
+    """Settings as git reads them, in their order, stronger than those of any file."""
+    numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (name, value) in enumerate(settings.items()):
+        numbered |= {f"GIT_CONFIG_KEY_{index}": name, f"GIT_CONFIG_VALUE_{index}": value}
+    return numbered

@@ -1,0 +1,85 @@
+"""How git itself calls a host that a user has named: at the address that was judged, and at no other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from app_server.core.addresses import is_address, parse_named
+from app_server.core.config import Config
+from app_server.core.errors import Forbidden, StartFailure
+from app_server.http.guarded_client import Guard
+from app_server.http.outgoing_proxy import upstream_of
+from app_server.users.models import ADMINISTRATORS, Role
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class GitConnectionOptions:
+    """What git is told beside the address of a repository. settings: of git; ssh_options: of ssh."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    ssh_options: str = ""
+
+
+def guard_for(config: Config, role: Role) -> Guard | None:
+    """None: administrators may name repositories on any host, as they may name models and MCP servers."""
+    if role in ADMINISTRATORS:
+        return None
+    return Guard(parse_named(config.egress_private), upstream=upstream_of())
+
+
+async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
+    """url: an address over http, https or ssh, also as `user@host:path`.
+
+    Raises StartFailure `repository_not_allowed`, `repository_not_found`.
+    """
+    if guard is None:
+        return GitConnectionOptions()
+    scheme, host, port = _parts(url)
+    if host.endswith("."):
+        # Git would take it for another name than that which was looked up.
+        raise StartFailure(
+            "repository_not_allowed",
+            f"{host} ends with a dot.",
+            fix="Write the name of the host without the dot at its end.",
+        )
+    try:
+        match scheme:
+            case "http" | "https":
+                return await _way_of_http(guard, scheme, host, port)
+            case "ssh":
+                address = await guard.address_of(host)
+                return GitConnectionOptions(ssh_options=f" -o HostName={address} -o HostKeyAlias={host}")
+            case _:
+                raise StartFailure(
+                    "repository_not_allowed",
+                    f"Only owners and admins may use repositories over {scheme}.",
+                    fix="Use the repository's https address.",
+                )
+    except Forbidden as error:
+        raise StartFailure("repository_not_allowed", error.detail, fix=error.fix or "") from error
+    except (OSError, TimeoutError) as error:
+        raise StartFailure(
+            "repository_not_found", f"{host} cannot be found.", fix="Check the address, then retry."
+        ) from error
+
+
+async def _way_of_http(guard: Guard, scheme: str, host: str, port: int | None) -> GitConnectionOptions:
+    route = await guard.route_to(host, scheme)
+    # Where a redirect leads has not been judged.
+    settings = {"http.followRedirects": "false"}
+    if route.address:
+        settings["http.proxy"] = ""
+        if not is_address(host):
+            address = f"[{route.address}]" if ":" in route.address else route.address
+            settings["http.curloptResolve"] = f"{host}:{port or _PORTS[scheme]}:{address}"
+    return GitConnectionOptions(settings)
+
+
+def _parts(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port."""
+    if "://" in url:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port
+    return "ssh", url.partition(":")[0].rpartition("@")[2].lower(), None

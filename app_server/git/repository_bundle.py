@@ -1,0 +1,257 @@
+"""Fetches a repository on the app server's machine and packs it for a sandbox.
+
+Credentials and network are needed only here; what goes into the sandbox is a file.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app_server.core.errors import StartFailure
+from app_server.git.address import Address, without_credentials
+from app_server.git.command import Credentials, GitTimeout, run_git
+from app_server.git.pinned_git import way_to
+from app_server.http.guarded_client import Guard
+
+_BUNDLE_TIMEOUT_SECONDS = 600.0
+_QUERY_TIMEOUT_SECONDS = 30.0
+_MAX_NAMED_BRANCHES = 20
+_BRANCHES = "refs/heads/"
+_ABSENT = (
+    "repository not found",
+    "does not exist",
+    "does not appear to be a git repository",
+    "not found",
+    "no such file or directory",
+    "not exported",
+)
+_REDIRECTED = "returned error: 30"
+_REFUSED = ("could not read username", "authentication failed", "permission denied", "returned error: 403")
+# Git names its target folder there, whose name may hold any word.
+_GREETING = "cloning into"
+
+
+@dataclass(frozen=True)
+class PackedRepository:
+    """`bundle` is None for a repository without commits; `branch` is None for a detached HEAD."""
+
+    bundle: Path | None
+    branch: str | None
+
+
+async def pack(
+    address: Address,
+    branch: str | None,
+    *,
+    directory: Path,
+    timeout_seconds: float,
+    report: Callable[[str], None],
+    credentials: Credentials | None = None,
+    guard: Guard | None = None,
+) -> PackedRepository:
+    """All branches and tags of the repository as one file in `directory`.
+
+    credentials: what opens it for its user. They are for the web, so with them ssh is not used. guard: what
+    keeps its user from the server's neighbours, see way.guard_for.
+
+    Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
+    `repository_clone_failed`.
+    """
+    clone = directory / "clone.git"
+    await _clone(address, clone, timeout_seconds, report, credentials, guard)
+    if branch is not None and not await _has_branch(clone, branch):
+        raise _branch_not_found(address, branch, await _first_branches(clone))
+    if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
+        return PackedRepository(None, branch or await _head(clone) or "main")
+    bundle = directory / "repository.bundle"
+    await _bundle(clone, bundle)
+    return PackedRepository(bundle, branch or await _default_branch(clone))
+
+
+async def check_out(
+    address: Address,
+    branch: str | None,
+    *,
+    directory: Path,
+    timeout_seconds: float,
+    credentials: Credentials | None = None,
+    guard: Guard | None = None,
+) -> Path:
+    """The files of a branch, to be read here: a folder in `directory`. Raises as `pack`."""
+    clone, tree = directory / "clone.git", directory / "tree"
+    await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)
+    if branch is not None and not await _has_branch(clone, branch):
+        raise _branch_not_found(address, branch, await _first_branches(clone))
+    at_branch = ["--branch", branch] if branch else []
+    result = await run_git(
+        "clone",
+        "--quiet",
+        "--shared",
+        "--no-tags",
+        "--template=",
+        *at_branch,
+        "--",
+        str(clone),
+        str(tree),
+        directory=directory,
+        timeout_seconds=timeout_seconds,
+    )
+    if result.exit_code != 0:
+        raise _clone_failed(address, result.output)
+    # It differs from one clone to the next, and leads to the other one.
+    await asyncio.to_thread(shutil.rmtree, tree / ".git")
+    return tree
+
+
+async def _clone(
+    address: Address,
+    clone: Path,
+    timeout_seconds: float,
+    report: Callable[[str], None],
+    credentials: Credentials | None,
+    guard: Guard | None,
+) -> None:
+    url = (address.web_url if credentials else None) or address.public_url
+    way = await way_to(url, guard if address.local_path is None else None)
+    try:
+        result = await run_git(
+            "clone",
+            "--bare",
+            "--progress",
+            "--template=",
+            "--",
+            url,
+            str(clone),
+            directory=clone.parent,
+            timeout_seconds=timeout_seconds,
+            report=lambda line: report(without_credentials(line)),
+            credentials=credentials,
+            way=way,
+        )
+    except GitTimeout as timeout:
+        raise StartFailure(
+            "repository_clone_failed",
+            f"Cloning {address.public_url} took longer than {timeout_seconds:g} seconds.",
+            fix="Retry, or raise SLIPWAY_CLONE_TIMEOUT_SECONDS.",
+            output=without_credentials(timeout.output),
+        ) from timeout
+    if result.exit_code != 0:
+        raise _clone_failed(address, without_credentials(result.output))
+
+
+async def _bundle(clone: Path, bundle: Path) -> None:
+    result = await run_git(
+        "bundle",
+        "create",
+        "--quiet",
+        str(bundle),
+        "--branches",
+        "--tags",
+        "HEAD",
+        directory=clone,
+        timeout_seconds=_BUNDLE_TIMEOUT_SECONDS,
+    )
+    if result.exit_code != 0:
+        # A HEAD that names no commit cannot be packed; the branches can.
+        result = await run_git(
+            "bundle",
+            "create",
+            "--quiet",
+            str(bundle),
+            "--branches",
+            "--tags",
+            directory=clone,
+            timeout_seconds=_BUNDLE_TIMEOUT_SECONDS,
+        )
+    if result.exit_code != 0:
+        raise StartFailure(
+            "repository_clone_failed",
+            "The repository could not be packed.",
+            fix="Read git's output; `git fsck` in the repository may say more.",
+            output=result.output,
+        )
+
+
+async def _default_branch(clone: Path) -> str | None:
+    """What HEAD names; when that has no commit, the likeliest other; None for a detached HEAD."""
+    head = await _head(clone)
+    if head is None:
+        return None
+    for name in (head, "main", "master"):
+        if await _has_branch(clone, name):
+            return name
+    return next(iter(await _first_branches(clone)), head)
+
+
+async def _has_branch(clone: Path, name: str) -> bool:
+    # Asked by its whole name: abbreviations mean something else where a tag is called the same.
+    result = await run_git(
+        "show-ref",
+        "--verify",
+        "--quiet",
+        f"{_BRANCHES}{name}",
+        directory=clone,
+        timeout_seconds=_QUERY_TIMEOUT_SECONDS,
+    )
+    return result.exit_code == 0
+
+
+async def _first_branches(clone: Path) -> list[str]:
+    """One more than are ever named to a user, in alphabetical order."""
+    count = f"--count={_MAX_NAMED_BRANCHES + 1}"
+    return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)
+
+
+async def _head(clone: Path) -> str | None:
+    result = await run_git(
+        "symbolic-ref", "--quiet", "HEAD", directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS
+    )
+    return result.output.strip().removeprefix(_BRANCHES) or None if result.exit_code == 0 else None
+
+
+async def _lines(clone: Path, *arguments: str) -> list[str]:
+    result = await run_git(*arguments, directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS)
+    return result.output.split()
+
+
+def _clone_failed(address: Address, output: str) -> StartFailure:
+    said = "\n".join(line for line in output.lower().splitlines() if not line.startswith(_GREETING))
+    if _REDIRECTED in said:
+        return StartFailure(
+            "repository_not_found",
+            f"{address.public_url} redirects to another address.",
+            fix="Give the address that it redirects to, often the same with .git at its end.",
+            output=output,
+        )
+    if any(words in said for words in _REFUSED):
+        return StartFailure(
+            "repository_not_found",
+            f"{address.public_url} does not exist, or it is private.",
+            fix="Check the address; for a private repository, add a token under Settings, Git hosts.",
+            output=output,
+        )
+    if any(words in said for words in _ABSENT):
+        return StartFailure(
+            "repository_not_found",
+            f"There is no repository at {address.public_url}.",
+            fix="Check the address, then retry.",
+            output=output,
+        )
+    return StartFailure(
+        "repository_clone_failed",
+        f"{address.public_url} could not be cloned.",
+        fix="Read git's output; retry when its cause is gone.",
+        output=output,
+    )
+
+
+def _branch_not_found(address: Address, branch: str, branches: list[str]) -> StartFailure:
+    named = ", ".join(branches[:_MAX_NAMED_BRANCHES]) or "none"
+    others = " and more" if len(branches) > _MAX_NAMED_BRANCHES else ""
+    return StartFailure(
+        "branch_not_found",
+        f"{address.public_url} has no branch {branch!r}. Its branches: {named}{others}.",
+        fix="Start again with one of these branches, or push the missing one and retry.",
+    )

@@ -1,0 +1,95 @@
+"""The record of pushes: which branches are a conversation's own follows from it."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.git_proxy.commands import Command
+from app_server.git_proxy.models import GitPush, PushOutcome
+from app_server.sandbox_records.models import Sandbox
+
+logger = logging.getLogger(__name__)
+
+MAX_LISTED = 200
+
+
+async def own_refs(
+    session: AsyncSession, sandbox_id: UUID, repository: str, refs: Iterable[str]
+) -> frozenset[str]:
+    """Those of `refs` that were made from the sandbox, and not deleted from there since."""
+    query = select(GitPush).where(
+        GitPush.sandbox_id == sandbox_id,
+        GitPush.repository == repository,
+        GitPush.ref.in_(list(refs)),
+        GitPush.outcome == PushOutcome.ACCEPTED,
+    )
+    own: set[str] = set()
+    for push in await session.scalars(query.order_by(GitPush.created_at)):
+        command = Command(push.ref, push.old_commit, push.new_commit)
+        if command.is_deletion:
+            own.discard(push.ref)
+        elif command.is_creation:
+            own.add(push.ref)
+    return frozenset(own)
+
+
+async def record(
+    session: AsyncSession,
+    sandbox: Sandbox,
+    repository: str,
+    commands: Iterable[Command],
+    reasons: Mapping[str, str] | None = None,
+) -> list[UUID]:
+    """One row for each ref: refused if there are `reasons`, else on its way. Returns their ids."""
+    rows = [
+        GitPush(
+            user_id=sandbox.user_id,
+            sandbox_id=sandbox.id,
+            repository=repository,
+            ref=command.ref,
+            old_commit=command.old,
+            new_commit=command.new,
+            outcome=PushOutcome.UNKNOWN if reasons is None else PushOutcome.REFUSED,
+            reason=(reasons or {}).get(command.ref),
+        )
+        for command in commands
+    ]
+    session.add_all(rows)
+    await session.flush()
+    _log(rows)
+    return [row.id for row in rows]
+
+
+async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
+    """outcomes: by ref, None for what the host has carried out, else why not."""
+    rows = list(await session.scalars(select(GitPush).where(GitPush.id.in_(ids))))
+    for row in rows:
+        if row.ref in outcomes:
+            row.reason = outcomes[row.ref]
+            row.outcome = PushOutcome.ACCEPTED if row.reason is None else PushOutcome.REJECTED
+    _log(rows)
+
+
+async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPush]:
+    """The newest first."""
+    query = select(GitPush).where(GitPush.sandbox_id == sandbox_id)
+    return (await session.scalars(query.order_by(GitPush.created_at.desc()).limit(MAX_LISTED))).all()
+
+
+def _log(rows: Iterable[GitPush]) -> None:
+    for row in rows:
+        logger.info(
+            "a push of an agent",
+            extra={
+                "sandbox_id": row.sandbox_id.hex,
+                "repository": row.repository,
+                "ref": row.ref,
+                "old_commit": row.old_commit,
+                "new_commit": row.new_commit,
+                "outcome": row.outcome.value,
+                "reason": row.reason,
+            },
+        )

@@ -1,0 +1,202 @@
+"""An HTTP client for addresses that users have named: what is not public stays closed to it, by any name.
+
+A name is looked up once, what it leads to is judged, and the connection goes to that very address.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from weakref import WeakValueDictionary
+
+import httpx
+from anyio import from_thread
+
+from app_server.core.addresses import BadHost, Named, is_address, is_refused, parse_host
+from app_server.core.errors import Forbidden
+from app_server.http.certificates import public_authorities
+from app_server.http.outgoing_proxy import Upstream, UpstreamProxy
+
+RESOLVE_SECONDS = 10.0
+_NO_LIMITS = httpx.Limits(max_connections=None)
+
+Resolver = Callable[[str], Awaitable[list[str]]]
+"""The addresses of a name. Raises OSError."""
+
+
+# A name whose servers do not answer holds a thread for half a minute, and names are what users and sandboxes
+# choose. So the threads that all other work shares are not used for them.
+_RESOLVING = ThreadPoolExecutor(max_workers=64, thread_name_prefix="names")
+
+
+async def system_resolver(name: str) -> list[str]:
+    look_up = partial(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_RESOLVING, look_up)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class FairResolver:
+    """Looks up a few names of each asker at a time. A look-up counts until it ends, even unawaited."""
+
+    def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
+        self._resolve = resolve
+        self._at_once = at_once
+        self._places: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+        self._running: set[asyncio.Task[list[str]]] = set()
+
+    async def resolve(self, asker: Hashable, name: str) -> list[str]:
+        """Raises OSError."""
+        places = self._places.setdefault(asker, asyncio.Semaphore(self._at_once))
+        await places.acquire()
+        task = asyncio.ensure_future(self._look_up(name))
+        self._running.add(task)
+
+        def end(task: asyncio.Task[list[str]]) -> None:
+            self._running.discard(task)
+            places.release()
+            if not task.cancelled():
+                task.exception()  # heard, also when the asker has gone
+
+        task.add_done_callback(end)
+        return await asyncio.shield(task)
+
+    async def _look_up(self, name: str) -> list[str]:
+        return await self._resolve(name)
+
+
+@dataclass(frozen=True)
+class Route:
+    """How a host may be called: at this address, or through this proxy."""
+
+    address: str | None = None
+    proxy: UpstreamProxy | None = None
+
+
+class Guard:
+    """`named`: what an administrator has opened of the private world. upstream: how to get outside."""
+
+    def __init__(
+        self, named: Named, resolve: Resolver = system_resolver, upstream: Upstream | None = None
+    ) -> None:
+        self._named = named
+        self._resolve = resolve
+        self._upstream = upstream or Upstream()
+
+    async def route_to(self, host: str, scheme: str = "https") -> Route:
+        """Raises Forbidden `private_address`, OSError, TimeoutError.
+
+        A name that only the proxy can find is the proxy's to judge.
+        """
+        name = _name_of(host)
+        proxy = self._upstream.proxy_for(name, "http" if scheme == "http" else "https")
+        try:
+            address = await self._address_of(name)
+        except (OSError, TimeoutError):
+            if proxy is None:
+                raise
+            return Route(proxy=proxy)
+        return Route(proxy=proxy) if proxy else Route(address)
+
+    async def address_of(self, host: str) -> str:
+        """For what no proxy carries. Raises Forbidden `private_address`, OSError, TimeoutError."""
+        return await self._address_of(_name_of(host))
+
+    async def _address_of(self, name: str) -> str:
+        async with asyncio.timeout(RESOLVE_SECONDS):
+            found = [name] if is_address(name) else await self._resolve(name)
+        if not found or any(is_refused(name, address, self._named) for address in found):
+            raise _refusal(name)
+        return found[0]
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """Refuses with Forbidden `private_address`, before anything is sent."""
+
+    def __init__(self, guard: Guard, *, verify: ssl.SSLContext | None = None) -> None:
+        self._guard = guard
+        self._verify = verify or public_authorities()
+        # As many at a time as there are conversations.
+        self._inner = httpx.AsyncHTTPTransport(verify=self._verify, limits=_NO_LIMITS)
+        self._proxied: dict[str, httpx.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.host
+        try:
+            route = await self._guard.route_to(host, request.url.scheme)
+        except (OSError, TimeoutError) as error:
+            raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
+        if route.proxy:
+            return await self._through(route.proxy).handle_async_request(request)
+        return await self._inner.handle_async_request(_pinned(request, route.address or host))
+
+    async def aclose(self) -> None:
+        for transport in (self._inner, *self._proxied.values()):
+            await transport.aclose()
+
+    def _through(self, proxy: UpstreamProxy) -> httpx.AsyncHTTPTransport:
+        if proxy.url not in self._proxied:
+            self._proxied[proxy.url] = httpx.AsyncHTTPTransport(
+                verify=self._verify, limits=_NO_LIMITS, proxy=proxy.url
+            )
+        return self._proxied[proxy.url]
+
+
+class GuardedSyncTransport(httpx.BaseTransport):
+    """The same in threads that anyio has started, for libraries that know no other way."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = httpx.HTTPTransport(limits=_NO_LIMITS)
+        self._proxied: dict[str, httpx.HTTPTransport] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.host
+        try:
+            route = from_thread.run(self._guard.route_to, host, request.url.scheme)
+        except (OSError, TimeoutError) as error:
+            raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
+        if route.proxy:
+            return self._through(route.proxy).handle_request(request)
+        return self._inner.handle_request(_pinned(request, route.address or host))
+
+    def close(self) -> None:
+        for transport in (self._inner, *self._proxied.values()):
+            transport.close()
+
+    def _through(self, proxy: UpstreamProxy) -> httpx.HTTPTransport:
+        if proxy.url not in self._proxied:
+            self._proxied[proxy.url] = httpx.HTTPTransport(limits=_NO_LIMITS, proxy=proxy.url)
+        return self._proxied[proxy.url]
+
+
+def pinned_extensions(host: str) -> dict[str, str]:
+    """What an httpx request to an address says, so that TLS still asks for the name and checks it."""
+    return {} if is_address(host) else {"sni_hostname": host}
+
+
+def _pinned(request: httpx.Request, address: str) -> httpx.Request:
+    return httpx.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, **pinned_extensions(request.url.host)},
+    )
+
+
+def _name_of(host: str) -> str:
+    try:
+        return parse_host(host)
+    except BadHost as error:
+        raise _refusal(host) from error
+
+
+def _refusal(host: str) -> Forbidden:
+    return Forbidden(
+        f"{host} leads to a private address, which only administrators may use.",
+        code="private_address",
+        fix="Ask an administrator to name it in SLIPWAY_EGRESS_PRIVATE.",
+    )

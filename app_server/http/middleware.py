@@ -1,0 +1,309 @@
+"""What every request passes before it reaches a route: an id, Host and Origin checks, limits, headers.
+
+Plain ASGI, so that streams and WebSockets pass through untouched.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app_server.core.config import Config
+from app_server.core.errors import on_unexpected, problem
+from app_server.core.logs import bind
+from app_server.http.json_limits import bounded_values
+from app_server.http.large_bodies import told_length
+
+logger = logging.getLogger(__name__)
+
+SESSION_COOKIES: Final = ("__Host-slipway_session", "slipway_session")
+"""Over HTTPS and over HTTP. The prefix makes browsers refuse it from pages of our subdomains."""
+
+PAGE_PROOF_HEADER: Final = "x-slipway-proof"
+PAGE_PROOF_SUBPROTOCOL: Final = "slipway.proof."
+"""Followed by the proof: a browser's WebSocket has no headers to set."""
+
+SUBPROTOCOL: Final = "slipway"
+"""What our WebSockets speak. A browser that offers subprotocols wants one of them selected."""
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_NO_OTHER_LIMITS: Mapping[str, int] = MappingProxyType({})
+PIECE_SECONDS = 60.0
+_WILDCARD_HOSTS = frozenset({"0.0.0.0", "::", ""})
+
+# Styles may be inline (dialogs and toasts set them); scripts never.
+_CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def session_cookie(config: Config) -> str:
+    """The name of the cookie that signs a browser in."""
+    return SESSION_COOKIES[0 if config.base_url.startswith("https:") else 1]
+
+
+def api_key_of(connection: HTTPConnection) -> str | None:
+    """The key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`. None: there is no such
+    header. An empty key is a wrong key, so that the cookie is not looked at in its place.
+    """
+    headers = connection.headers
+    if key := headers.get("x-session-api-key"):
+        return key
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    return headers.get("x-session-api-key")
+
+
+def page_proof_of(connection: HTTPConnection) -> str | None:
+    """What only pages of our own origin know beside the cookie; on a WebSocket it is a subprotocol."""
+    if connection.scope["type"] != "websocket":
+        return connection.headers.get(PAGE_PROOF_HEADER)
+    offered: list[str] = connection.scope["subprotocols"]
+    found = [one for one in offered if one.startswith(PAGE_PROOF_SUBPROTOCOL)]
+    return found[0].removeprefix(PAGE_PROOF_SUBPROTOCOL) if found else None
+
+
+def security_headers(config: Config) -> Mapping[str, str]:
+    """Those of our own pages, which may frame the pages of sandboxes and no others."""
+    suffix, told = config.preview_suffix, urlsplit(config.base_url)
+    port = ":*" if suffix == "localhost" else f":{told.port}" if told.port else ""
+    frames = f"; frame-src 'self' {told.scheme}://*.{suffix}{port}" if suffix else ""
+    return {**SECURITY_HEADERS, "Content-Security-Policy": _CONTENT_SECURITY_POLICY + frames}
+
+
+class RequestContext:
+    """Outermost: gives the request its id, puts headers on the reply, turns a crash into a problem.
+
+    page_headers: none for what is not ours: then nothing at all is added.
+    """
+
+    def __init__(self, app: ASGIApp, *, page_headers: Mapping[str, str] = SECURITY_HEADERS) -> None:
+        self._app = app
+        self._page_headers = page_headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        # An id from outside would let a client forge our log lines.
+        request_id = scope["slipway.request_id"] = secrets.token_hex(8)
+        bind(request_id=request_id)
+        has_started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
+            if message["type"] == "http.response.start":
+                has_started = True
+                if self._page_headers:
+                    _add_headers(message, self._page_headers, request_id, scope["path"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            if has_started:
+                # The only honest end of a reply that broke in the middle is a cut connection, which
+                # the server makes of a reply that is not finished.
+                logger.exception("a reply broke off")
+                return
+            response = await on_unexpected(Request(scope), error)
+            await response(scope, receive, send_with_headers)
+
+
+class HostCheck:
+    """Refuses names that are not ours, so that DNS rebinding cannot make a browser talk to us (421)."""
+
+    def __init__(self, app: ASGIApp, *, config: Config) -> None:
+        self._app = app
+        self._names = allowed_host_names(config)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or host_name(Headers(scope=scope).get("host", "")) in self._names:
+            await self._app(scope, receive, send)
+            return
+        await _refuse(
+            scope,
+            receive,
+            send,
+            status=421,
+            code="host_not_allowed",
+            detail="This server does not answer to the name in the Host header.",
+            fix="Add the name to SLIPWAY_ALLOWED_HOSTS, or set SLIPWAY_PUBLIC_URL.",
+        )
+
+
+class OriginCheck:
+    """Refuses what a foreign web page makes a browser do in our user's name (403)."""
+
+    def __init__(self, app: ASGIApp, *, config: Config) -> None:
+        self._app = app
+        self._public_netloc = urlsplit(config.base_url).netloc.lower()
+        self._cookie = session_cookie(config)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_safe(scope) or self._is_ours(HTTPConnection(scope)):
+            await self._app(scope, receive, send)
+            return
+        await _refuse(
+            scope,
+            receive,
+            send,
+            status=403,
+            code="origin_not_allowed",
+            detail="This request did not come from our own pages.",
+            fix="Open Slipway at its own address, or use an API key instead of the browser's cookie.",
+        )
+
+    def _is_ours(self, connection: HTTPConnection) -> bool:
+        if api_key_of(connection) is not None:
+            return True  # No browser adds these by itself; the cookie is not looked at then.
+        if (origin := connection.headers.get("origin")) is None:
+            return self._cookie not in connection.cookies
+        return _netloc(origin) in {connection.headers.get("host", "").lower(), self._public_netloc}
+
+
+class BodyLimit:
+    """Refuses bodies over `max_bytes`, told or untold (413), JSON bodies of too many values (413), and null
+    characters in the address (400).
+
+    A body that stops coming is given up (408). below, above: lower and higher limits, by the beginning of the
+    path. streamed: beginnings of paths without a limit, whose bodies are never held.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        max_bytes: int,
+        below: Mapping[str, int] = _NO_OTHER_LIMITS,
+        above: Mapping[str, int] = _NO_OTHER_LIMITS,
+        streamed: tuple[str, ...] = (),
+        piece_seconds: float = PIECE_SECONDS,
+    ) -> None:
+        self._app = app
+        self._piece_seconds = piece_seconds
+        self._max_bytes = max_bytes
+        self._below = below
+        self._above = above
+        self._streamed = streamed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if "\x00" in scope["path"] or b"%00" in scope["query_string"]:
+            detail = "The address must not contain null characters."
+            await _refuse(scope, receive, send, status=400, code="bad_request", detail=detail)
+            return
+        limit = self._limit(scope["path"])
+        if scope["path"].startswith(self._streamed):
+            await self._app(scope, receive, send)
+        elif told_length(scope) > limit:
+            detail = f"The body must not be larger than {limit} bytes."
+            await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
+        else:
+            limited = _limited(receive, limit, self._piece_seconds)
+            await self._app(scope, bounded_values(scope, limited), send)
+
+    def _limit(self, path: str) -> int:
+        lower = [limit for beginning, limit in self._below.items() if path.startswith(beginning)]
+        higher = [limit for beginning, limit in self._above.items() if path.startswith(beginning)]
+        return min([max([self._max_bytes, *higher]), *lower])
+
+
+def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable[[], Awaitable[Message]]:
+    seen, is_whole = 0, False
+
+    async def receive_limited() -> Message:
+        nonlocal seen, is_whole
+        try:
+            # Behind the body only the end of the connection can come, which may take as long as it likes.
+            async with asyncio.timeout(None if is_whole else piece_seconds):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"Nothing of the body came for {piece_seconds:g} seconds.") from None
+        is_whole = not message.get("more_body", False)
+        seen += len(message.get("body", b""))
+        if seen > max_bytes:
+            # The framework lets this class, and only this one, out of its body parsing.
+            raise HTTPException(413, f"The body must not be larger than {max_bytes} bytes.")
+        return message
+
+    return receive_limited
+
+
+def allowed_host_names(config: Config) -> frozenset[str]:
+    """The names of this server, lower case, without port and brackets."""
+    told = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
+    names = {name for host in told if (name := host_name(host))}
+    return frozenset(LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header, lower case, without port and brackets."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
+
+
+def is_safe(scope: Scope) -> bool:
+    """Whether this cannot change anything: no method that does, and no WebSocket."""
+    return scope["type"] != "websocket" and (scope["type"] != "http" or scope["method"] in _SAFE_METHODS)
+
+
+def _add_headers(message: Message, page_headers: Mapping[str, str], request_id: str, path: str) -> None:
+    headers = MutableHeaders(scope=message)
+    headers["X-Request-ID"] = request_id
+    for name, value in page_headers.items():
+        headers.setdefault(name, value)
+    # Built files carry a hash of their content in their name.
+    is_asset = path.startswith("/assets/") and message["status"] in {200, 206, 304}
+    headers.setdefault("Cache-Control", "public, max-age=31536000, immutable" if is_asset else "no-store")
+
+
+async def _refuse(
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    status: int,
+    code: str,
+    detail: str,
+    fix: str | None = None,
+) -> None:
+    logger.info("request refused", extra={"code": code, "status": status})
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 4001, "reason": code})  # before accept: HTTP 403
+        return
+    response = problem(Request(scope), status=status, code=code, detail=detail, fix=fix)
+    await response(scope, receive, send)

@@ -1,0 +1,100 @@
+"""Serves the built front end, with index.html for every page the browser routes by itself."""
+
+import mimetypes
+import os
+from pathlib import Path
+
+from fastapi import FastAPI, Response
+from fastapi.responses import FileResponse, HTMLResponse
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Scope
+
+DIST = Path(__file__).parents[2] / "frontend" / "dist"
+
+_API = ("/api/", "/mcp/")
+_ASSETS = "/assets/"
+
+# What the build lays beside a file, the smallest first.
+_ENCODINGS = {"br": ".br", "gzip": ".gz"}
+
+_NOT_BUILT = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Slipway</title></head>
+<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 15vh auto; padding: 0 1rem">
+<h1>The server runs; its pages are not built yet</h1>
+<p>Run <code>make frontend</code> in the directory of the project, then reload this page.</p>
+<p>The API answers already: see <a href="/openapi.json">/openapi.json</a>.</p>
+</body>
+</html>
+"""
+
+
+def install_frontend(app: FastAPI, dist: Path = DIST) -> None:
+    """Serves the front end for paths that have no route in `app`."""
+    # Not a mount: one at "/" would also answer wrong methods on known routes (405) with a 404.
+    app.router.default = Frontend(directory=dist, check_dir=False)
+
+
+class Frontend(StaticFiles):
+    """Files of `dist`; index.html for what can be a page; a 404 for unknown API paths and assets."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """The file, compressed as the reader prefers if the build has made that."""
+        request_headers = Headers(scope=scope)
+        encoding, path = _as_accepted(Path(full_path), request_headers.get("accept-encoding", ""))
+        response = FileResponse(
+            path,
+            status_code=status_code,
+            stat_result=stat_result if encoding is None else path.stat(),
+            media_type=mimetypes.guess_type(full_path)[0],
+        )
+        if encoding is not None:
+            response.headers["Content-Encoding"] = encoding
+        response.headers["Vary"] = "Accept-Encoding"
+        if self.is_not_modified(response.headers, request_headers):
+            return NotModifiedResponse(response.headers)
+        return response
+
+    async def check_config(self) -> None:
+        """A directory that is missing is explained by a page, not by a crash."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if scope["path"].startswith(_API):
+            raise HTTPException(404)
+        index = Path(str(self.directory)) / "index.html"
+        if not index.is_file():
+            return HTMLResponse(_NOT_BUILT, status_code=503)
+        try:
+            return await super().get_response(path, scope)
+        except HTTPException as error:
+            if error.status_code != 404 or scope["path"].startswith(_ASSETS):
+                raise
+            return self.file_response(index, index.stat(), scope)
+
+
+def _as_accepted(path: Path, accepted: str) -> tuple[str | None, Path]:
+    """The encoding to send it in, None for none, and the file that has it."""
+    names = {name for name, weight in map(_parts, accepted.lower().split(",")) if not _is_zero(weight)}
+    for encoding, suffix in _ENCODINGS.items():
+        compressed = path.with_name(path.name + suffix)
+        if encoding in names and compressed.is_file():
+            return encoding, compressed
+    return None, path
+
+
+def _parts(word: str) -> tuple[str, str]:
+    name, _, parameter = word.partition(";")
+    return name.strip(), parameter.replace(" ", "")
+
+
+def _is_zero(weight: str) -> bool:
+    """`q=0` refuses an encoding."""
+    return weight.startswith("q=0") and not weight.removeprefix("q=").strip("0.")

@@ -1,0 +1,207 @@
+"""The objects that live as long as the server: opened in order, closed in reverse.
+
+Both apps share them; handlers find them on `request.state`.
+"""
+
+import asyncio
+import logging
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+from uuid import UUID
+
+import httpx
+
+from agent_runtime.relay.http import new_transport
+from app_server import demo
+from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
+from app_server.conversations.egress_notices import announce_refusal, repositories_of
+from app_server.conversations.git_access import git_work_of
+from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of
+from app_server.conversations.start.log_reconciliation import catch_up_all
+from app_server.conversations.start.worker import StartWorker
+from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
+from app_server.conversations.titles import Titles
+from app_server.conversations.view import position_of
+from app_server.core.addresses import parse_named
+from app_server.core.background import Background
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import load_cipher
+from app_server.core.migrations import migrate, wait_for_other_servers
+from app_server.core.pubsub import make_pubsub, require_redis
+from app_server.egress.egress_log import Ledger
+from app_server.egress.proxy import EgressProxy
+from app_server.egress.tls.authority import load_authority
+from app_server.events.open_streams import OpenStreams
+from app_server.gateway.exposed_urls import exposed_urls
+from app_server.git_proxy.access import Moves
+from app_server.http.certificates import public_authorities
+from app_server.http.guarded_client import Guard, GuardedTransport
+from app_server.http.outgoing_proxy import upstream_of
+from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
+from app_server.llm_gateway.room import CallCapacity
+from app_server.mcp_broker.pass_through import Exchanges
+from app_server.mcp_servers.grants import Grants
+from app_server.mcp_servers.sign_in import SignIns
+from app_server.sandbox_backends.remote.tls import trust_of_hosts
+from app_server.sandbox_records.server_lease import RENEW_SECONDS, Lease
+from app_server.sandbox_reports.fairness import Fairness
+from app_server.sandboxes.service import Sandboxes
+from app_server.settings.sharing import add_first_profiles
+from app_server.sign_in.oidc.discovery import Providers
+from app_server.users.models import Role
+from app_server.users.service import create_user, find_owner
+
+logger = logging.getLogger(__name__)
+
+State = dict[str, Any]
+
+_MONITOR_INTERVAL_SECONDS = 2.0
+_REST_INTERVAL_SECONDS = 15.0
+
+
+@asynccontextmanager
+async def lifespan(config: Config) -> AsyncIterator[State]:
+    """Open all shared objects in order; close them in reverse order at the end.
+
+    Yields the state of both apps: name on `request.state` to object. Raises what a failed start raises
+    (core/startup_failures.py).
+    """
+    config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with AsyncExitStack() as stack:
+        database = await _open_database(config, stack)
+        await _make_demo(config)
+        cipher = load_cipher(config)
+        authority = load_authority(config, cipher)
+        http = await stack.enter_async_context(_http_client())
+        upstream = upstream_of()
+        guard = Guard(parse_named(config.egress_private), upstream=upstream)
+        guarded_http = await stack.enter_async_context(_http_client(GuardedTransport(guard)))
+        trust = trust_of_hosts(config)
+        relay_transport = await stack.enter_async_context(new_transport(trust=trust or public_authorities()))
+        redis_url = config.redis_url.get_secret_value() if config.redis_url else None
+        if redis_url:
+            await require_redis(redis_url)
+        pubsub = make_pubsub(redis_url)
+        stack.push_async_callback(pubsub.close)
+        sandboxes = Sandboxes(config, database, cipher)
+        lease = Lease(config, database, sandboxes.ownership)
+        await lease.take()
+        stack.push_async_callback(lease.release)
+        await sandboxes.open()
+        stack.push_async_callback(sandboxes.close)
+        background = Background()
+        stack.push_async_callback(background.close)
+        credentials_in_use = CredentialsInUse(database)
+        spending = Spending(database)
+        stack.push_async_callback(spending.close)
+        if config.database_file:
+            await spending.release_all()
+        titles = Titles(database, sandboxes)
+        start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
+        sandboxes.listen(
+            on_change=start_worker.announce_sandbox,
+            on_return=start_worker.bring_back,
+            on_restored=partial(catch_up_all, database),
+            position=partial(position_of, database),
+        )
+        mcp_sign_ins = SignIns()
+        stack.push_async_callback(mcp_sign_ins.close)
+        await start_worker.open()
+        stack.push_async_callback(start_worker.close)
+
+        def tell_of_refusal(sandbox_id: UUID) -> None:
+            background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
+
+        ledger = Ledger(database, tell_of_refusal)
+        egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
+        for work, name, seconds in (
+            (lease.renew, "id of this server", RENEW_SECONDS),
+            (sandboxes.check, "sandbox monitor", _MONITOR_INTERVAL_SECONDS),
+            (egress.end_forbidden, "open connections", _MONITOR_INTERVAL_SECONDS),
+            (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
+            (spending.renew, "reservations of calls", RENEWAL_SECONDS),
+            (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
+            (sandboxes.rest, "idle sandboxes", _REST_INTERVAL_SECONDS),
+            (sandboxes.measure, "sizes of workspaces", _REST_INTERVAL_SECONDS),
+            (sandboxes.archiving.tidy, "archives", _REST_INTERVAL_SECONDS),
+            (sandboxes.backups.make, "backups", _REST_INTERVAL_SECONDS),
+        ):
+            background.run_forever(work, name=name, interval_seconds=seconds)
+        yield {
+            "config": config,
+            "database": database,
+            "cipher": cipher,
+            "http": http,
+            "identity_providers": Providers(config.oidc_providers, http),
+            "guard": guard,
+            "guarded_http": guarded_http,
+            "relay_transport": relay_transport,
+            "trust_of_hosts": trust,
+            "background": background,
+            "pubsub": pubsub,
+            "credentials_in_use": credentials_in_use,
+            "sandboxes": sandboxes,
+            "start_worker": start_worker,
+            "titles": titles,
+            "spending": spending,
+            "mcp_exchanges": Exchanges(),
+            "mcp_grants": Grants(database, cipher),
+            "mcp_sign_ins": mcp_sign_ins,
+            "egress": egress,
+            "git_work_of": git_work_of,
+            "llm_caller_of": llm_caller_of,
+            "folder_of": folder_of,
+            "exposed_urls": exposed_urls,
+            "occupants_of": occupants_of,
+            "git_moves": Moves(),
+            "fairness": Fairness(),
+            "open_streams": OpenStreams(),
+            "room_for_models": CallCapacity(config.llm_calls_per_sandbox, config.llm_calls_per_user),
+        }
+
+
+def _http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    # No limit on connections: a model's replies may occupy many for minutes.
+    # No cookies: what a vendor sets for one user would be sent for the next one, too.
+    return httpx.AsyncClient(
+        timeout=30,
+        verify=public_authorities(),
+        transport=transport,
+        limits=httpx.Limits(max_connections=None),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    )
+
+
+async def _make_demo(config: Config) -> None:
+    try:
+        await asyncio.to_thread(demo.make_repository, config.home)
+    except (OSError, subprocess.SubprocessError):
+        logger.exception("the demo repository cannot be made; is git installed?")
+
+
+async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
+    if config.database_file:
+        # Made here for its mode, which SQLite gives to the files beside it too.
+        config.database_file.touch(mode=0o600)
+    database = Database(config.resolved_database_url)
+    stack.push_async_callback(database.close)
+    await migrate(database)
+    await _make_owner(database)
+    return database
+
+
+async def _make_owner(database: Database) -> None:
+    async with database.read() as session:
+        if await find_owner(session) is not None:
+            return
+    async with database.session() as session:
+        # Of several first starts at once, one makes the owner, and the others find it.
+        await wait_for_other_servers(await session.connection())
+        if await find_owner(session) is None:
+            owner = await create_user(session, name="Owner", role=Role.OWNER)
+            await add_first_profiles(session, owner.id)

@@ -1,0 +1,125 @@
+"""OpenAI's Responses: what a sandbox may say in a call, and which models are asked so. Pure.
+
+A key opens all that its account stores at the vendor. So nothing is stored there, and nothing that is stored
+can be named: no earlier response, conversation, prompt, item or file. Tools that the vendor runs are refused:
+they would be a way out of the sandbox.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from agent_runtime.vendors import OPENAI_URL
+from app_server.core.errors import BadRequest
+from app_server.llm_gateway.fields import Closed, Object
+from app_server.llm_gateway.vendors import PassThrough, Vendor
+from app_server.settings.effective import Effective
+
+_ITEMS = {
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+}
+
+
+class ResponsesStreamOptions(Closed):
+    include_obfuscation: bool | None = None
+
+
+class ResponsesTool(Closed):
+    type: Literal["function", "custom"]
+    name: str
+    description: str | None = None
+    parameters: Object | None = None
+    strict: bool | None = None
+    format: Object | None = None
+
+
+class Reasoning(Closed):
+    effort: str | None = None
+    summary: str | None = None
+
+
+class Text(Closed):
+    format: Object | None = None
+    verbosity: str | None = None
+
+
+class ResponsesFields(Closed):
+    """`model` is required by the protocol; the profile's is asked. `store` may only be false."""
+
+    model: str | None = None
+    input: str | list[Object]
+    instructions: str | None = None
+    include: list[Literal["reasoning.encrypted_content", "message.output_text.logprobs"]] | None = None
+    store: Literal[False] | None = None
+    stream: bool | None = None
+    stream_options: ResponsesStreamOptions | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_logprobs: int | None = None
+    max_output_tokens: int | None = None
+    reasoning: Reasoning | None = None
+    text: Text | None = None
+    tools: list[ResponsesTool] | None = None
+    tool_choice: str | Object | None = None
+    parallel_tool_calls: bool | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    metadata: dict[str, str] | None = None
+    user: str | None = None
+    service_tier: str | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+
+
+def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
+    """The vendor, if the model may be asked so. A model that the catalogue does not know is tried.
+
+    Raises BadRequest `model_protocol_unsupported`.
+    """
+    facts = model.facts
+    is_unknown = not (facts.is_listed or facts.maker)
+    if isinstance(vendor, PassThrough) and (
+        vendor.base_url == OPENAI_URL or "responses" in facts.protocols or is_unknown
+    ):
+        return vendor
+    raise BadRequest(
+        "This model cannot be asked through the Responses protocol.",
+        code="model_protocol_unsupported",
+        fix="Call /chat/completions below the same address, or choose another model.",
+    )
+
+
+def check_input(body: dict[str, Any]) -> None:
+    """For a body whose fields are checked. Raises BadRequest `unknown_model_input`."""
+    given = body["input"]
+    for item in given if isinstance(given, list) else ():
+        kind = item.get("type") or "message"
+        if kind not in _ITEMS:
+            raise _unknown(f"items of type {str(kind)[:100]}")
+        if any("file_id" in part for part in _parts(item)):
+            raise _unknown("files that are stored at the vendor")
+
+
+def unstored(body: dict[str, Any]) -> dict[str, Any]:
+    """The request, saying that nothing is to be stored: a vendor stores what does not say so."""
+    return {**body, "store": False}
+
+
+def _parts(item: dict[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+    for holder in (item.get("content"), item.get("output")):
+        if isinstance(holder, list):
+            yield from (part for part in holder if isinstance(part, dict))
+
+
+def _unknown(what: str) -> BadRequest:
+    return BadRequest(
+        f"The model gateway does not take {what} in the input of a response.",
+        code="unknown_model_input",
+        fix="Send messages, reasoning, and calls of your tools with their outputs.",
+    )

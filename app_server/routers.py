@@ -1,0 +1,130 @@
+"""The routers of the two apps, in the order in which their routes are matched.
+
+Those of the public app stand with what a request must be allowed to do.
+"""
+
+from fastapi import APIRouter
+
+from app_server import status, web_client
+from app_server.access import key_routes, web_session_routes
+from app_server.access.route_access import ADMINISTER, KEYS, OPEN, SETTINGS, WORK, RouteAccess
+from app_server.all_settings import router as all_settings
+from app_server.conversations.routes import browser as browser_routes
+from app_server.conversations.routes import checkpoints as checkpoint_routes
+from app_server.conversations.routes import commands as command_routes
+from app_server.conversations.routes import confirmation as confirmation_routes
+from app_server.conversations.routes import conversations
+from app_server.conversations.routes import events as event_routes
+from app_server.conversations.routes import files as file_routes
+from app_server.conversations.routes import git as git_routes
+from app_server.conversations.routes import goals as goal_routes
+from app_server.conversations.routes import mcp_changes as mcp_change_routes
+from app_server.conversations.routes import network as network_routes
+from app_server.conversations.routes import sandbox_settings as sandbox_settings_routes
+from app_server.conversations.routes import sandboxes as sandbox_routes
+from app_server.conversations.routes import skills as skill_routes
+from app_server.conversations.routes import snapshots as snapshot_routes
+from app_server.conversations.routes import start_tasks as start_task_routes
+from app_server.conversations.routes import steering as steering_routes
+from app_server.conversations.routes import sub_agents as task_routes
+from app_server.conversations.routes import trust_grants as consent_routes
+from app_server.conversations.start import secrets as own_secrets
+from app_server.egress import router as network
+from app_server.egress.credentials import routes as network_credentials
+from app_server.gateway import router as gateway
+from app_server.git import provider_routes
+from app_server.git import router as git_credentials
+from app_server.git_proxy import router as git_proxy
+from app_server.llm_gateway import (
+    administration_routes,
+    limit_routes,
+    model_list,
+    model_routes,
+    trial_routes,
+)
+from app_server.llm_gateway import router as llm_gateway
+from app_server.mcp_broker import router as mcp_broker
+from app_server.mcp_servers import router as mcp_servers
+from app_server.memory import router as memory
+from app_server.sandbox_reports import router as webhooks
+from app_server.sandbox_specs import router as sandbox_specs
+from app_server.sandboxes import router as sandboxes_router
+from app_server.sandboxes import runtime_plugin_routes, secret_routes
+from app_server.secrets import router as secrets
+from app_server.settings import confirmation, grouping
+from app_server.settings import router as settings
+from app_server.sign_in import people_routes
+from app_server.sign_in import router as sign_in
+from app_server.sign_in.oidc import connection_routes as oidc_connections
+from app_server.sign_in.oidc import routes as oidc
+from app_server.skills import router as skills
+from app_server.trust_grants import router as consents
+
+PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
+    (status.router, OPEN),
+    (key_routes.router, KEYS),
+    (web_session_routes.router, KEYS),
+    (all_settings.router, SETTINGS),
+    (sign_in.router, OPEN),
+    (oidc.router, OPEN),
+    (oidc_connections.router, KEYS),
+    (people_routes.router, ADMINISTER),
+    (settings.router, SETTINGS),
+    (settings.sharing_router, ADMINISTER),
+    (settings.facts_router, SETTINGS),
+    (trial_routes.router, SETTINGS),
+    (model_list.router, SETTINGS),
+    (provider_routes.router, SETTINGS),  # before secrets: `git-providers` is no name of one
+    (secrets.router, SETTINGS),
+    (git_credentials.router, SETTINGS),
+    (mcp_servers.router, SETTINGS),
+    (mcp_servers.sign_in_router, SETTINGS),
+    (confirmation.router, SETTINGS),
+    (grouping.router, SETTINGS),
+    (network.router, SETTINGS),
+    (network_credentials.router, SETTINGS),
+    (limit_routes.router, SETTINGS),
+    (model_routes.router, SETTINGS),
+    (skills.router, SETTINGS),
+    (administration_routes.router, ADMINISTER),
+    (memory.router, SETTINGS),
+    (memory.proposal_router, SETTINGS),
+    (consents.router, SETTINGS),
+    (web_client.router, OPEN),
+    (sandboxes_router.router, WORK),
+    (sandbox_specs.router, WORK),
+    (sandbox_specs.settings_router, SETTINGS),
+    (gateway.router, WORK),
+    (sandbox_routes.router, WORK),
+    (runtime_plugin_routes.router, WORK),
+    (snapshot_routes.router, WORK),
+    (start_task_routes.router, WORK),
+    (conversations.router, WORK),
+    (conversations.pending_router, WORK),
+    (git_routes.router, WORK),
+    (browser_routes.router, WORK),
+    (command_routes.router, WORK),
+    (skill_routes.router, WORK),
+    (file_routes.router, WORK),
+    (steering_routes.router, WORK),
+    (confirmation_routes.router, WORK),
+    (consent_routes.router, WORK),
+    (mcp_change_routes.router, WORK),
+    (network_routes.router, WORK),
+    (goal_routes.router, WORK),
+    (checkpoint_routes.router, WORK),
+    (task_routes.router, WORK),
+    (event_routes.router, WORK),
+)
+# Messages carry images.
+PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
+INNER_ROUTERS: tuple[APIRouter, ...] = (
+    status.inner_router,
+    llm_gateway.router,
+    mcp_broker.router,
+    git_proxy.router,
+    secret_routes.inner_router,
+    own_secrets.inner_router,
+    sandbox_settings_routes.inner_router,
+    webhooks.router,
+)

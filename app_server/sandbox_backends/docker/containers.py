@@ -1,0 +1,243 @@
+"""Containers and volumes by their names. All of it blocks, and raises what the engine raises."""
+
+import io
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import httpx
+
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.backend import LastWords, MachineState
+from app_server.sandbox_backends.docker.hardening import (
+    AGENT_UID,
+    HOME_LABEL,
+    SPARE_TMP,
+    USERS_LABEL,
+    hardened,
+    two_users,
+)
+from app_server.sandbox_backends.docker.network import NETWORK
+from app_server.sandbox_backends.folder_size import measured, measuring
+from app_server.sandbox_images.validation import judge_ended
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+LABEL = "slipway.sandbox"
+_NAME_PREFIX = "slipway-sandbox-"
+AGENT_PORT = 8000
+WORKSPACE = "/workspace"
+SESSION_KEY_FILE = ".session-key"
+INIT_KEY_FILE = ".init-key"
+STOP_SECONDS = 3
+REMOVAL_SECONDS = 60
+LOG_LINES = 60
+_STATES: Mapping[str, MachineState] = {"running": "running", "paused": "halted"}
+
+
+def name_of(sandbox_id: UUID) -> str:
+    """Of the container of a sandbox."""
+    return f"{_NAME_PREFIX}{sandbox_id.hex}"
+
+
+def sandboxes_of(names: Iterable[str]) -> dict[UUID, str]:
+    """The sandboxes among these names of containers, each with its name."""
+    return {UUID(name.removeprefix(_NAME_PREFIX)): name for name in names if name.startswith(_NAME_PREFIX)}
+
+
+def image_id(client: "DockerClient", name: str) -> str | None:
+    """None when there is none of this name."""
+    from docker.errors import ImageNotFound
+
+    try:
+        return str(client.images.get(name).id)
+    except ImageNotFound:
+        return None
+
+
+def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
+    """Keyword arguments for `containers.create` that hold a sandbox in.
+
+    Not every image keeps the agent server and the agent apart: one of a user's own may be from before that.
+    """
+    labels = client.images.get(image).labels or {}
+    found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
+    if labels.get(HOME_LABEL) == "workspace":
+        found["tmpfs"] = SPARE_TMP
+    return found
+
+
+def has_volume(client: "DockerClient", name: str) -> bool:
+    from docker.errors import NotFound
+
+    try:
+        client.volumes.get(name)
+    except NotFound:
+        return False
+    return True
+
+
+def find(client: "DockerClient", name: str) -> "Container | None":
+    from docker.errors import NotFound
+
+    try:
+        return client.containers.get(name)
+    except NotFound:
+        return None
+
+
+def start(container: "Container", key_file: str, key: str) -> None:
+    """Lets it go on when it is halted; else starts it with this key in this file of its workspace.
+
+    The entrypoint reads the key and removes the file before any command of the agent runs, so it is written
+    anew for each start. In the environment everybody inside could read it (/proc/1/environ).
+    """
+    if container.status == "paused":
+        container.unpause()
+        return
+    container.put_archive(WORKSPACE, _key_archive(key_file, key))
+    container.start()
+
+
+def address(container: "Container") -> str:
+    """In the sandboxes' network, as it is now. Raises StartFailure when it has none: it has ended."""
+    container.reload()
+    found = container.attrs["NetworkSettings"]["Networks"].get(NETWORK, {}).get("IPAddress")
+    if not found:
+        words = words_of(container)
+        raise StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+    return str(found)
+
+
+def names(client: "DockerClient", status: str) -> set[str]:
+    """Of all containers of ours in this status, those of other installations included."""
+    # sparse: one call, without an inspection of each.
+    found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
+    return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
+
+
+def volumes_in_use(client: "DockerClient") -> set[str]:
+    """By containers that run or are halted, of whomever."""
+    found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
+    return {mount["Name"] for container in found for mount in container.attrs["Mounts"] if "Name" in mount}
+
+
+def measure(client: "DockerClient", name: str) -> int | None:
+    """How many bytes its workspace takes up; None when that cannot be told, or not in time."""
+    container = find(client, name)
+    if container is None or container.status != "running":
+        return None
+    found = container.exec_run(measuring(WORKSPACE), user=str(AGENT_UID), stderr=False)
+    assert isinstance(found.output, bytes)
+    return measured(found.output.decode(errors="replace")) if found.exit_code in {0, 1} else None
+
+
+def states(client: "DockerClient") -> dict[str, MachineState]:
+    """How each container of ours stands, also of those that have ended."""
+    found = client.containers.list(all=True, filters={"label": LABEL}, sparse=True)
+    return {
+        name.removeprefix("/"): _STATES.get(str(container.attrs["State"]), "stopped")
+        for container in found
+        for name in container.attrs["Names"]
+    }
+
+
+def last_words(client: "DockerClient", name: str) -> LastWords:
+    container = find(client, name)
+    if container is None:
+        return LastWords(cause="The sandbox's container is gone.", output="", fix="Start a new conversation.")
+    return words_of(container)
+
+
+def words_of(container: "Container") -> LastWords:
+    state = container.attrs["State"]
+    output = container.logs(tail=LOG_LINES).decode(errors="replace")
+    if state.get("OOMKilled"):
+        return LastWords(
+            code="sandbox_out_of_memory",
+            cause="The sandbox ran out of memory and was ended.",
+            output=output,
+            fix="Give sandboxes more memory: SLIPWAY_SANDBOX_MEMORY_BYTES.",
+        )
+    if state.get("Running"):
+        return LastWords(cause="The container runs, but its agent server does not answer.", output=output)
+    reason = state.get("Error") or f"exit status {state.get('ExitCode')}"
+    if unfit := judge_ended(container.attrs["Config"], output):
+        return LastWords(code=unfit.code, cause=f"{unfit.cause} ({reason})", output=output, fix=unfit.fix)
+    return LastWords(
+        code="agent_server_ended", cause=f"The sandbox's agent server ended ({reason}).", output=output
+    )
+
+
+def freeze(client: "DockerClient", name: str) -> None:
+    container = find(client, name)
+    if container and container.status == "running":
+        container.pause()
+
+
+@contextmanager
+def halted(client: "DockerClient", name: str) -> Iterator[None]:
+    """It does nothing meanwhile, if it runs."""
+    container = find(client, name)
+    if container is None or container.status != "running":
+        yield
+        return
+    container.pause()
+    try:
+        yield
+    finally:
+        container.unpause()
+
+
+def stop(client: "DockerClient", name: str) -> None:
+    if container := find(client, name):
+        if container.status == "paused":
+            container.unpause()  # a halted process hears no signal, and could not end in order
+        container.stop(timeout=STOP_SECONDS)
+
+
+def delete(client: "DockerClient", name: str, volume: str) -> None:
+    from docker.errors import NotFound
+
+    if container := find(client, name):
+        remove(container)
+    try:
+        client.volumes.get(volume).remove()
+    except NotFound:
+        return
+
+
+def remove_labelled(client: "DockerClient", label: str, value: str) -> None:
+    for container in client.containers.list(all=True, filters={"label": f"{label}={value}"}, sparse=True):
+        remove(container)
+
+
+def remove(container: "Container") -> None:
+    """Returns once it is gone, also when it is being removed already: by another server, or by the engine for
+    a server that was killed.
+    """
+    from docker.errors import APIError, NotFound
+
+    try:
+        try:
+            container.remove(force=True)
+        except APIError as error:
+            if error.status_code != httpx.codes.CONFLICT or "already in progress" not in str(error):
+                raise
+            container.wait(condition="removed", timeout=REMOVAL_SECONDS)
+    except NotFound:
+        return
+
+
+def _key_archive(name: str, key: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.size, member.mode, member.uid, member.gid = len(key), 0o400, AGENT_UID, AGENT_UID
+        tar.addfile(member, io.BytesIO(key.encode()))
+    return buffer.getvalue()

@@ -1,0 +1,132 @@
+"""Workspaces of a limited size: each a file system in a sparse file of this host, which the engine mounts.
+
+The engine's own limits need a file system that few hosts have. Loop devices do not outlive a restart of the
+host, so the engine is told of a link, which always leads to the device of the moment.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from app_server.sandbox_backends.docker import loop_devices as loops
+
+_KEPT_BYTES = 1024**2
+_NEEDED_BYTES = 256 * 1024**2
+_MOUNT_OPTIONS = "noatime,nodev,nosuid,discard"
+_UNFINISHED = ".new-"
+
+
+class Disks:
+    """In one folder, by name. All methods block, and raise StartFailure `sandbox_disk_failed`."""
+
+    def __init__(self, folder: Path) -> None:
+        # The engine looks for it from elsewhere.
+        self._folder = folder.absolute()
+
+    def holds(self, name: str) -> bool:
+        return self._file(name).exists()
+
+    def size_bytes(self, name: str) -> int:
+        """What it could hold, about."""
+        return self._file(name).stat().st_size
+
+    def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
+        """One with these directories, all of it a user's. It takes up only what is written to it."""
+        self._remove_unfinished(name)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._require_room()
+            # A unique name: mkfs may outlive a server that is killed, and must not meet its successor's.
+            with tempfile.TemporaryDirectory(prefix=f"{name}{_UNFINISHED}", dir=self._folder) as unfinished:
+                disk, model = Path(unfinished, "disk"), Path(unfinished, "model")
+                with disk.open("wb") as file:
+                    file.truncate(size_bytes)
+                model.mkdir()
+                for directory in directories:
+                    (model / directory).mkdir(mode=0o755)
+                    os.chown(model / directory, owner, owner)
+                # Only root may fill the last of it: the engine, which brings the session key at each start.
+                kept = f"{100 * _KEPT_BYTES / size_bytes:.6f}"
+                options = f"root_owner={owner}:{owner},lazy_itable_init=1"
+                loops.run("mkfs.ext4", "-q", "-m", kept, "-E", options, "-d", str(model), str(disk))
+                disk.rename(self._file(name))
+        except OSError as error:
+            raise loops.failed(str(error)) from error
+
+    def attach(self, name: str) -> Mapping[str, str]:
+        """What tells the engine's volumes where it is. Nothing happens to one that is attached, once."""
+        device = self._only_device_of(name) or loops.run("losetup", "--find", "--show", str(self._file(name)))
+        link = self._link(name)
+        if not (link.is_symlink() and str(link.readlink()) == device):
+            link.unlink(missing_ok=True)
+            link.symlink_to(device)
+        return {"type": "ext4", "device": str(link), "o": _MOUNT_OPTIONS}
+
+    def detach(self, name: str) -> None:
+        """Once the engine has let go of it. Nothing happens to one that is not attached, or not there."""
+        if self.holds(name):
+            for device in loops.devices_of(self._file(name)):
+                loops.detach(device)
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """`is_held` says so of its file for as long as this lasts and this process lives."""
+        with self._file(name).open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def detach_all(self, *, but: Collection[str]) -> None:
+        """All that are attached although they are not used, also those whose file is gone."""
+        for device, file in loops.all_below(self._folder):
+            is_used = file.exists() and (file.stem in but or is_held(file))
+            if not is_used:
+                loops.detach(device)
+
+    def remove(self, name: str) -> None:
+        """With all that is on it; nothing happens when there is none."""
+        self.detach(name)
+        for path in (self._link(name), self._file(name)):
+            path.unlink(missing_ok=True)
+        self._remove_unfinished(name)
+
+    def _remove_unfinished(self, name: str) -> None:
+        for path in self._folder.glob(f"{name}{_UNFINISHED}*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _require_room(self) -> None:
+        """The file is sparse: without this its sandbox would start, and find its first writes refused."""
+        free = shutil.disk_usage(self._folder).free
+        if free < _NEEDED_BYTES:
+            raise loops.failed(f"only {free / 1024**2:.0f} MiB are free at {self._folder}.")
+
+    def _only_device_of(self, name: str) -> str | None:
+        """None when there is none. Mounted through two devices, a file system would be torn apart."""
+        file = self._file(name)
+        if len(devices := loops.devices_of(file)) > 1:
+            for device in devices:
+                loops.detach(device)
+            devices = loops.devices_of(file)
+        if len(devices) > 1:
+            raise loops.failed(f"{file} is in use through {' and '.join(devices)}.")
+        return devices[0] if devices and loops.keep(devices[0], file) else None
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.ext4"
+
+    def _link(self, name: str) -> Path:
+        return self._folder / f"{name}.device"
+
+
+def is_held(file: Path) -> bool:
+    try:
+        with file.open() as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False

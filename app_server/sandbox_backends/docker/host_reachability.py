@@ -1,0 +1,76 @@
+"""Whether a container on the sandboxes' network reaches this host: tried out, on a port opened for it."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from app_server.sandbox_backends.docker.containers import remove
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+LABEL = "slipway.probe"
+PROBE_TIMEOUT_SECONDS = 30
+_REACHED = 10
+# Tries every address at once, so that packets which are dropped cost their time only once.
+_TRY_ALL = f"""
+import socket, sys
+from concurrent.futures import ThreadPoolExecutor
+def reaches(address):
+    try:
+        socket.create_connection((address, int(sys.argv[1])), timeout=2).close()
+    except OSError:
+        return False
+    return True
+with ThreadPoolExecutor() as threads:
+    sys.exit({_REACHED} if any(threads.map(reaches, sys.argv[2:])) else 0)
+"""
+
+
+def is_host_reachable(
+    client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
+) -> bool:
+    """Blocking, about a second. `options`: how sandboxes are run, their network included. `owner`: who may
+    remove what is left of this if we are killed meanwhile.
+
+    Raises what the engine raises, and OSError when no port can be opened.
+    """
+    _remove_left_over(client)
+    with _open_port() as port:
+        command = ["-c", _TRY_ALL, str(port), *_own_addresses(gateway)]
+        container = client.containers.create(
+            image, command, entrypoint=["python3"], labels={LABEL: owner}, **options
+        )
+        try:
+            container.start()
+            return bool(container.wait(timeout=PROBE_TIMEOUT_SECONDS)["StatusCode"] == _REACHED)
+        finally:
+            remove(container)
+
+
+def _remove_left_over(client: "DockerClient") -> None:
+    """Of servers that were killed while they tried."""
+    for container in client.containers.list(
+        filters={"label": LABEL, "status": "exited"}, all=True, sparse=True
+    ):
+        remove(container)
+
+
+@contextmanager
+def _open_port() -> Iterator[int]:
+    """A port that answers on all of this host's addresses for as long as this lasts, and says nothing."""
+    with socket.socket() as listener:
+        listener.bind(("0.0.0.0", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def _own_addresses(gateway: str) -> list[str]:
+    """The bridge's address, and the one this host has towards the world. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return [gateway]  # a machine without a route to anywhere
+        return list(dict.fromkeys([gateway, str(probe.getsockname()[0])]))

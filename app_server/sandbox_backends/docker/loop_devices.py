@@ -1,0 +1,117 @@
+"""Loop devices of this host, and the programs that disks need. All of it blocks.
+
+A device that is still in use is let go of only when that has ended. Its number may be another file's then.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from app_server.core.errors import StartFailure
+
+_TOOLS = ("losetup", "mkfs.ext4")
+_LIMIT_SECONDS = 60.0
+# linux/loop.h: struct loop_info64, and what is asked for with it.
+_GET_STATUS, _SET_STATUS = 0x4C05, 0x4C04
+_INFO_BYTES, _INODE, _FLAGS = 232, slice(8, 16), slice(52, 56)
+_GOES_WHEN_UNUSED = 4
+
+
+def why_impossible() -> str | None:
+    """What this host lacks for it, as a sentence; None if nothing."""
+    if os.geteuid() != 0:
+        return "Slipway is not root, and only root may attach disks."
+    missing = [tool for tool in _TOOLS if _path_of(tool) is None]
+    return f"{' and '.join(missing)} are not installed." if missing else None
+
+
+def devices_of(file: Path) -> list[str]:
+    """To which it is attached: this very file, not one that had its name."""
+    found = run("losetup", "--associated", str(file), "--noheadings", "--output", "NAME")
+    return found.split()
+
+
+def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
+    """All that are attached to files of a folder, each with its file; that of one that is gone is marked."""
+    told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
+    for each in json.loads(told)["loopdevices"] if told else []:
+        file = Path(each["back-file"] or "")
+        if file.parent == folder:
+            yield each["name"], file
+
+
+def keep(device: str, file: Path) -> bool:
+    """Undoes a `detach` that still waits. False: it is not that file's any more."""
+    try:
+        with Path(device).open("rb") as opened:
+            info = bytearray(_INFO_BYTES)
+            fcntl.ioctl(opened, _GET_STATUS, info)
+            if int.from_bytes(info[_INODE], sys.byteorder) != file.stat().st_ino:
+                return False
+            flags = int.from_bytes(info[_FLAGS], sys.byteorder)
+            if flags & _GOES_WHEN_UNUSED:
+                info[_FLAGS] = (flags & ~_GOES_WHEN_UNUSED).to_bytes(4, sys.byteorder)
+                fcntl.ioctl(opened, _SET_STATUS, info)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # attached to nothing
+            return False
+        raise failed(f"{device}: {error.strerror}") from error
+    return True
+
+
+def detach(device: str) -> None:
+    """At once, or as soon as it is not used any more. Fine where another process was faster."""
+    try:
+        run("losetup", "--detach", device)
+    except StartFailure:
+        if _is_attached(device):
+            raise
+
+
+def _is_attached(device: str) -> bool:
+    try:
+        with Path(device).open("rb") as opened:
+            fcntl.ioctl(opened, _GET_STATUS, bytearray(_INFO_BYTES))
+    except OSError as error:
+        if error.errno in {errno.ENXIO, errno.ENOENT}:
+            return False
+        raise failed(f"{device}: {error.strerror}") from error
+    return True
+
+
+def run(tool: str, *arguments: str) -> str:
+    reason = why_impossible()
+    if reason is not None:
+        raise failed(reason)
+    try:
+        done = subprocess.run(
+            [str(_path_of(tool)), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_SECONDS,
+            check=True,
+        )
+    except subprocess.CalledProcessError as error:
+        raise failed(f"{tool} failed: {error.stderr.strip()}") from error
+    except subprocess.TimeoutExpired as error:
+        raise failed(f"{tool} did not end within {_LIMIT_SECONDS:g} seconds.") from error
+    return done.stdout.strip()
+
+
+def failed(cause: str) -> StartFailure:
+    return StartFailure(
+        "sandbox_disk_failed",
+        f"The disk of the sandbox cannot be had: {cause}",
+        fix="Fix that, or set SLIPWAY_SANDBOX_DISK_BYTES=0: new workspaces have no limit then.",
+    )
+
+
+def _path_of(tool: str) -> str | None:
+    # Where many a PATH does not lead.
+    return shutil.which(tool, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")

@@ -1,0 +1,63 @@
+"""The network that all containers share: without a way out, and closed among themselves."""
+
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app_server.core.errors import StartFailure
+from app_server.docker_engine.connection import unavailable
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+NETWORK = "slipway-sandboxes"
+BRIDGE = "slipway0"
+_OPTIONS = {"com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": BRIDGE}
+
+
+def ensure_network(client: "DockerClient") -> str:
+    """The address that this host has on the sandboxes' network, which is made if need be.
+
+    Raises StartFailure `sandbox_network_foreign`, or `docker_unavailable` if the engine is elsewhere.
+    """
+    from docker.errors import APIError, NotFound
+
+    try:
+        network = client.networks.get(NETWORK)
+    except NotFound:
+        try:
+            network = client.networks.create(
+                NETWORK,
+                driver="bridge",
+                internal=True,
+                options=_OPTIONS,
+                check_duplicate=True,
+            )
+        except APIError as error:
+            if error.status_code != 409:
+                raise
+            network = client.networks.get(NETWORK)  # another app server was faster
+        network.reload()
+    _require_ours(network.attrs)
+    gateway = str(network.attrs["IPAM"]["Config"][0]["Gateway"])
+    with socket.socket() as probe:
+        try:
+            probe.bind((gateway, 0))
+        except OSError as error:
+            raise unavailable(
+                "The Docker engine runs on another (or a virtual) machine: sandboxes could not reach us.",
+                fix="Run Slipway where the Docker engine runs, or set SLIPWAY_SANDBOX=process.",
+            ) from error
+    return gateway
+
+
+def _require_ours(found: Mapping[str, Any]) -> None:
+    """A network of this name that we did not make could let sandboxes out, or at each other."""
+    differs = [name for name, value in _OPTIONS.items() if (found["Options"] or {}).get(name) != value]
+    if found["Internal"] and found["Driver"] == "bridge" and not differs:
+        return
+    raise StartFailure(
+        "sandbox_network_foreign",
+        f"The Docker network {NETWORK} is not as we make it: sandboxes on it might not be cut off.",
+        fix=f"Remove it, it is made anew then: docker network rm {NETWORK}",
+    )

@@ -1,0 +1,163 @@
+"""The volumes that workspaces are in: each on a separate disk, where this host and its engine can do that.
+
+Where they cannot, and no limit was set by name, disk_quota.py measures what workspaces hold.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.backend import WorkspaceCapacity
+from app_server.sandbox_backends.docker import containers
+from app_server.sandbox_backends.docker.disks import Disks, is_held
+from app_server.sandbox_backends.docker.hardening import AGENT_UID
+from app_server.sandbox_backends.docker.loop_devices import why_impossible
+from app_server.sandbox_backends.docker.workspace import can_carry, remove_carrier
+from app_server.sandbox_backends.workspace_tar import CONVERSATIONS, PROJECT
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+logger = logging.getLogger(__name__)
+
+TRIAL_PREFIX = "slipway-trial-"
+_TRIAL_BYTES = 16 * 1024**2
+_STRAY_SECONDS = 600.0
+
+
+class Volumes:
+    """All methods block, and raise what the engine raises, or StartFailure `sandbox_disk_failed`."""
+
+    def __init__(self, config: Config) -> None:
+        self._folder = config.home / "disks"
+        self._disks = Disks(self._folder)
+        self._size = config.sandbox_disk_bytes
+        # A limit that was set must be kept, or the start refused.
+        self._is_demanded = self._size is not None and "sandbox_disk_bytes" in config.model_fields_set
+        self._turn = threading.Lock()
+        self._is_tried = False
+        self._gap: str | None = None
+
+    @property
+    def limit(self) -> WorkspaceCapacity:
+        """Of new workspaces; as it seems, until the first of them was made."""
+        if self._size is None:
+            return WorkspaceCapacity(None, "none")
+        reason = None if self._is_demanded else self._gap if self._is_tried else why_impossible()
+        return WorkspaceCapacity(self._size, "watch" if reason else "disk", reason)
+
+    def ready(self, client: "DockerClient", name: str, image: str) -> None:
+        """A volume on a disk, if it is to have one, or has; others the engine makes by itself.
+
+        `image`: any that is there.
+        """
+        if not self._disks.holds(name):
+            if (
+                self._size is None
+                or containers.has_volume(client, name)
+                or not self._is_possible(client, image)
+            ):
+                return
+            self._disks.make(name, self._size, owner=AGENT_UID, directories=[PROJECT, CONVERSATIONS])
+        options = self._disks.attach(name)
+        if not containers.has_volume(client, name):
+            client.volumes.create(name, driver="local", driver_opts=dict(options))
+
+    def try_out(self, client: "DockerClient", image: str) -> None:
+        """Finds out what `limit` tells, if that has not been found out."""
+        if self._size is not None:
+            self._is_possible(client, image)
+
+    def is_on_disk(self, name: str) -> bool:
+        return self._disks.holds(name)
+
+    @contextmanager
+    def filling(self, name: str) -> Iterator[None]:
+        """Raises StartFailure `sandbox_workspace_full` where what is put in does not fit on the disk."""
+        from docker.errors import APIError  # as below
+
+        try:
+            yield
+        except APIError as error:
+            # A file that its own host has no room for fails in other words.
+            if not self.is_on_disk(name) or "no space left on device" not in str(error).lower():
+                raise
+            size = f"{self._disks.size_bytes(name) / 1024**2:.0f} MiB"
+            raise StartFailure(
+                "sandbox_workspace_full",
+                f"The files do not fit on the disk of a sandbox, which is of {size} now.",
+                fix="Have SLIPWAY_SANDBOX_DISK_BYTES raised, then retry. Nothing is lost until then.",
+            ) from error
+
+    def detach(self, name: str) -> None:
+        """Once the engine has let go of it."""
+        self._disks.detach(name)
+
+    def detach_unused(self, client: "DockerClient") -> None:
+        """Of servers that were killed, and of an engine that was: before anything of ours is started."""
+        if why_impossible() is None and self._folder.exists():
+            self._disks.detach_all(but=containers.volumes_in_use(client))
+
+    def remove_disk(self, name: str) -> None:
+        """After the volume."""
+        self._disks.remove(name)
+
+    def _is_possible(self, client: "DockerClient", image: str) -> bool:
+        if self._is_demanded:
+            return True
+        with self._turn:
+            if not self._is_tried:
+                self._gap = self._try(client, image)
+                self._is_tried = True
+                if self._gap:
+                    logger.warning("workspaces are watched, not limited", extra={"cause": self._gap})
+        return self._gap is None
+
+    def _try(self, client: "DockerClient", image: str) -> str | None:
+        """Has the engine mount a small disk: it may be elsewhere, or in a virtual machine. What it lacks."""
+        from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
+
+        if reason := why_impossible():
+            return reason
+        self._remove_strays(client)
+        name = f"{TRIAL_PREFIX}{uuid4().hex}"
+        try:
+            self._disks.make(name, _TRIAL_BYTES, owner=AGENT_UID, directories=[])
+            with self._disks.held(name):
+                client.volumes.create(name, driver="local", driver_opts=dict(self._disks.attach(name)))
+                can_carry(client, image, name, containers.WORKSPACE)
+        except StartFailure as failure:
+            return failure.cause
+        except APIError as error:
+            return f"The engine cannot mount a disk of this host: {error.explanation or error}"
+        finally:
+            self._remove_trial(client, name)
+        return None
+
+    def _remove_strays(self, client: "DockerClient") -> None:
+        """Of a server that was killed while it tried."""
+        for path in self._folder.glob(f"{TRIAL_PREFIX}*"):
+            if path.suffix != ".device" and _is_stray(path):
+                self._remove_trial(client, path.name.partition(".")[0])
+
+    def _remove_trial(self, client: "DockerClient", name: str) -> None:
+        try:
+            remove_carrier(client, name)
+            containers.delete(client, name, name)
+        finally:
+            # An engine that is away has let go of it.
+            self._disks.remove(name)
+
+
+def _is_stray(path: Path) -> bool:
+    """Held until its maker is done with it, or is killed. One that is not whole cannot be held."""
+    if path.is_dir():
+        return time.time() - path.stat().st_mtime > _STRAY_SECONDS
+    return not is_held(path)

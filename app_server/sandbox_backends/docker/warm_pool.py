@@ -1,0 +1,312 @@
+"""Containers that are started before they are needed, and paused. Each is used by one sandbox, once.
+
+A claim first writes a record (warm_pool_registry.py). The steps after it can be repeated: rename the
+container, resume it, tell it its user. If the server is killed between them, the next start completes the
+claim.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
+
+import httpx
+
+from agent_runtime.wire import INIT_KEY_HEADER, FirstKeys
+from app_server.core.background import finish
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.docker import containers
+from app_server.sandbox_backends.docker.containers import AGENT_PORT, INIT_KEY_FILE, LABEL
+from app_server.sandbox_backends.docker.warm_pool_registry import PREFIX, Member, Members
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+logger = logging.getLogger(__name__)
+
+MEMBER_BYTES = 54 * 1024**2
+"""What a halted member holds at most."""
+POLL_SECONDS = 0.05
+CALL_SECONDS = 5.0
+PAUSE_AFTER_FAILURE_SECONDS = 60.0
+_OWNER_LABEL = "slipway.pool"
+_MADE_LABEL = "slipway.pool.made"
+_INSTALLATION_LABEL = "slipway.pool.of"
+
+Result = TypeVar("Result")
+
+
+class Maker(Protocol):
+    """What the pool needs of the backend. `call` runs what blocks, and names an engine's refusal."""
+
+    async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
+
+    async def digest(self, base: str | None) -> str | None:
+        """Of all that a container on this base is made of now; None when the image is not there."""
+
+    def make(
+        self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
+    ) -> "Container":
+        """A container of this name with a volume of this name, not started. Blocks."""
+
+    def unmake(self, client: "DockerClient", name: str) -> None:
+        """Removes both, and the volume's disk. Blocks."""
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """`made`: the digest of what it is made of, on `base`."""
+
+    member: Member
+    base: str | None
+    made: str
+
+
+class WarmPool:
+    """`sizes`: so many containers on each base image (None: the server's own), or fewer while the image is
+    missing or memory is short. `installation`: of all servers that share the memory.
+    """
+
+    def __init__(
+        self,
+        sizes: Mapping[str | None, int],
+        members: Members,
+        maker: Maker,
+        timeout_seconds: float,
+        installation: str,
+    ) -> None:
+        self._sizes = sizes
+        self._installation = installation
+        self._members = members
+        self._maker = maker
+        self._timeout_seconds = timeout_seconds
+        self._ready: list[_Ready] = []
+        self._is_reconciled = False
+        self._turn = asyncio.Lock()
+        self._not_before: dict[str | None, float] = {}
+        # A halted member would keep its end of a connection, and not answer.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        self._http = httpx.AsyncClient(trust_env=False, limits=limits)
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._ready) * MEMBER_BYTES
+
+    async def replenish(self, client: "DockerClient") -> None:
+        """Adds one if one is lacking. First, takes over what an earlier server left, or removes it."""
+        if self._turn.locked() or not self.lacks_one:
+            return
+        async with self._turn:
+            made = {base: digest for base in self._sizes if (digest := await self._maker.digest(base))}
+            if not self._is_reconciled:
+                await self._reconcile(client, made)
+                self._is_reconciled = True
+            if base_and_made := next(((base, made[base]) for base in self._short() if base in made), None):
+                # To its end: `close` must find all that was begun.
+                await finish(self._add(client, *base_and_made))
+
+    async def take(
+        self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
+    ) -> "Container | None":
+        """A halted container on that base, renamed to `name` and this sandbox's from now on; None when there
+        is none.
+
+        The one that an interrupted start has claimed, if it has.
+        """
+        member = await asyncio.to_thread(self._members.of, sandbox_id)
+        if member is None:
+            if not self._ready or await self._maker.call(containers.has_volume, client, name):
+                return None  # it has a workspace already
+            member = await self._claim(client, sandbox_id, base)
+        return await self._maker.call(_rename, client, member.name, name) if member else None
+
+    def volume_of(self, sandbox_id: UUID) -> str | None:
+        """None when this sandbox does not come from a pool. Blocks, for a moment."""
+        member = self._members.of(sandbox_id)
+        return member.name if member else None
+
+    async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
+        """Says for whom it works, if that has not been said. False: it does not listen, and is of no use."""
+        member = await asyncio.to_thread(self._members.of, sandbox_id)
+        if member is None or member.init_key is None:
+            return True
+        answer = await self._init(url, member.init_key, session_key)
+        await asyncio.to_thread(self._members.hand_over, sandbox_id)
+        return answer
+
+    async def yield_one(self, client: "DockerClient") -> bool:
+        """Removes one, for its memory. False when there is none."""
+        if not self._ready:
+            return False
+        await self._discard(client, self._ready.pop().member)
+        return True
+
+    async def held_by_others(self, client: "DockerClient") -> int:
+        """How much memory those hold that other servers of this installation keep ready on this engine."""
+        return len(await self._of_others(client)) * MEMBER_BYTES
+
+    async def yield_of_others(self, client: "DockerClient") -> bool:
+        """Removes one of theirs: who was to become it starts from nothing. False when there is none."""
+        for name in await self._of_others(client):
+            await self._maker.call(containers.delete, client, name, name)
+            return True
+        return False
+
+    async def _of_others(self, client: "DockerClient") -> list[str]:
+        label = f"{_INSTALLATION_LABEL}={self._installation}"
+        owner = await asyncio.to_thread(lambda: self._members.owner)
+        return await self._maker.call(_pooled, client, label, owner)
+
+    def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
+        """After the sandbox was removed: the rest of a claim that came to nothing goes, too. Blocks."""
+        if member := self._members.of(sandbox_id):
+            self._maker.unmake(client, member.name)
+            self._members.forget(sandbox_id)
+
+    async def close(self, client: "DockerClient | None") -> None:
+        """Removes those that are ready: after Slipway has ended nothing must be left that has no user."""
+        async with self._turn:
+            try:
+                while client and await self.yield_one(client):
+                    pass
+            except StartFailure as failure:
+                # The next server finds their records, and them.
+                logger.warning("pooled containers stay", extra={"cause": failure.cause})
+        await self._http.aclose()
+
+    @property
+    def lacks_one(self) -> bool:
+        """Also while it is not known what an earlier server left."""
+        return bool(self._short()) or not self._is_reconciled
+
+    def _short(self) -> list[str | None]:
+        """The bases of which there are too few, save those that came to nothing lately."""
+        there = Counter(each.base for each in self._ready)
+        return [
+            base
+            for base, size in self._sizes.items()
+            if there[base] < size and time.monotonic() > self._not_before.get(base, 0.0)
+        ]
+
+    async def _add(self, client: "DockerClient", base: str | None, made: str) -> None:
+        member = await asyncio.to_thread(self._members.new)
+        try:
+            await self._fill(client, member, base, made)
+        except StartFailure as failure:
+            self._not_before[base] = time.monotonic() + PAUSE_AFTER_FAILURE_SECONDS
+            extra = {"cause": failure.cause, "output": failure.output, "base": base}
+            logger.warning("no sandbox can be started ahead of need", extra=extra)
+            await self._discard(client, member)
+
+    async def _claim(self, client: "DockerClient", sandbox_id: UUID, base: str | None) -> Member | None:
+        made = await self._maker.digest(base)
+        while found := next((each for each in self._ready if made == each.made or base == each.base), None):
+            self._ready.remove(found)
+            if found.made != made:
+                await self._discard(client, found.member)
+            elif await asyncio.to_thread(self._members.claim, found.member, sandbox_id):
+                return found.member
+        return None
+
+    async def _fill(self, client: "DockerClient", member: Member, base: str | None, made: str) -> None:
+        labels = {
+            LABEL: "pool",
+            _OWNER_LABEL: self._members.owner,
+            _MADE_LABEL: made,
+            _INSTALLATION_LABEL: self._installation,
+        }
+        container = await self._maker.call(self._maker.make, client, base, member.name, labels)
+        await self._maker.call(containers.start, container, INIT_KEY_FILE, member.init_key)
+        address = await self._maker.call(containers.address, container)
+        await self._await_dormant(container, f"http://{address}:{AGENT_PORT}")
+        await self._maker.call(container.pause)
+        self._ready.append(_Ready(member, base, made))
+
+    async def _await_dormant(self, container: "Container", url: str) -> None:
+        deadline = time.monotonic() + self._timeout_seconds
+        while not await self._is_dormant(url):
+            await self._maker.call(containers.address, container)  # raises when it has ended
+            if time.monotonic() > deadline:
+                raise StartFailure("sandbox_start_timeout", "Its agent server did not answer.", fix="")
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _is_dormant(self, url: str) -> bool:
+        try:
+            reply = await self._http.get(f"{url}/api/init", timeout=CALL_SECONDS)
+        except httpx.TransportError:
+            return False
+        if reply.status_code == httpx.codes.NOT_FOUND:
+            cause = "The agent server of this image does not wait to be told for whom it works."
+            raise StartFailure("sandbox_start_failed", cause, fix="")
+        return reply.is_success
+
+    async def _init(self, url: str, init_key: str, session_key: str) -> bool:
+        try:
+            reply = await self._http.post(
+                f"{url}/api/init",
+                headers={INIT_KEY_HEADER: init_key},
+                json=FirstKeys.of(session_key).settings(),
+                timeout=CALL_SECONDS,
+            )
+        except httpx.TransportError as error:
+            logger.warning("a pooled sandbox does not answer", extra={"cause": repr(error)})
+            return False
+        # 400: it was told, by a server that was killed before it could remember so. 404: it was started anew.
+        return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
+
+    async def _discard(self, client: "DockerClient", member: Member) -> None:
+        """The record last: it leads to the rest."""
+        await self._maker.call(self._maker.unmake, client, member.name)
+        await asyncio.to_thread(self._members.discard, member)
+
+    async def _reconcile(self, client: "DockerClient", made: Mapping[str | None, str]) -> None:
+        if not await asyncio.to_thread(lambda: self._members.are_any):
+            return
+        free = await asyncio.to_thread(self._members.free)
+        claimed = await asyncio.to_thread(self._members.claimed)
+        left = await self._maker.call(_members_in, client, self._members.owner)
+        of_no_use = []
+        for member in free:
+            state, made_of = left.get(member.name, ("", ""))
+            base_of = {made[base]: base for base in self._short() if base in made}
+            if state == "paused" and made_of in base_of:
+                self._ready.append(_Ready(member, base_of[made_of], made_of))
+            else:
+                of_no_use.append(member)
+        # Once all the others are ready: a start need not wait until these are gone.
+        for member in of_no_use:
+            await self._discard(client, member)
+        # One that the engine made only after the server that asked for it was killed.
+        for name in left.keys() - {member.name for member in [*free, *claimed]}:
+            await self._maker.call(self._maker.unmake, client, name)
+
+
+def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
+    """Our unclaimed members: how each stands, and what it was made from."""
+    found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
+    names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
+    return {
+        name: (str(container.attrs["State"]), str(container.attrs["Labels"][_MADE_LABEL]))
+        for name, container in names.items()
+        if name.startswith(PREFIX)
+    }
+
+
+def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
+    """The unclaimed members with this label that hold memory and are not of this owner."""
+    found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
+    theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]
+    names = [str(each.attrs["Names"][0]).removeprefix("/") for each in theirs]
+    return sorted(name for name in names if name.startswith(PREFIX))
+
+
+def _rename(client: "DockerClient", name: str, to: str) -> "Container | None":
+    container = containers.find(client, name)
+    if container:
+        container.rename(to)
+    return container

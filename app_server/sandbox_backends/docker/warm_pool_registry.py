@@ -1,0 +1,123 @@
+"""What is remembered of pooled containers, in files: which are free, and which became whose.
+
+`free/<member>.json` is there before its container is; a claim renames it to `used/<sandbox>.json`, which only
+one can do. There it stays for as long as the sandbox does: its volume keeps the name it was made with.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from sqlalchemy import make_url
+
+from app_server.core.config import Config
+
+PREFIX = "slipway-pool-"
+POOL_FOLDER = "pool"
+
+
+@dataclass(frozen=True)
+class Member:
+    """`init_key`: what its agent server asks for when it gets its sandbox; None afterwards."""
+
+    id: str
+    init_key: str | None
+
+    @property
+    def name(self) -> str:
+        """Of its volume for good, of its container until it is claimed."""
+        return f"{PREFIX}{self.id}"
+
+
+class Members:
+    """Blocking, and quick."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._free = folder / "free"
+        self._used = folder / "used"
+
+    @property
+    def owner(self) -> str:
+        """What tells our members from those of other installations on the same engine."""
+        path = self._folder / "owner"
+        if not path.exists():
+            _write(path, secrets.token_hex(8))
+        return path.read_text()
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there ever were."""
+        return self._folder.exists()
+
+    def new(self) -> Member:
+        member = Member(secrets.token_hex(16), secrets.token_urlsafe(32))
+        _write(self._free / f"{member.id}.json", _as_text(member))
+        return member
+
+    def free(self) -> list[Member]:
+        found = (_read(path) for path in sorted(self._free.glob("*.json")))
+        return [member for member in found if member]
+
+    def claimed(self) -> list[Member]:
+        found = (_read(path) for path in self._used.glob("*.json"))
+        return [member for member in found if member]
+
+    def claim(self, member: Member, sandbox_id: UUID) -> bool:
+        """False when another server was faster."""
+        self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            (self._free / f"{member.id}.json").rename(self._path(sandbox_id))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def of(self, sandbox_id: UUID) -> Member | None:
+        return _read(self._path(sandbox_id))
+
+    def hand_over(self, sandbox_id: UUID) -> None:
+        """It has been told for whom it works, or never will be: its init key is of no use any more."""
+        if member := self.of(sandbox_id):
+            _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
+
+    def discard(self, member: Member) -> None:
+        (self._free / f"{member.id}.json").unlink(missing_ok=True)
+
+    def forget(self, sandbox_id: UUID) -> None:
+        self._path(sandbox_id).unlink(missing_ok=True)
+
+    def _path(self, sandbox_id: UUID) -> Path:
+        return self._used / f"{sandbox_id.hex}.json"
+
+
+def installation_of(config: Config) -> str:
+    """The same for all servers on one database, on whatever engine, and different for all others."""
+    url = make_url(config.resolved_database_url).render_as_string(hide_password=True)
+    return hashlib.sha256(url.encode()).hexdigest()[:16]
+
+
+def _as_text(member: Member) -> str:
+    return json.dumps(asdict(member))
+
+
+def _read(path: Path) -> Member | None:
+    try:
+        return Member(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all, readable for us alone. Of several that write at once the last one wins."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")
+    with unfinished.open("w") as file:
+        unfinished.chmod(0o600)
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

@@ -1,0 +1,239 @@
+"""An agent server as a process of this machine: started, found again, ended with all that it began."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pydantic import BaseModel, ValidationError
+
+from app_server.core.errors import StartFailure
+
+LOOPBACK = "127.0.0.1"
+STOP_SECONDS = 5.0
+POLL_SECONDS = 0.02
+MAX_LOG_BYTES = 5 * 1024**2
+
+# Children of this process, to be reaped. A process has them, not an object: they outlive a backend.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
+
+class Incarnation(BaseModel):
+    """A process and when it started (clock ticks since boot): a pid may be reused."""
+
+    pid: int
+    started: int
+
+
+class Handle(Incarnation):
+    """`init`: the first process behind the walls, if there are any; all others there end with it.
+
+    `has_own_network`: whether commands are kept from this machine's. An older version did not.
+    `place`: the folder that it works in. None: written by an older version.
+    """
+
+    port: int
+    inner_url: str
+    init: Incarnation | None = None
+    has_own_network: bool = False
+    place: str | None = None
+
+    @property
+    def is_walled(self) -> bool:
+        return self.init is not None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What to run. It inherits `listener`, under its number.
+
+    `tells_init`: it takes `--info-fd`, and tells there who is first behind its walls.
+    """
+
+    command: Sequence[str]
+    environment: dict[str, str]
+    directory: Path
+    listener: socket.socket
+    stdin: bytes = b""
+    tells_init: bool = False
+
+
+def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
+    """Starts it and keeps its handle in `folder`. Blocking, some milliseconds. OSError if it cannot be."""
+    with _open_log(folder / "agent-server.log") as log:
+        child, init = _spawn(launch, log)
+    _children[child.pid] = child
+    # A child that died at once is a zombie until it is reaped, so its start time can be read all the same.
+    handle = Handle(
+        **_incarnation(child.pid).model_dump(),
+        port=launch.listener.getsockname()[1],
+        inner_url=inner_url,
+        init=init,
+        has_own_network=launch.tells_init,
+        place=_place(folder),
+    )
+    _write_handle(folder, handle)
+    return handle
+
+
+def listen(wanted: int) -> socket.socket:
+    """On `wanted` if it is free (or 0), else on any other port.
+
+    The agent server is handed this very socket: a port that was only looked at could be another program's by
+    the time it listens. Who connects before that waits until it does, or fails when it ends.
+    """
+    for candidate in (wanted, 0):
+        listener = socket.socket()
+        # Connections of a previous agent server that are still winding down do not matter.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, candidate))
+            listener.listen()
+        except OSError:
+            listener.close()
+        else:
+            return listener
+    raise StartFailure(
+        "sandbox_port_taken",
+        "No free port was found on this machine for the sandbox's agent server.",
+        fix="End programs that hold many ports, then retry the start.",
+    )
+
+
+def read_handle(folder: Path) -> Handle | None:
+    """None also for what was copied with its folder: that process is the original's."""
+    try:
+        handle = Handle.model_validate_json((folder / "process.json").read_bytes())
+        return handle if handle.place in {None, _place(folder)} else None
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def is_alive(process: Incarnation) -> bool:
+    if child := _children.get(process.pid):
+        # It is gone when it can be reaped: a zombie whose threads are still ending holds its port.
+        if child.poll() is None:
+            return True
+        del _children[process.pid]
+        return False
+    stat = _read_stat(process.pid)
+    return stat is not None and stat[0] not in "ZX" and stat[1] == process.started
+
+
+async def stop(handle: Handle) -> None:
+    """Ends all of it, first politely. A stranger with a recycled pid is left alone.
+
+    Also to be called when only the agent server died: what it began may live on behind its walls.
+    """
+    if is_alive(handle):
+        _terminate(handle)
+        await _wait_for_end(handle)
+    if handle.init and is_alive(handle.init):
+        # The kernel ends whatever else lives in its pid namespace.
+        _signal(os.kill, handle.init.pid, signal.SIGKILL)
+        await _wait_for_end(handle.init)
+    if is_alive(handle):
+        _signal(os.killpg, handle.pid, signal.SIGKILL)
+        await _wait_for_end(handle)
+
+
+def _spawn(launch: Launch, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Incarnation | None]:
+    info, told = os.pipe()
+    with os.fdopen(info, "rb") as reader:
+        try:
+            program, *arguments = launch.command
+            child = subprocess.Popen(
+                [program, *(["--info-fd", str(told)] if launch.tells_init else []), *arguments],
+                cwd=launch.directory,
+                env=launch.environment,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(launch.listener.fileno(), *([told] if launch.tells_init else [])),
+                start_new_session=True,
+            )
+        finally:
+            os.close(told)
+        _hand_over(child, launch.stdin)
+        said = reader.read() if launch.tells_init else b""
+    return child, _incarnation(json.loads(said)["child-pid"]) if said else None
+
+
+def _hand_over(child: subprocess.Popen[bytes], content: bytes) -> None:
+    assert child.stdin
+    try:
+        child.stdin.write(content)
+        child.stdin.close()
+    except BrokenPipeError:
+        return  # it ended at once; its log tells why
+
+
+def _terminate(handle: Handle) -> None:
+    if handle.init is None:
+        _signal(os.killpg, handle.pid, signal.SIGTERM)
+        return
+    # The first process behind the walls takes no such signal, but its children do.
+    for pid in _children_of(handle.init.pid):
+        _signal(os.kill, pid, signal.SIGTERM)
+
+
+async def _wait_for_end(process: Incarnation) -> None:
+    deadline = time.monotonic() + STOP_SECONDS
+    while is_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110 (no event tells of its end)
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _open_log(path: Path) -> IO[bytes]:
+    if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    return path.open("ab")
+
+
+def _write_handle(folder: Path, handle: Handle) -> None:
+    draft = folder / "process.json.new"
+    draft.write_text(handle.model_dump_json())
+    draft.replace(folder / "process.json")
+
+
+def _place(folder: Path) -> str:
+    """A copy of the folder has another one; a folder that is renamed keeps it."""
+    status = folder.stat()
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def _incarnation(pid: int) -> Incarnation:
+    stat = _read_stat(pid)
+    return Incarnation(pid=pid, started=stat[1] if stat else 0)
+
+
+def _read_stat(pid: int) -> tuple[str, int] | None:
+    """`(state, start time in ticks since boot)` of a process, if there is one."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name in parentheses may hold spaces and parentheses itself; fields 3 and 22 follow the last one.
+    fields = text.rpartition(")")[2].split()
+    return fields[0], int(fields[19])
+
+
+def _children_of(pid: int) -> list[int]:
+    """None on a kernel that does not list them: these end by force then."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _signal(send: Callable[[int, int], None], pid: int, number: int) -> None:
+    try:
+        send(pid, number)
+    except ProcessLookupError:
+        return  # it ended by itself meanwhile

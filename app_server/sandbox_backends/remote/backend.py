@@ -1,0 +1,334 @@
+"""Sandboxes on other hosts: each runs `slipway sandbox-host`, and holds as many as its memory bears.
+
+A sandbox stays on the host where it was first placed, since its workspace lies there. When that host is lost
+it is placed anew only with a backup in hand, and only when a user asks for it: the host may be well, and
+merely out of our reach.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+from uuid import UUID
+
+from app_server.core.background import Background
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
+from app_server.core.start_report import Report
+from app_server.http.sandbox_authority import read_authority
+from app_server.sandbox_backends.backend import (
+    LastWords,
+    Machine,
+    MachineState,
+    MemoryCapacity,
+    SandboxKind,
+    WorkspaceCapacity,
+)
+from app_server.sandbox_backends.remote.host import Host
+from app_server.sandbox_backends.remote.identity import installation_id, read_token
+from app_server.sandbox_backends.remote.placements import Placements
+from app_server.sandbox_backends.remote.reconcile import welcome
+from app_server.sandbox_backends.remote.tls import trust_of_hosts
+from app_server.sandbox_backends.remote.tunnel import HostTunnel
+from app_server.sandbox_backends.workspace_tar import TarSink, TarSource
+from app_server.sandbox_images.base_image import BaseImage
+
+logger = logging.getLogger(__name__)
+
+WATCH_SECONDS = 2.0
+READY_SECONDS = 10.0
+SPEC_PREFIX = "remote:"
+
+
+class RemoteBackend:
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._background = Background()
+        self._placements = Placements(config.home)
+        self._intended: dict[UUID, str] = {}
+        self._in_use: set[UUID] = set()
+        trust, installation = trust_of_hosts(config), installation_id(config.home)
+        assert trust, "there are hosts"
+        self.hosts = {
+            told.name: Host(told, read_token(told), installation, trust, config.sandbox_host_patience_seconds)
+            for told in config.sandbox_hosts
+        }
+        self._tunnels = {
+            name: HostTunnel(host, trust, config.inner_port, self._background)
+            for name, host in self.hosts.items()
+        }
+
+    @property
+    def kind(self) -> SandboxKind:
+        gaps = {name: host.info.isolation_gap for name, host in self.hosts.items() if host.info}
+        told = [f"Host {name}: {gap}" for name, gap in gaps.items() if gap]
+        return SandboxKind(backend="remote", isolation="full", warning=" ".join(told) or None)
+
+    async def open(self) -> None:
+        """Asks who is there. A host that does not answer may come later, all of them may."""
+        await asyncio.gather(*(self._look(host) for host in self.hosts.values()))
+
+    async def secure(self) -> None:
+        for host in self.hosts.values():
+            self._background.start(self._attend(host), name=f"sandbox host {host.name}")
+
+    async def examine(self) -> None:
+        """Each host does so by itself."""
+
+    def inner_addresses(self) -> list[str]:
+        """Hosts are connected from here, and speak with our own loopback."""
+        return ["127.0.0.1"]
+
+    async def prepare(
+        self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
+    ) -> None:
+        """On the host of this sandbox, present or future: each host has its images. Raises StartFailure."""
+        if sandbox_id is None:
+            return
+        host = await self._settle(sandbox_id)
+        await self._await_ready(host, report)
+        await (host.prepare_base(base, report) if base else host.prepare(report))
+
+    async def start(
+        self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
+    ) -> Machine:
+        host = await self._settle(sandbox_id)
+        await self._await_ready(host, report)
+        authority = await asyncio.to_thread(read_authority, self._config)
+        machine = await host.start(sandbox_id, session_key, report, authority, base)
+        self._in_use.add(sandbox_id)
+        return Machine(
+            spec_id=f"{SPEC_PREFIX}{machine.image}",
+            url=host.agent_url(sandbox_id),
+            working_root=machine.working_root,
+            inner_url=machine.inner_url,
+            headers=host.headers,
+        )
+
+    async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
+        """Unknown for a host that does not answer: its sandboxes are not dead, see `find_lost`."""
+        states = await self._states()
+        dead: set[UUID] = set()
+        for sandbox_id in sandbox_ids:
+            host = self._placements.host_of(sandbox_id)
+            if host is None or (host in states and states[host].get(sandbox_id) != "running"):
+                dead.add(sandbox_id)
+        return dead
+
+    async def find_lost(self, sandbox_ids: Collection[UUID]) -> Mapping[UUID, StartFailure]:
+        lost = {name: host for name, host in self.hosts.items() if host.is_lost}
+        placed = {sandbox_id: self._placements.host_of(sandbox_id) for sandbox_id in sandbox_ids}
+        return {sandbox_id: lost[name].lost() for sandbox_id, name in placed.items() if name in lost}
+
+    async def last_words(self, sandbox_id: UUID) -> LastWords:
+        host = self._host_of(sandbox_id)
+        if host is None:
+            return LastWords("The sandbox lies on no host.", "", fix="Start a new conversation.")
+        return await host.last_words(sandbox_id)
+
+    async def freeze(self, sandbox_id: UUID) -> None:
+        if host := self._host_of(sandbox_id):
+            await host.freeze(sandbox_id)
+
+    async def find_frozen(self) -> set[UUID]:
+        states = await self._states()
+        return {each for found in states.values() for each, state in found.items() if state == "halted"}
+
+    async def stop(self, sandbox_id: UUID) -> None:
+        self._in_use.discard(sandbox_id)
+        if host := self._host_of(sandbox_id):
+            await host.stop(sandbox_id)
+
+    async def export(
+        self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
+    ) -> None:
+        host = await self._settle(sandbox_id)
+        await asyncio.to_thread(host.export, sandbox_id, parts, sink, folder)
+
+    async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
+        host = await self._settle(sandbox_id)
+        await asyncio.to_thread(host.restore, sandbox_id, source)
+
+    @property
+    def workspace_limit(self) -> WorkspaceCapacity:
+        """The lowest of any host's, and kept as ill as there."""
+        known = [host.info for host in self.hosts.values() if host.info]
+        limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
+        kept_by: Literal["disk", "watch", "none"] = "none"
+        if len(limits) == len(known) and limits:
+            kept_by = "disk" if all(info.workspace_kept_by == "disk" for info in known) else "watch"
+        return WorkspaceCapacity(min(limits, default=None), kept_by)
+
+    async def watched_bytes(self, sandbox_id: UUID) -> int | None:
+        host = self._host_of(sandbox_id)
+        return await host.size(sandbox_id) if host else None
+
+    async def delete(self, sandbox_id: UUID) -> None:
+        self._in_use.discard(sandbox_id)
+        self._intended.pop(sandbox_id, None)
+        if host := self._host_of(sandbox_id):
+            await host.delete(sandbox_id)
+            await asyncio.to_thread(self._placements.forget, sandbox_id, host.name)
+
+    async def forget(self, sandbox_id: UUID) -> None:
+        """A host that is lost is told when it is back."""
+        await asyncio.to_thread(self._placements.mark_deleted, sandbox_id)
+        placement = self._placements.get(sandbox_id)
+        for name in placement.left if placement else ():
+            if (host := self.hosts.get(name)) and not host.is_lost:
+                await host.delete(sandbox_id)
+                await asyncio.to_thread(self._placements.forget, sandbox_id, name)
+
+    async def abandon(self, sandbox_id: UUID) -> None:
+        """It is to be placed anew: what its lost host has of it counts no more, but stays there."""
+        self._in_use.discard(sandbox_id)
+        await asyncio.to_thread(self._placements.leave, sandbox_id)
+
+    def host_name(self, sandbox_id: UUID) -> str | None:
+        return self._placements.host_of(sandbox_id)
+
+    @property
+    def spare_bytes(self) -> int:
+        """Each host counts what it keeps ready itself."""
+        return 0
+
+    async def spare_bytes_of_others(self) -> int:
+        return 0
+
+    @property
+    def lacks_spare(self) -> bool:
+        return False
+
+    async def capacities(self) -> list[int] | None:
+        found = [self._capacity(host) for host in self.hosts.values() if not host.is_lost and host.info]
+        return found or None  # the start tells why
+
+    async def room_for(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
+        """On its own host; a new one where most is free. Remembered, so that `held` finds it there later."""
+        name = self._placements.host_of(sandbox_id)
+        if name is None:
+            candidates = [host.name for host in self.hosts.values() if not host.is_lost and host.info]
+            if not candidates:
+                return MemoryCapacity(set(), None)  # the start tells why
+            name = max(candidates, key=lambda each: self._free(each, held))
+            self._intended[sandbox_id] = name
+        host = self.hosts.get(name)
+        if host is None or host.is_lost:
+            return MemoryCapacity(set(), None)
+        return MemoryCapacity(self._beside(name, held), self._capacity(host))
+
+    async def replenish(self) -> None:
+        """Each host does so by itself."""
+
+    async def yield_spare(self) -> bool:
+        return False
+
+    async def close(self) -> None:
+        await self._background.close()
+        if self._config.stop_sandboxes_on_exit:
+            await asyncio.gather(*(self._end(sandbox_id) for sandbox_id in list(self._in_use)))
+        await asyncio.gather(*(host.close() for host in self.hosts.values()))
+
+    async def _end(self, sandbox_id: UUID) -> None:
+        try:
+            await self.stop(sandbox_id)
+        except StartFailure as failure:
+            # The others must end all the same.
+            extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
+            logger.warning("a sandbox could not be stopped", extra=extra)
+
+    async def _look(self, host: Host) -> None:
+        try:
+            await host.greet()
+        except StartFailure as failure:
+            logger.warning(
+                "a sandbox host cannot be used", extra={"cause": failure.cause, "fix": failure.fix}
+            )
+
+    async def _attend(self, host: Host) -> None:
+        """Runs for ever: a host that comes, or comes back, is reconciled before its sandboxes reach us."""
+        tunnel: asyncio.Task[None] | None = None
+        while True:
+            try:
+                if tunnel is None:
+                    await host.greet()
+                    await welcome(host, self._placements)
+                    tunnel = self._background.start(
+                        self._tunnels[host.name].keep_open(), name=f"tunnel to {host.name}"
+                    )
+                else:
+                    await host.greet()
+            except StartFailure as failure:
+                if tunnel is not None and host.is_lost:
+                    tunnel.cancel()
+                    tunnel = None
+                    extra = {"host": host.name, "cause": failure.cause}
+                    logger.warning("a sandbox host does not answer", extra=extra)
+            await asyncio.sleep(WATCH_SECONDS)
+
+    async def _states(self) -> dict[str, Mapping[UUID, MachineState]]:
+        """By host, of those that answer."""
+        hosts = [host for host in self.hosts.values() if not host.is_lost]
+        found = await asyncio.gather(*(_states_of(host) for host in hosts))
+        return {host.name: states for host, states in zip(hosts, found, strict=True) if states is not None}
+
+    async def _settle(self, sandbox_id: UUID) -> Host:
+        """Its host; one that has none gets one, which is on record from then on. Raises StartFailure."""
+        name = self._placements.host_of(sandbox_id)
+        if name is None:
+            name = self._intended.pop(sandbox_id, None) or self._roomiest()
+            await asyncio.to_thread(self._placements.put, sandbox_id, name)
+        host = self.hosts.get(name)
+        if host is None:
+            raise StartFailure(
+                "sandbox_host_unknown",
+                f"The workspace lies on the sandbox host {name}, which is not among SLIPWAY_SANDBOX_HOSTS.",
+                fix="Name that host there again.",
+            )
+        return host
+
+    def _roomiest(self) -> str:
+        able = [host for host in self.hosts.values() if not host.is_lost and host.info]
+        if not able:
+            raise next(iter(self.hosts.values())).lost()
+        return max(able, key=self._capacity).name
+
+    async def _await_ready(self, host: Host, report: Report) -> None:
+        if host.is_ready.is_set():
+            return
+        if host.is_lost:
+            raise host.lost()
+        report(f"Waiting for the connection to the sandbox host {host.name}")
+        try:
+            await asyncio.wait_for(host.is_ready.wait(), READY_SECONDS)
+        except TimeoutError:
+            raise StartFailure(
+                "sandbox_host_refused",
+                f"The sandbox host {host.name} answers, but does not connect its sandboxes with this server.",
+                fix="Read the log of both for the reason; a host works for one app server alone.",
+            ) from None
+
+    def _host_of(self, sandbox_id: UUID) -> Host | None:
+        name = self._placements.host_of(sandbox_id)
+        return self.hosts.get(name) if name else None
+
+    def _beside(self, name: str, held: Collection[UUID]) -> set[UUID]:
+        return {each for each in held if (self._placements.host_of(each) or self._intended.get(each)) == name}
+
+    def _free(self, name: str, held: Collection[UUID]) -> int:
+        taken = len(self._beside(name, held)) * self._config.sandbox_memory_bytes
+        return self._capacity(self.hosts[name]) - taken
+
+    def _capacity(self, host: Host) -> int:
+        """The bytes that hold as many sandboxes of our size as that host can hold of its size."""
+        if host.info is None:
+            return 0
+        return host.info.capacity_bytes // host.info.sandbox_memory_bytes * self._config.sandbox_memory_bytes
+
+
+async def _states_of(host: Host) -> Mapping[UUID, MachineState] | None:
+    try:
+        return await host.states()
+    except StartFailure as failure:
+        logger.warning("a sandbox host cannot be asked", extra={"host": host.name, "cause": failure.cause})
+        return None

@@ -1,0 +1,299 @@
+"""One sandbox host, as the app server calls it, and whether it answers."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from app_server.core.config import SandboxHost
+from app_server.core.database import now
+from app_server.core.errors import StartCode, StartFailure
+from app_server.core.start_report import Report
+from app_server.sandbox_backends.backend import LastWords, MachineState
+from app_server.sandbox_backends.remote.sent_base import parts_of
+from app_server.sandbox_backends.remote.wire import (
+    INSTALLATION_HEADER,
+    PIECE_BYTES,
+    PREFIX,
+    PROTOCOL,
+    TAR,
+    TOKEN_HEADER,
+    BaseInfo,
+    HostedImage,
+    HostedMachine,
+    HostedSandbox,
+    HostFailure,
+    HostInfo,
+    LastWordsInfo,
+    Step,
+    WorkspaceSize,
+)
+from app_server.sandbox_backends.workspace_tar import TarSink, TarSource
+from app_server.sandbox_images.base_image import BaseImage
+from app_server.sandbox_images.image_store import StoredImage
+
+CALL_SECONDS = 30.0
+GREETING_SECONDS = 5.0
+# An image may be built, and a workspace moved.
+LONG_SECONDS = 1800.0
+
+_STATES = TypeAdapter(list[HostedSandbox])
+_IMAGES = TypeAdapter(list[HostedImage])
+
+
+class Host:
+    """`info`: what it said of itself when it answered last. `is_ready`: whether its sandboxes reach us.
+
+    `http` calls it with its token.
+    """
+
+    def __init__(
+        self, told: SandboxHost, token: str, installation: str, trust: ssl.SSLContext, patience_seconds: float
+    ) -> None:
+        self.name = told.name
+        self.url = told.url.rstrip("/")
+        self.headers: Mapping[str, str] = {TOKEN_HEADER: token, INSTALLATION_HEADER: installation}
+        self.info: HostInfo | None = None
+        self.is_ready = asyncio.Event()
+        self.silent_since: datetime | None = None
+        self._silent_from: float | None = None
+        self._patience_seconds = patience_seconds
+        self._trust = trust
+        self.http = httpx.AsyncClient(
+            base_url=f"{self.url}{PREFIX}",
+            headers=dict(self.headers),
+            verify=trust,
+            trust_env=False,
+            timeout=CALL_SECONDS,
+            limits=httpx.Limits(max_connections=None),
+        )
+
+    async def close(self) -> None:
+        await self.http.aclose()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has not answered for longer than a busy host may take."""
+        silent = self._silent_from is not None and time.monotonic() - self._silent_from
+        return silent is not False and silent > self._patience_seconds
+
+    def agent_url(self, sandbox_id: UUID) -> str:
+        return f"{self.url}{PREFIX}/sandboxes/{sandbox_id}/agent"
+
+    async def greet(self) -> HostInfo:
+        """Asks it who it is. Raises StartFailure."""
+        reply = await self._call("GET", "/info", timeout=GREETING_SECONDS)
+        info: HostInfo = self._parse(TypeAdapter(HostInfo), reply.content)
+        if info.protocol != PROTOCOL:
+            raise StartFailure(
+                "sandbox_host_refused",
+                f"The sandbox host {self.name} runs version {info.version}, which speaks another protocol.",
+                fix="Run the version of the app server there, too.",
+            )
+        self.info = info
+        return info
+
+    async def states(self) -> dict[UUID, MachineState]:
+        """Of all sandboxes of which something is there. Raises StartFailure."""
+        reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
+        return {each.id: each.state for each in self._parse(_STATES, reply.content)}
+
+    async def prepare(self, report: Report) -> None:
+        await self._follow("POST", "/image", report)
+
+    async def prepare_base(self, base: BaseImage, report: Report) -> None:
+        """Has what a user has chosen built there, if that has not been done. Raises StartFailure."""
+        reply = await self._ask("GET", "/bases", params={"name": base.name})
+        if reply.status_code == httpx.codes.NOT_FOUND:
+            version = self.info.version if self.info else "of another version"
+            raise StartFailure(
+                "sandbox_host_refused",
+                f"The sandbox host {self.name} runs Slipway {version}, "
+                "which builds no images that users have chosen.",
+                fix="Run the version of the app server there, too; or start without an image of your own.",
+            )
+        self._require_success(reply, reply.content)
+        known: BaseInfo = self._parse(TypeAdapter(BaseInfo), reply.content)
+        if known.image is None:
+            sent = parts_of(base, await base.files())
+            await self._follow("PUT", "/bases", report, files=sent)
+
+    async def images(self, bases: Collection[str], *, prune: bool) -> list[StoredImage]:
+        """Those that lie there; with `prune` those that were of no use, and are gone.
+
+        bases: what users have chosen.
+        """
+        method, route = ("POST", "/images/prune") if prune else ("GET", "/images")
+        reply = await self._call(method, route, params={"base": sorted(bases)}, timeout=LONG_SECONDS)
+        found: list[HostedImage] = self._parse(_IMAGES, reply.content)
+        return [StoredImage(**each.model_dump()) for each in found]
+
+    async def start(
+        self,
+        sandbox_id: UUID,
+        session_key: str,
+        report: Report,
+        authority: str | None = None,
+        base: str | None = None,
+    ) -> HostedMachine:
+        body = {"session_key": session_key, "authority": authority, "base": base}
+        last = await self._follow("PUT", f"/sandboxes/{sandbox_id}", report, json=body)
+        if last.machine is None:
+            raise self._nonsense()
+        return last.machine
+
+    async def last_words(self, sandbox_id: UUID) -> LastWords:
+        reply = await self._call("GET", f"/sandboxes/{sandbox_id}/last-words")
+        words = self._parse(TypeAdapter(LastWordsInfo), reply.content)
+        return LastWords(words.cause, words.output, _known(words.code), words.fix)
+
+    async def size(self, sandbox_id: UUID) -> int | None:
+        reply = await self._call("GET", f"/sandboxes/{sandbox_id}/size")
+        found: WorkspaceSize = self._parse(TypeAdapter(WorkspaceSize), reply.content)
+        return found.bytes
+
+    async def freeze(self, sandbox_id: UUID) -> None:
+        await self._call("POST", f"/sandboxes/{sandbox_id}/freeze")
+
+    async def stop(self, sandbox_id: UUID) -> None:
+        await self._call("POST", f"/sandboxes/{sandbox_id}/stop")
+
+    async def delete(self, sandbox_id: UUID) -> None:
+        await self._call("DELETE", f"/sandboxes/{sandbox_id}")
+
+    def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
+        """Blocking: for a thread. Raises StartFailure, and what the sink raises."""
+        place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
+        asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}
+        try:
+            with (
+                self._blocking() as http,
+                http.stream("GET", place, params=asked) as reply,
+            ):
+                self._require_success(reply, reply.read() if reply.is_error else b"")
+                for piece in reply.iter_raw(PIECE_BYTES):
+                    sink.write(piece)
+        except httpx.HTTPError as error:
+            raise self.lost(error) from error
+
+    def restore(self, sandbox_id: UUID, source: TarSource) -> None:
+        """Blocking, as above."""
+
+        def pieces() -> Iterator[bytes]:
+            while piece := source.read(PIECE_BYTES):
+                yield piece
+
+        try:
+            with self._blocking() as http:
+                reply = http.put(
+                    f"{PREFIX}/sandboxes/{sandbox_id}/workspace",
+                    content=pieces(),
+                    headers={"Content-Type": TAR},
+                )
+                self._require_success(reply, reply.content)
+        except httpx.HTTPError as error:
+            raise self.lost(error) from error
+
+    def lost(self, error: Exception | None = None) -> StartFailure:
+        since = f" since {self.silent_since:%Y-%m-%d %H:%M:%S} UTC" if self.silent_since else ""
+        reason = f": {str(error) or type(error).__name__}" if error else "."
+        return StartFailure(
+            "sandbox_host_lost",
+            f"The sandbox host {self.name} has not answered{since}{reason}",
+            fix="Bring the host back: its sandboxes go on by themselves then. Or resume the conversation: it "
+            "goes on elsewhere from its last backup, if it has one (SLIPWAY_SANDBOX_BACKUP_MINUTES).",
+        )
+
+    def _blocking(self) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.url,
+            headers=dict(self.headers),
+            verify=self._trust,
+            trust_env=False,
+            timeout=httpx.Timeout(CALL_SECONDS, read=LONG_SECONDS, write=LONG_SECONDS),
+        )
+
+    async def _call(self, method: str, route: str, **request: Any) -> httpx.Response:
+        reply = await self._ask(method, route, **request)
+        self._require_success(reply, reply.content)
+        return reply
+
+    async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
+        """Whatever it answers. Raises StartFailure where it does not."""
+        try:
+            reply = await self.http.request(method, route, **request)
+        except httpx.HTTPError as error:
+            self._note_silence()
+            raise self.lost(error) from error
+        self._note_answer()
+        return reply
+
+    async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
+        """The last step of an answer that comes line by line."""
+        timeout = httpx.Timeout(CALL_SECONDS, read=LONG_SECONDS)
+        try:
+            async with self.http.stream(method, route, timeout=timeout, **request) as reply:
+                self._note_answer()
+                self._require_success(reply, await reply.aread() if reply.is_error else b"")
+                async for line in reply.aiter_lines():
+                    step: Step = self._parse(TypeAdapter(Step), line)
+                    if step.report is not None:
+                        report(step.report)
+                    elif step.failure is not None:
+                        raise _as_failure(step.failure)
+                    elif step.is_last:
+                        return step
+        except httpx.HTTPError as error:
+            self._note_silence()
+            raise self.lost(error) from error
+        raise self.lost()
+
+    def _note_answer(self) -> None:
+        self.silent_since = self._silent_from = None
+
+    def _note_silence(self) -> None:
+        if self._silent_from is None:
+            self.silent_since, self._silent_from = now(), time.monotonic()
+
+    def _require_success(self, reply: httpx.Response, body: bytes) -> None:
+        """Raises StartFailure with what the host said, or that it was none of ours that spoke."""
+        if reply.is_success:
+            return
+        try:
+            problem = httpx.Response(reply.status_code, content=body).json()
+            code, cause = str(problem["code"]), str(problem["detail"])
+        except (ValueError, KeyError, TypeError):
+            raise self._nonsense(f" (HTTP {reply.status_code})") from None
+        fix = str(problem.get("fix") or "See the log of the sandbox host.")
+        if code not in get_args(StartCode):
+            raise StartFailure("sandbox_host_refused", f"The sandbox host {self.name}: {cause}", fix=fix)
+        raise _as_failure(
+            HostFailure(code=code, cause=cause, fix=fix, output=str(problem.get("output") or ""))
+        )
+
+    def _parse(self, shape: TypeAdapter[Any], content: bytes | str) -> Any:
+        try:
+            return shape.validate_json(content)
+        except ValidationError as error:
+            raise self._nonsense() from error
+
+    def _nonsense(self, more: str = "") -> StartFailure:
+        return StartFailure(
+            "sandbox_host_refused",
+            f"What answers at {self.url} does not speak as a sandbox host does{more}.",
+            fix=f"See that `slipway sandbox-host` of this version answers there, for the host {self.name}.",
+        )
+
+
+def _known(code: str) -> StartCode:
+    return code if code in get_args(StartCode) else "sandbox_start_failed"  # type: ignore[return-value]
+
+
+def _as_failure(failure: HostFailure) -> StartFailure:
+    return StartFailure(_known(failure.code), failure.cause, fix=failure.fix, output=failure.output)

@@ -1,0 +1,33 @@
+"""Who we are to sandbox hosts."""
+
+import secrets
+from pathlib import Path
+
+from app_server.core.config import SandboxHost
+from app_server.core.errors import StartFailure
+
+
+def installation_id(home: Path) -> str:
+    """The same for as long as the home lives."""
+    path = home / "installation"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(secrets.token_hex(16))
+    return path.read_text().strip()
+
+
+def read_token(host: SandboxHost) -> str:
+    """Raises StartFailure `sandbox_host_refused`."""
+    try:
+        token = host.token_file.expanduser().read_text().strip()
+    except OSError as error:
+        cause = f"The token of the sandbox host {host.name} cannot be read: {error}"
+    else:
+        if token.isascii() and token.isprintable() and token:
+            return token
+        cause = f"{host.token_file} holds no token for the sandbox host {host.name}."
+    raise StartFailure(
+        "sandbox_host_refused",
+        cause,
+        fix=f"Copy the file `host-token` of that host's SLIPWAY_HOME to {host.token_file}.",
+    )

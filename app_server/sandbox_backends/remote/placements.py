@@ -1,0 +1,85 @@
+"""Which sandbox lies on which host, in files: there before the host hears of the sandbox.
+
+`home`/placements/<sandbox>.json. `left`: hosts that were lost while it lay there, and may have an older or a
+newer workspace of it still. The record of one that was deleted goes with the last of them.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from uuid import UUID
+
+FOLDER = "placements"
+
+
+@dataclass(frozen=True)
+class Placement:
+    host: str | None
+    left: tuple[str, ...] = ()
+    is_deleted: bool = False
+
+
+class Placements:
+    """Blocking, and quick: what is known is kept in memory, and written whole or not at all."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+        self._known: dict[UUID, Placement] = {}
+        for path in self._folder.glob("*.json"):
+            found = json.loads(path.read_text())
+            self._known[UUID(path.stem)] = Placement(found["host"], tuple(found["left"]), found["is_deleted"])
+
+    def host_of(self, sandbox_id: UUID) -> str | None:
+        found = self._known.get(sandbox_id)
+        return found.host if found else None
+
+    def get(self, sandbox_id: UUID) -> Placement | None:
+        return self._known.get(sandbox_id)
+
+    def deleted_on(self, host: str) -> set[UUID]:
+        """Those that are still to be removed there."""
+        return {each for each, found in self._known.items() if found.is_deleted and host in found.left}
+
+    def put(self, sandbox_id: UUID, host: str) -> None:
+        """Records that the sandbox is on this host from now on, and on no other."""
+        before = self._known.get(sandbox_id, Placement(None))
+        left = {*before.left, *([before.host] if before.host else [])} - {host}
+        self._write(sandbox_id, Placement(host, tuple(sorted(left))))
+
+    def leave(self, sandbox_id: UUID) -> None:
+        """Its host is lost: it is to be placed anew."""
+        if (found := self._known.get(sandbox_id)) and found.host:
+            self._write(sandbox_id, Placement(None, tuple(sorted({*found.left, found.host}))))
+
+    def mark_deleted(self, sandbox_id: UUID) -> None:
+        """Marks the sandbox for removal on all hosts that have something of it."""
+        self.leave(sandbox_id)
+        if found := self._known.get(sandbox_id):
+            self._write(sandbox_id, replace(found, is_deleted=True))
+
+    def forget(self, sandbox_id: UUID, host: str) -> None:
+        """Nothing of it is on this host any more."""
+        found = self._known.get(sandbox_id)
+        if found is None:
+            return
+        left = tuple(each for each in found.left if each != host)
+        remaining = replace(found, host=None if found.host == host else found.host, left=left)
+        if remaining.host or remaining.left:
+            self._write(sandbox_id, remaining)
+        else:
+            self._known.pop(sandbox_id)
+            self._path(sandbox_id).unlink(missing_ok=True)
+
+    def _write(self, sandbox_id: UUID, placement: Placement) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        unfinished = self._path(sandbox_id).with_suffix(".new")
+        with unfinished.open("w") as file:
+            file.write(json.dumps(asdict(placement)))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path(sandbox_id))
+        self._known[sandbox_id] = placement
+
+    def _path(self, sandbox_id: UUID) -> Path:
+        return self._folder / f"{sandbox_id.hex}.json"

@@ -1,0 +1,22 @@
+"""A base image that a user has chosen, as it is sent to a host that has yet to build it."""
+
+from app_server.sandbox_backends.remote.wire import BaseRequest
+from app_server.sandbox_images.base_image import BaseImage, BuildFiles
+
+Part = tuple[str | None, str | bytes]
+
+
+def parts_of(base: BaseImage, built_from: tuple[BuildFiles, bytes] | None) -> dict[str, Part]:
+    """Of the multipart body: `base`, and `context` where it is built from files."""
+    files, packed = built_from or (None, None)
+    asked = BaseRequest(
+        name=base.name,
+        dockerfile=files.dockerfile if files else None,
+        arguments=dict(files.arguments) if files else {},
+        target=files.target if files else None,
+        timeout_seconds=base.limits.timeout_seconds,
+        max_bytes=base.limits.max_bytes,
+        network="none" if base.limits.network == "none" else "default",
+    )
+    parts: dict[str, Part] = {"base": (None, asked.model_dump_json())}
+    return {**parts, "context": ("context.tar.gz", packed)} if packed else parts

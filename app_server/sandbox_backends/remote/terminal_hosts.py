@@ -1,0 +1,23 @@
+"""Hosts for commands in a terminal: called once, without a server behind."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app_server.core.config import Config, SandboxHost
+from app_server.sandbox_backends.remote.host import Host
+from app_server.sandbox_backends.remote.identity import installation_id, read_token
+from app_server.sandbox_backends.remote.tls import trust_of_hosts
+
+
+@asynccontextmanager
+async def open_host(told: SandboxHost, config: Config) -> AsyncIterator[Host]:
+    """Raises StartFailure when its token cannot be read."""
+    trust = trust_of_hosts(config)
+    assert trust, "there are hosts"
+    installation = await asyncio.to_thread(installation_id, config.home)
+    host = Host(told, read_token(told), installation, trust, config.sandbox_host_patience_seconds)
+    try:
+        yield host
+    finally:
+        await host.close()

@@ -1,0 +1,35 @@
+"""Which backend this installation uses."""
+
+import logging
+
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.backend import Backend
+from app_server.sandbox_backends.docker.backend import DockerBackend
+from app_server.sandbox_backends.process.backend import ProcessBackend
+from app_server.sandbox_backends.remote.backend import RemoteBackend
+
+logger = logging.getLogger(__name__)
+
+
+async def choose_backend(config: Config) -> tuple[Backend, bool]:
+    """The opened backend, and whether its engine is absent: asked for by name, it may yet come."""
+    process = ProcessBackend(config)
+    if config.sandbox == "process":
+        await process.open()
+        return process, False
+    if config.sandbox == "remote":
+        remote = RemoteBackend(config)
+        await remote.open()
+        return remote, False
+    docker = DockerBackend(config)
+    try:
+        await docker.open()
+    except StartFailure as failure:
+        logger.warning("docker cannot be used", extra={"cause": failure.cause, "fix": failure.fix})
+        if config.sandbox == "docker":
+            return docker, True
+        await docker.close()
+        await process.open()
+        return process, False
+    return docker, False

@@ -1,0 +1,394 @@
+"""Workspaces as tar streams that hold data and nothing else, made from hostile files and laid out again.
+
+Names are relative and begin with a part of the workspace (`project/…`). There are directories, regular
+files, symbolic links (never followed here) and hard links among them; no devices, owners or set-uid bits.
+All of it blocks.
+"""
+
+import errno
+import io
+import os
+import stat
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+from app_server.core.errors import StartFailure
+
+PROJECT = "project"
+CONVERSATIONS = "conversations"
+HOME = "home"
+"""Of the agent, where a container has it in the workspace: what it has installed. Not its caches."""
+PARTS = (PROJECT, CONVERSATIONS, HOME)
+
+MAX_MEMBERS = 5_000_000
+MAX_NAME_BYTES = 3500
+MAX_DEPTH = 400
+_PIECE_BYTES = 1024**2
+_BUFFER_BYTES = 256 * 1024
+_END_BYTES = 1024
+"""Every whole tar ends with so many zeros."""
+
+
+class TarSource(Protocol):
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class TarSink(Protocol):
+    def write(self, piece: bytes, /) -> int: ...
+
+
+def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
+    """Adds to `tar` what may stay of another tar, in which everything lies below `part`.
+
+    folder: a directory of it that takes its place: nothing beside that is added.
+
+    Raises StartFailure `archive_failed` when it is damaged, cut off or out of all measure.
+    """
+    watched = _Watched(raw)
+    skipped: set[str] = set()
+    try:
+        with reading(watched) as source:
+            for count, member in enumerate(members(source)):
+                _check_measure(member.name, count)
+                if folder and not _move_up(member, f"{part}/{folder}", part):
+                    continue
+                if not _may_stay(member, part) or (member.islnk() and member.linkname in skipped):
+                    skipped.add(member.name)
+                    continue
+                content = source.extractfile(member) if member.isreg() else None
+                tar.addfile(_plain(member, owner), content)
+                _forget(tar)
+    except tarfile.TarError as error:
+        raise cannot_move(f"The engine gave out a damaged workspace: {error}.") from error
+    watched.drain()
+    if watched.tail != bytes(_END_BYTES):
+        raise cannot_move("The engine gave out a workspace that was cut off.")
+
+
+def pack(
+    workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
+) -> None:
+    """Adds these parts of a directory of this machine. What runs in it may change it meanwhile.
+
+    folder: see `clean`.
+
+    Raises StartFailure `archive_failed` where something cannot be read.
+    """
+    for part in parts:
+        top = workspace / part / folder if folder else workspace / part
+        if stat.S_ISDIR(_mode_of(workspace / part)) and stat.S_ISDIR(_mode_of(top)):
+            _Packing(tar, owner).add_tree(top, part)
+
+
+def unpack(source: TarSource, folder: Path) -> None:
+    """Lays a clean tar out in an empty directory. Nothing outside of it is touched, whatever the tar holds.
+
+    Symbolic links come last: until then no name can lead anywhere else. Raises StartFailure `archive_failed`.
+    """
+    directories: list[tarfile.TarInfo] = []
+    links: dict[str, str] = {}
+    try:
+        with reading(source) as tar:
+            for count, member in enumerate(members(tar)):
+                _check_measure(member.name, count)
+                if not _may_stay(member, member.name.split("/")[0]):
+                    raise cannot_move(f"The archive holds {member.name!r}, which no workspace may hold.")
+                _lay_out(tar, member, folder, directories, links)
+        for name in links:
+            _parent(folder, name)
+        for name, target in links.items():
+            (folder / name).symlink_to(target)
+        for member in reversed(directories):
+            (folder / member.name).chmod(member.mode & 0o777)
+            os.utime(folder / member.name, (member.mtime, member.mtime), follow_symlinks=False)
+    except (tarfile.TarError, EOFError) as error:
+        raise cannot_move(f"The archive is damaged: {error}.") from error
+
+
+def below(source: TarSource, folder: str) -> Iterator[bytes]:
+    """The same tar with all names below `folder`, piece by piece."""
+    with reading(source) as tar:
+        for member in members(tar):
+            content = tar.extractfile(member) if member.isreg() else None
+            moved = _plain(member, member.uid)
+            moved.name = f"{folder}/{moved.name}"
+            moved.linkname = f"{folder}/{moved.linkname}" if moved.islnk() else moved.linkname
+            yield moved.tobuf(tarfile.PAX_FORMAT)
+            while content and (piece := content.read(_PIECE_BYTES)):
+                yield piece
+            yield bytes(-moved.size % tarfile.BLOCKSIZE)
+    yield bytes(tarfile.RECORDSIZE)
+
+
+def reading(source: TarSource) -> tarfile.TarFile:
+    """A tar that is read as it comes."""
+    return tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER_BYTES)  # type: ignore[call-overload, no-any-return]
+
+
+def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Those of a tar that is read as it comes, one at a time."""
+    for member in tar:
+        _forget(tar)
+        yield member
+
+
+@contextmanager
+def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
+    """A tar that goes out as it comes. It is whole only when the block ends well."""
+    gate = _Gate(sink)
+    tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
+        fileobj=gate, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_BUFFER_BYTES
+    )  # type: ignore[call-overload]
+    try:
+        yield tar
+        tar.close()
+    finally:
+        gate.is_open = False
+
+
+class ChunkReader(io.RawIOBase):
+    """A file to read, of pieces that come one by one."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+
+class _Gate:
+    """Lets nothing through once it is closed: a tar that was given up would still write what it holds."""
+
+    def __init__(self, sink: TarSink) -> None:
+        self._sink = sink
+        self.is_open = True
+
+    def write(self, piece: bytes) -> int:
+        return self._sink.write(piece) if self.is_open else len(piece)
+
+
+class _Packing:
+    def __init__(self, tar: tarfile.TarFile, owner: int) -> None:
+        self._tar = tar
+        self._owner = owner
+        self._count = 0
+        self._seen: dict[tuple[int, int], str] = {}
+        """The first name of each file that has several."""
+
+    def add_tree(self, top: Path, part: str) -> None:
+        """part: what it is called in the tar."""
+        for place, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
+            prefix = f"{part}{place.removeprefix(str(top))}"
+            if prefix.count("/") > MAX_DEPTH:
+                raise cannot_move(f"Its directories are nested more than {MAX_DEPTH} deep.")
+            self._add(prefix, os.fstat(directory), tarfile.DIRTYPE)
+            # A link to a directory is found among the directories, and not entered.
+            for name in [*directories, *files]:
+                try:
+                    self._add_entry(f"{prefix}/{name}", name, directory)
+                except FileNotFoundError:
+                    continue  # gone since it was listed
+
+    def _add_entry(self, path: str, name: str, directory: int) -> None:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            self._add(path, status, tarfile.SYMTYPE, link=os.readlink(name, dir_fd=directory))
+        elif stat.S_ISREG(status.st_mode):
+            self._add_file(path, name, directory)
+
+    def _add_file(self, path: str, name: str, directory: int) -> None:
+        try:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return  # has become a link since we looked: that is none of what was there
+            raise
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return
+            identity = (status.st_dev, status.st_ino)
+            first = self._seen.get(identity)
+            if first is not None:
+                self._add(path, status, tarfile.LNKTYPE, link=first)
+                return
+            if status.st_nlink > 1:
+                self._seen[identity] = path
+            self._add(
+                path,
+                status,
+                tarfile.REGTYPE,
+                content=io.BufferedReader(_Exactly(file, status.st_size), _PIECE_BYTES),
+            )
+
+    def _add(
+        self,
+        path: str,
+        status: os.stat_result,
+        kind: bytes,
+        *,
+        link: str = "",
+        content: IO[bytes] | None = None,
+    ) -> None:
+        _check_measure(path, self._count)
+        self._count += 1
+        member = tarfile.TarInfo(path)
+        member.type, member.linkname = kind, link
+        member.mode, member.mtime = stat.S_IMODE(status.st_mode), status.st_mtime
+        member.size = status.st_size if kind == tarfile.REGTYPE else 0
+        self._tar.addfile(_plain(member, self._owner), content)
+        _forget(self._tar)
+
+
+class _Exactly(io.RawIOBase):
+    """So many bytes of a file, zeros where it has become shorter: a member's size is written before it."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        wanted = min(len(buffer), self._left)
+        buffer[:wanted] = self._file.read(wanted).ljust(wanted, b"\0")
+        self._left -= wanted
+        return wanted
+
+
+class _Watched:
+    """Remembers the last bytes that were read through it."""
+
+    def __init__(self, file: TarSource) -> None:
+        self._file = file
+        self.tail = b""
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(size)
+        self.tail = (self.tail + piece[-_END_BYTES:])[-_END_BYTES:]
+        return piece
+
+    def drain(self) -> None:
+        while self.read(_PIECE_BYTES):
+            pass
+
+
+def _lay_out(
+    tar: tarfile.TarFile,
+    member: tarfile.TarInfo,
+    folder: Path,
+    directories: list[tarfile.TarInfo],
+    links: dict[str, str],
+) -> None:
+    path = _parent(folder, member.name)
+    if member.isdir():
+        path.mkdir(mode=0o700, exist_ok=True)
+        directories.append(member)
+    elif member.issym():
+        links[member.name] = member.linkname
+    elif member.islnk() and member.linkname in links:
+        links[member.name] = links[member.linkname]
+    elif member.islnk():
+        os.link(folder / member.linkname, path, follow_symlinks=False)
+    else:
+        content = tar.extractfile(member)
+        assert content is not None, "it is a regular file"
+        _write(path, content, member)
+
+
+def _write(path: Path, content: IO[bytes], member: tarfile.TarInfo) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        while piece := content.read(_PIECE_BYTES):
+            file.write(piece)
+        file.flush()
+        os.fchmod(descriptor, member.mode & 0o777)
+        os.utime(descriptor, (member.mtime, member.mtime))
+
+
+def _parent(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def _forget(tar: tarfile.TarFile) -> None:
+    # It would remember millions of them.
+    tar.members.clear()  # type: ignore[attr-defined]
+
+
+def _move_up(member: tarfile.TarInfo, folder: str, part: str) -> bool:
+    """Makes the name of an entry relative to the folder. False for an entry outside of it."""
+    names = [member.name, *([member.linkname] if member.islnk() else [])]
+    if any(name != folder and not name.startswith(f"{folder}/") for name in names):
+        return False
+    member.name = part + member.name.removeprefix(folder)
+    if member.islnk():
+        member.linkname = part + member.linkname.removeprefix(folder)
+    return True
+
+
+def _may_stay(member: tarfile.TarInfo, part: str) -> bool:
+    names = [member.name, *([member.linkname] if member.islnk() else [])]
+    if part not in PARTS or not all(_is_below(name, part) for name in names):
+        return False
+    if "/" not in member.name:
+        return member.isdir()
+    return member.isreg() or member.isdir() or member.issym() or member.islnk()
+
+
+def _is_below(name: str, part: str) -> bool:
+    first, *others = name.split("/")
+    return first == part and not {"", ".", ".."} & set(others)
+
+
+def _plain(member: tarfile.TarInfo, owner: int) -> tarfile.TarInfo:
+    plain = tarfile.TarInfo(member.name)
+    plain.type = tarfile.REGTYPE if member.isreg() else member.type
+    plain.size, plain.linkname = (member.size if member.isreg() else 0), member.linkname
+    plain.mode, plain.mtime = member.mode & 0o777, max(0, member.mtime)
+    plain.uid = plain.gid = owner
+    return plain
+
+
+def _check_measure(name: str, count: int) -> None:
+    if count >= MAX_MEMBERS:
+        raise cannot_move(f"It has more than {MAX_MEMBERS} files.")
+    if len(os.fsencode(name)) > MAX_NAME_BYTES:
+        raise cannot_move(f"A path in it is longer than {MAX_NAME_BYTES} bytes.")
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def _raise(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+def cannot_move(cause: str) -> StartFailure:
+    return StartFailure(
+        "archive_failed",
+        f"The workspace cannot be moved: {cause}",
+        fix="Fix that and try again. The workspace or its archive is as it was.",
+    )

@@ -1,0 +1,103 @@
+"""The way of this host's sandboxes to the app server: over a connection that the app server has opened to us.
+
+Each connection of a sandbox gets a name, the app server is told, and fetches it. What is said there is
+between the sandbox and the app server's inner listener; this host does not read it.
+"""
+
+import asyncio
+import logging
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from agent_runtime.relay.duplex import until_either_ends
+from app_server.sandbox_backends.remote.wire import PIECE_BYTES
+
+logger = logging.getLogger(__name__)
+
+FETCH_SECONDS = 15.0
+MAX_CONNECTIONS = 4096
+
+
+@dataclass
+class _Fetched:
+    """`ended`: it is not read from or written to any more."""
+
+    socket: WebSocket
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Outlet:
+    def __init__(self) -> None:
+        self._control: WebSocket | None = None
+        self._waiting: dict[str, asyncio.Future[_Fetched]] = {}
+        self._count = 0
+
+    async def control(self, socket: WebSocket) -> None:
+        """The app server listens here for connections. Ends when it goes, or comes anew."""
+        await socket.accept()
+        before, self._control = self._control, socket
+        if before is not None:
+            # The other side has not noticed the end yet. We must not wait for it.
+            with suppress(RuntimeError, WebSocketDisconnect, OSError):
+                await before.close()
+        try:
+            while True:
+                await socket.receive_text()
+        except WebSocketDisconnect:
+            return
+        finally:
+            if self._control is socket:
+                self._control = None
+
+    async def fetch(self, socket: WebSocket, name: str) -> None:
+        """The app server takes up the connection of this name. Returns when that has ended."""
+        waiting = self._waiting.pop(name, None)
+        if waiting is None or waiting.done():
+            await socket.close()
+            return
+        await socket.accept()
+        fetched = _Fetched(socket)
+        waiting.set_result(fetched)
+        await fetched.ended.wait()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of a sandbox. Closed at once while no app server is there: it tries again."""
+        self._count += 1
+        try:
+            if self._control is not None and self._count <= MAX_CONNECTIONS:
+                await self._carry(self._control, reader, writer)
+        except (OSError, RuntimeError, TimeoutError, WebSocketDisconnect) as error:
+            logger.info("a connection of a sandbox broke off", extra={"cause": type(error).__name__})
+        finally:
+            self._count -= 1
+            writer.close()
+
+    async def _carry(
+        self, control: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        name = secrets.token_hex(16)
+        waiting = self._waiting[name] = asyncio.get_running_loop().create_future()
+        try:
+            await control.send_text(name)
+            fetched = await asyncio.wait_for(waiting, FETCH_SECONDS)
+        finally:
+            self._waiting.pop(name, None)
+        try:
+            await until_either_ends(_out(reader, fetched.socket), _in(fetched.socket, writer))
+        finally:
+            fetched.ended.set()
+
+
+async def _out(reader: asyncio.StreamReader, socket: WebSocket) -> None:
+    while piece := await reader.read(PIECE_BYTES):
+        await socket.send_bytes(piece)
+
+
+async def _in(socket: WebSocket, writer: asyncio.StreamWriter) -> None:
+    with suppress(WebSocketDisconnect):
+        while True:
+            writer.write(await socket.receive_bytes())
+            await writer.drain()

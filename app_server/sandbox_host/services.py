@@ -1,0 +1,75 @@
+"""What a sandbox host has: its engine, the way out of its sandboxes, and what goes on behind requests."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Collection
+from uuid import UUID
+
+from app_server.core.background import Background
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure
+from app_server.http.sandbox_authority import certificate_file, read_authority
+from app_server.sandbox_backends.backend import MachineState
+from app_server.sandbox_backends.docker.backend import DockerBackend
+from app_server.sandbox_backends.remote.host_inventory import Hosted
+from app_server.sandbox_host.egress_relay import Outlet
+from app_server.sandbox_images.definition import current_images, image_name
+from app_server.sandbox_images.image_store import AskStore, StoredImage, ask_engine
+
+logger = logging.getLogger(__name__)
+
+
+class HostServices:
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.backend = DockerBackend(config)
+        self.hosted = Hosted(config.home)
+        self.outlet = Outlet()
+        self.background = Background()
+        self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def believe(self, authority: str) -> None:
+        """Sandboxes that are made from now on believe this one, the app server's. Blocking."""
+        path = certificate_file(self.config)
+        if read_authority(self.config) != authority:
+            unfinished = path.with_suffix(".new")
+            unfinished.write_text(authority)
+            unfinished.replace(path)
+
+    async def image(self, base: str | None = None) -> str | None:
+        """What sandboxes start from, on this base if one is named; None when it is not there."""
+        name = await asyncio.to_thread(image_name, self.config, base)
+        return name if await self.backend.has_image(name) else None
+
+    async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
+        """bases: what users have chosen, beside what sandboxes here are built on."""
+        chosen = {*bases, *await asyncio.to_thread(self.hosted.bases)}
+        current = await asyncio.to_thread(current_images, self.config, chosen)
+        return await asyncio.to_thread(ask_engine, ask_store, current)
+
+    async def ready_to_carry(self) -> None:
+        """Files go in and out by way of an image: any that is there will do."""
+        if not (self.backend.image and await self.backend.has_image(self.backend.image)):
+            await self.backend.prepare(lambda _line: None)
+
+    async def capacity_bytes(self) -> int:
+        return sum(await self.backend.capacities()) - self.backend.spare_bytes
+
+    async def states(self) -> dict[UUID, MachineState]:
+        """Of all sandboxes of this host."""
+        found, ours = await self.backend.states(), await asyncio.to_thread(self.hosted.all)
+        return {each: found.get(each, "stopped") for each in ours}
+
+    async def tend(self) -> None:
+        """One round: finds out what the walls leave open, and keeps machines ready, where there is room."""
+        try:
+            await self.backend.examine()
+            if self.backend.lacks_spare and await self._has_room():
+                await self.backend.replenish()
+        except StartFailure as failure:
+            logger.warning("the engine does not do its part", extra={"cause": failure.cause})
+
+    async def _has_room(self) -> bool:
+        up = [state for state in (await self.states()).values() if state != "stopped"]
+        return (len(up) + 1) * self.config.sandbox_memory_bytes <= await self.capacity_bytes()

@@ -1,0 +1,150 @@
+"""The files that a Dockerfile of one's own is built with, as docker sees them: packed and hashed."""
+
+import hashlib
+import os
+import stat
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+MAX_TAR_BYTES = 64 * 1024**2
+"""Of a context that is kept, or sent to a host."""
+# The name in the archive of a Dockerfile that is outside of its context.
+OUTSIDE = ".dockerfile.slipway"
+_CHUNK_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class PackedContext:
+    """`digest`: of names, modes, links and contents. `dockerfile`: its name in the tar."""
+
+    digest: str
+    dockerfile: str
+    files: int
+    bytes: int
+
+
+def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
+    """Writes a tar of the context into `sink`, and leaves that at its start. Blocking. Raises OSError.
+
+    Both paths are resolved ones. Links are packed as links. What is hashed is what is packed, in one reading.
+    """
+    is_inside = dockerfile.is_relative_to(context)
+    name = str(dockerfile.relative_to(context)) if is_inside else OUTSIDE
+    digest, count, size = hashlib.sha256(), 0, 0
+    with tarfile.open(fileobj=sink, mode="w") as tar:
+        # docker takes its input for an archive only when that begins with a plain header.
+        root = tarfile.TarInfo(".")
+        root.type, root.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(root)
+        _add(tar, digest, dockerfile, name)
+        for path in sorted(_kept(context, dockerfile, name) - {name}):
+            packed_bytes = _add(tar, digest, context / path, path)
+            count, size = count + (packed_bytes is not None), size + (packed_bytes or 0)
+    sink.seek(0)
+    return PackedContext(digest.hexdigest(), name, count, size)
+
+
+def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
+    """What another server has packed, hashed again; `source` is left at its start. Blocking.
+
+    Raises ValueError for a tar that `pack` does not write: one that leads out of itself, or that holds
+    something else than files, folders and links.
+    """
+    digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
+    try:
+        with tarfile.open(fileobj=source, mode="r:") as tar:
+            for member in tar:
+                if member.name == "." and member.isdir():
+                    continue
+                _require_inside(member)
+                digest.update(_head(member))
+                if not member.isreg():
+                    continue
+                file = tar.extractfile(member)
+                assert file, "it is a file"
+                while chunk := file.read(_CHUNK_BYTES):
+                    digest.update(chunk)
+                if member.name == dockerfile:
+                    has_dockerfile = True
+                else:
+                    count, size = count + 1, size + member.size
+    except (tarfile.TarError, EOFError) as error:
+        raise ValueError(f"It is no tar: {error}") from error
+    if not has_dockerfile:
+        raise ValueError("The Dockerfile is not among the files.")
+    source.seek(0)
+    return PackedContext(digest.hexdigest(), dockerfile, count, size)
+
+
+def _require_inside(member: tarfile.TarInfo) -> None:
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts or "\0" in member.name:
+        raise ValueError(f"{member.name!r} leads out of the files.")
+    if not (member.isreg() or member.isdir() or member.issym()):
+        raise ValueError(f"{member.name!r} is no file, no folder and no link.")
+
+
+def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
+    # The engine's own library knows the rules; 0.3 s that only who builds has to pay.
+    from docker.utils.build import exclude_paths
+
+    # One beside the Dockerfile, with its name, comes before that of the context.
+    candidates = (dockerfile.with_name(f"{dockerfile.name}.dockerignore"), context / ".dockerignore")
+    rules = next((path.read_text(errors="replace") for path in candidates if path.is_file()), "")
+    lines = (line.strip() for line in rules.removeprefix("\ufeff").splitlines())
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    return set(exclude_paths(str(context), patterns, dockerfile=name))
+
+
+def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | None:
+    """The size of a file; None of everything else."""
+    member = _member(path, name)
+    if member is None:
+        return None
+    digest.update(_head(member))
+    if not member.isreg():
+        tar.addfile(member)
+        return None
+    with path.open("rb") as file:
+        tar.addfile(member, _Hashed(file, digest))
+    return member.size
+
+
+def _head(member: tarfile.TarInfo) -> bytes:
+    """Times and owners are left out: a fresh clone of the same files is the same base."""
+    head = f"{member.name}\0{member.mode:o}\0{member.linkname}\0{member.size}\0"
+    return member.type + os.fsencode(head)
+
+
+def _member(path: Path, name: str) -> tarfile.TarInfo | None:
+    """None for sockets and the like: no build can copy them."""
+    status = path.lstat()
+    member = tarfile.TarInfo(name)
+    member.mode, member.mtime = stat.S_IMODE(status.st_mode), max(0, int(status.st_mtime))
+    if stat.S_ISREG(status.st_mode):
+        member.size = status.st_size
+    elif stat.S_ISDIR(status.st_mode):
+        member.type = tarfile.DIRTYPE
+    elif stat.S_ISLNK(status.st_mode):
+        member.type, member.linkname = tarfile.SYMTYPE, os.readlink(path)  # noqa: PTH115 (it would tidy up)
+    else:
+        return None
+    return member
+
+
+class _Hashed:
+    """A file whose content goes into a hash as it is read."""
+
+    def __init__(self, file: IO[bytes], digest: "_Hash") -> None:
+        self._file = file
+        self._digest = digest
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._file.read(size)
+        self._digest.update(chunk)
+        return chunk

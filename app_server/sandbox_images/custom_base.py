@@ -1,0 +1,143 @@
+"""A base image of one's own, built from a Dockerfile and named by all that it is built from."""
+
+import asyncio
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from app_server.core.config import SandboxFlavour
+from app_server.core.errors import BadRequest, StartFailure
+from app_server.core.start_report import Report
+from app_server.docker_engine.connection import connect
+from app_server.sandbox_images.base_image import BuildFiles, BuildLimits
+from app_server.sandbox_images.build_context import PackedContext, pack
+from app_server.sandbox_images.definition import BASE_REPOSITORY
+from app_server.sandbox_images.docker_build import docker_build, docker_command, has_buildx
+from app_server.sandbox_images.preflight import is_present, require_room, require_size, while_there_is_room
+
+MAX_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class BaseSource:
+    """`dockerfile`, `context`: resolved paths of a file and a folder. `arguments`, `target`: of the build."""
+
+    dockerfile: Path
+    context: Path
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    target: str | None = None
+
+
+def resolved_source(
+    dockerfile: Path,
+    context: Path | None = None,
+    arguments: Mapping[str, str] | None = None,
+    target: str | None = None,
+) -> BaseSource:
+    """Without a context it is the Dockerfile's folder. Raises BadRequest."""
+    if not dockerfile.is_file():
+        raise BadRequest(
+            f"There is no Dockerfile at {shown(dockerfile)}.",
+            code="dockerfile_missing",
+            fix="Name the file itself, not its folder.",
+        )
+    folder = context or dockerfile.parent
+    if not folder.is_dir():
+        raise BadRequest(
+            f"The build context {shown(folder)} is no folder.",
+            code="build_context_missing",
+            fix="Name the folder from which the Dockerfile copies.",
+        )
+    return BaseSource(dockerfile.resolve(), folder.resolve(), arguments or {}, target)
+
+
+def shown(name: object) -> str:
+    """A repository's word, for a terminal: nothing that steers it."""
+    text = str(name) if len(str(name)) <= MAX_SHOWN else f"{str(name)[:MAX_SHOWN]}…"
+    return text if text.isprintable() else ascii(text)
+
+
+async def ensure_own_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
+    """Its name; built if no image of the same content is there.
+
+    Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or where the
+    engine does not answer or has no room.
+    """
+    docker = docker_command()
+    (await asyncio.to_thread(connect)).close()
+    with tempfile.TemporaryFile() as tar:
+        files = await asyncio.to_thread(pack_base, source, tar)
+        if not await is_present(docker, files.name):
+            megabytes = f"{files.bytes / 1e6:.1f} MB"
+            report(
+                f"Building {files.name} from {shown(source.dockerfile)} ({files.files} files, {megabytes})"
+            )
+            await build_base(docker, files, tar, flavour, BuildLimits(), report)
+    return files.name
+
+
+def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
+    """Writes the tar. Blocking. Raises BadRequest `build_context_unreadable`."""
+    return name_base(_pack(source, tar), source.arguments, source.target)
+
+
+def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
+    """By all that it is built from."""
+    parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+    name = f"{BASE_REPOSITORY}:{digest}"
+    return BuildFiles(name, packed.dockerfile, arguments, target, packed.files, packed.bytes)
+
+
+async def build_base(
+    docker: str,
+    files: BuildFiles,
+    tar: IO[bytes],
+    flavour: SandboxFlavour,
+    limits: BuildLimits,
+    report: Report,
+) -> None:
+    """Raises StartFailure `sandbox_base_build_failed`, `sandbox_base_too_large`, `sandbox_image_no_room`."""
+    await require_room(docker, flavour)
+    options = [f"--build-arg={key}={value}" for key, value in files.arguments.items()]
+    options += [f"--target={files.target}"] if files.target else []
+    options += [f"--network={limits.network}"] if limits.network else []
+    status, output = await while_there_is_room(
+        docker,
+        docker_build(docker, files.name, files.dockerfile, options, tar, report, limits.timeout_seconds),
+    )
+    if status != 0:
+        raise await _not_built(docker, files, output, limits)
+    await require_size(docker, files.name, limits.max_bytes)
+
+
+async def _not_built(docker: str, files: BuildFiles, output: str, limits: BuildLimits) -> StartFailure:
+    fix = "Fix what the output names; `docker build` says the same."
+    if limits.network:
+        fix += " Its commands have no network here (SLIPWAY_SANDBOX_BUILD_NETWORK)."
+    if not await has_buildx(docker):
+        fix += (
+            " The docker command here lacks its buildx plugin: without it there is no --mount and no heredoc."
+        )
+    return StartFailure(
+        "sandbox_base_build_failed",
+        f"The base image could not be built from {shown(files.dockerfile)}.",
+        fix=fix,
+        output=output,
+    )
+
+
+def _pack(source: BaseSource, tar: IO[bytes]) -> PackedContext:
+    try:
+        return pack(source.context, source.dockerfile, tar)
+    except OSError as error:
+        raise BadRequest(
+            f"The build context {shown(source.context)} could not be packed: {error}.",
+            code="build_context_unreadable",
+            fix="Leave out in .dockerignore what cannot be read or is not needed; the rest has to fit into "
+            f"{tempfile.gettempdir()}.",
+        ) from error

@@ -1,0 +1,235 @@
+"""What a devcontainer.json says an image is made from; the rest is named, with why it is not used.
+
+It is a repository's word, so nothing of this machine beyond its project gets into an image through it.
+Reference: https://containers.dev/implementors/json_reference/
+"""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from app_server.core.config import IMAGE_NAME
+from app_server.core.errors import BadRequest
+from app_server.sandbox_images.custom_base import BaseSource, resolved_source, shown
+from app_server.sandbox_images.jsonc import parse_jsonc
+
+MAX_CHARACTERS = 1024**2
+PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json", "devcontainer.json")
+
+_SET_UP = (
+    "what prepares a project belongs into .agents/setup.sh, which runs in the sandbox once a user allows it"
+)
+_PORTS = "whatever listens in a sandbox is found and shown in the browser"
+_USER = "agents work as the user agent (uid 10001)"
+_VARIABLES = "set variables with ENV in the Dockerfile; secrets are kept in Slipway"
+_WALLS = "how a sandbox is walled in is not a repository's choice"
+_HOST = "a sandbox sees no folder of this machine; its project is at /workspace/project"
+_PLACE = "limits and life of a sandbox are settings of Slipway"
+_EDITOR = "it is meant for an editor"
+_WHY_IGNORED = {
+    "features": "install what they bring in the Dockerfile",
+    "overrideFeatureInstallOrder": "features are not installed",
+    "initializeCommand": "no command of a repository runs on this machine",
+    **dict.fromkeys(
+        ("onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand", "waitFor"),
+        _SET_UP,
+    ),
+    **dict.fromkeys(("forwardPorts", "portsAttributes", "otherPortsAttributes", "appPort"), _PORTS),
+    **dict.fromkeys(("remoteUser", "containerUser", "updateRemoteUserUID", "userEnvProbe"), _USER),
+    **dict.fromkeys(("containerEnv", "remoteEnv", "secrets"), _VARIABLES),
+    **dict.fromkeys(("runArgs", "privileged", "capAdd", "securityOpt", "build.options"), _WALLS),
+    **dict.fromkeys(("mounts", "workspaceMount", "workspaceFolder"), _HOST),
+    **dict.fromkeys(("hostRequirements", "shutdownAction", "overrideCommand", "init"), _PLACE),
+    **dict.fromkeys(("customizations", "postAttachCommand"), _EDITOR),
+    "build.cacheFrom": "the engine's own cache is used",
+    "image": "its Dockerfile says what it is built on",
+    **dict.fromkeys(("build", "context"), "it names no Dockerfile"),
+}
+# They change nothing.
+_LABELS = {"name", "$schema"}
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+# No argument of a command can hold a zero byte.
+_Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+
+
+@dataclass(frozen=True)
+class Devcontainer:
+    """`base`: the name of an image, or what one is built from. `ignored`: each with why, for a terminal."""
+
+    base: str | BaseSource
+    ignored: list[str]
+
+
+class _Build(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    dockerfile: _Text | None = None
+    context: _Text | None = None
+    args: dict[_Text, _Text] = {}
+    target: _Text | None = None
+
+
+class _Content(BaseModel):
+    """`dockerFile` and `context`: as they were before `build`, and still are in many repositories."""
+
+    model_config = ConfigDict(extra="allow")
+
+    image: _Text | None = None
+    build: _Build = Field(default_factory=_Build)
+    dockerFile: _Text | None = None  # noqa: N815 (its name there)
+    context: _Text | None = None
+
+
+@dataclass
+class _Plain:
+    """Texts with their variables put in, without a look at this machine's environment."""
+
+    file: Path
+    taken: list[str] = field(default_factory=list)
+
+    def __call__(self, text: str) -> str:
+        return _VARIABLE.sub(self._value, text)
+
+    def _value(self, found: re.Match[str]) -> str:
+        kind, *rest = found[1].split(":")
+        if kind not in {"localEnv", "env"} or len(rest) < 2:
+            raise BadRequest(
+                f"{self.file} asks for {shown(found[0])}, which Slipway does not put in.",
+                code="devcontainer_variable",
+                fix="Write its value there, or a default: ${localEnv:NAME:default}.",
+            )
+        why = "nothing of this machine's environment gets into an image; its default is taken"
+        self.taken.append(f"{shown(f'${{{kind}:{rest[0]}}}')} ({why})")
+        return ":".join(rest[1:])
+
+
+def read_devcontainer(path: Path, context: Path | None = None) -> Devcontainer:
+    """`path`: the file, or the folder of its project. `context`: the user's own word in place of the file's.
+
+    Blocking. Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_missing`.
+    """
+    file, project = _find(path)
+    content = _read(file)
+    if "dockerComposeFile" in (content.model_extra or {}):
+        raise BadRequest(
+            f"{file} describes several containers (dockerComposeFile); a sandbox is one.",
+            code="devcontainer_compose",
+            fix="Name the Dockerfile of the one in which people work: --dockerfile PATH --context DIR",
+        )
+    plain = _Plain(file)
+    base = _source(file, project, content, context, plain) or _image(file, content, plain)
+    return Devcontainer(base, [*map(_explained, _unused(content, base)), *plain.taken])
+
+
+def _unused(content: _Content, base: str | BaseSource) -> list[str]:
+    names = [name for name in content.model_extra or {} if name not in _LABELS]
+    if isinstance(base, str):
+        return names + [name for name in ("build", "context") if name in content.model_fields_set]
+    names += [f"build.{name}" for name in content.build.model_extra or {}]
+    return [*names, "image"] if content.image else names
+
+
+def _explained(name: str) -> str:
+    return f"{shown(name)} ({_WHY_IGNORED.get(name, 'Slipway does not know it')})"
+
+
+def _find(path: Path) -> tuple[Path, Path]:
+    """The file and its project, both resolved."""
+    path = Path(os.path.abspath(path))  # noqa: PTH100 (`..` would stay)
+    candidates = [path / place for place in PLACES] if path.is_dir() else [path]
+    for candidate in candidates:
+        if candidate.is_file():
+            # Of where it was found: a link in a repository does not make another folder its project.
+            file, project = candidate.resolve(), _project(candidate).resolve()
+            _require_inside(file, [project], candidate, "Name the file where it lies.")
+            return file, project
+    raise BadRequest(
+        f"There is no devcontainer.json at {path}.",
+        code="devcontainer_missing",
+        fix="Name the file itself, or the folder of the project that has it.",
+    )
+
+
+def _read(file: Path) -> _Content:
+    try:
+        return _Content.model_validate(parse_jsonc(_text(file)))
+    except ValidationError as error:
+        problems = error.errors(include_input=False, include_url=False)
+        cause = "; ".join(
+            f"{shown('.'.join(map(str, one['loc'])) or 'all of it')}: {one['msg']}" for one in problems[:3]
+        )
+        raise _unreadable(file, cause) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(file, str(error)) from error
+
+
+def _text(file: Path) -> str:
+    with file.open(encoding="utf-8-sig") as opened:
+        text = opened.read(MAX_CHARACTERS + 1)
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError("it is far too long")
+    return text
+
+
+def _image(file: Path, content: _Content, plain: Callable[[str], str]) -> str:
+    if not content.image:
+        raise BadRequest(
+            f"{file} names neither an image nor a Dockerfile.",
+            code="devcontainer_no_image",
+            fix="Give it `image`, or `build` with `dockerfile`.",
+        )
+    name = plain(content.image)
+    if not re.fullmatch(IMAGE_NAME, name):
+        raise _unreadable(file, f"image: {shown(name)} is no name of an image")
+    return name
+
+
+def _source(
+    file: Path, project: Path, content: _Content, context: Path | None, plain: Callable[[str], str]
+) -> BaseSource | None:
+    dockerfile = content.build.dockerfile or content.dockerFile
+    if not dockerfile:
+        return None
+    folder = context or file.parent / plain(content.build.context or content.context or ".")
+    source = resolved_source(
+        file.parent / plain(dockerfile),
+        folder,
+        {name: plain(value) for name, value in content.build.args.items()},
+        plain(content.build.target) if content.build.target else None,
+    )
+    roots = [project, source.context] if context else [project]
+    fix = "If that is meant, say so: --context DIR. All that is in there can get into the image."
+    for path in (source.dockerfile, source.context):
+        _require_inside(path, roots, file, fix)
+    return source
+
+
+def _require_inside(path: Path, roots: list[Path], file: Path, fix: str) -> None:
+    if not any(path.is_relative_to(root) for root in roots):
+        raise BadRequest(
+            f"{file} leads out of its project {roots[0]}: to {shown(path)}.",
+            code="devcontainer_leads_out",
+            fix=fix,
+        )
+
+
+def _project(file: Path) -> Path:
+    for folder in file.parents:
+        if folder.name == ".devcontainer":
+            return folder.parent
+        if (folder / ".git").exists():
+            return folder
+    return file.parent
+
+
+def _unreadable(file: Path, cause: str) -> BadRequest:
+    return BadRequest(
+        f"{file} cannot be read: {cause}.",
+        code="devcontainer_unreadable",
+        fix="Correct it. Its format: https://containers.dev/implementors/json_reference/",
+    )

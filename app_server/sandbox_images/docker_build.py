@@ -1,0 +1,45 @@
+"""`docker build`, with its lines reported as they come."""
+
+import shutil
+from typing import IO
+
+from app_server.core.errors import StartFailure
+from app_server.core.start_report import Report
+from app_server.docker_engine.commands import run_command
+from app_server.sandbox_images.base_image import BUILD_TIMEOUT_SECONDS
+
+INSTALL_CLI = "Install the Docker CLI, then retry."
+
+
+def docker_command() -> str:
+    """Where it is. Raises StartFailure `sandbox_image_build_failed`."""
+    docker = shutil.which("docker")
+    if docker is None:
+        raise StartFailure(
+            "sandbox_image_build_failed", "The docker command is not installed.", fix=INSTALL_CLI
+        )
+    return docker
+
+
+async def docker_build(
+    docker: str,
+    tag: str,
+    dockerfile: str,
+    options: list[str],
+    context: bytes | IO[bytes],
+    report: Report,
+    timeout_seconds: float = BUILD_TIMEOUT_SECONDS,
+) -> tuple[int, str]:
+    """`(exit status, last lines)`. `context`: a tar; `dockerfile`: its name in there."""
+    is_classic = not await has_buildx(docker)
+    environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}
+    # Else the container of a step that fails stays, with all that it has written. BuildKit leaves none.
+    tidy = ["--force-rm"] if is_classic else []
+    command = [docker, "build", "--tag", tag, f"--file={dockerfile}", *tidy, *options, "-"]
+    return await run_command(command, report, timeout_seconds, stdin=context, environment=environment)
+
+
+async def has_buildx(docker: str) -> bool:
+    """Newer CLIs build with BuildKit only through this plugin; without it they refuse to."""
+    status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
+    return status == 0

@@ -1,0 +1,185 @@
+"""The image that sandboxes start from: ours, built where it runs, named by its content.
+
+In two steps: what it needs of others, kept for as long as the lock files stay; then our agent server on top.
+"""
+
+import asyncio
+import gzip
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from typing import IO
+
+from app_server.core.config import DEFAULT_BASE_IMAGE, Config
+from app_server.core.errors import StartFailure
+from app_server.core.start_report import Report
+from app_server.docker_engine.commands import run_command
+from app_server.docker_engine.labels import owner_of_helpers
+from app_server.sandbox_images.base_image import BaseImage
+from app_server.sandbox_images.custom_base import build_base
+from app_server.sandbox_images.definition import (
+    AGENT_SERVER,
+    DEPENDENCIES,
+    SOURCE_TREE,
+    Ingredients,
+    Recipe,
+    build_context,
+    is_made_here,
+    recipe_of,
+)
+from app_server.sandbox_images.docker_build import docker_build, docker_command
+from app_server.sandbox_images.preflight import (
+    require_fitting_base,
+    require_room,
+    require_size,
+)
+from app_server.sandbox_images.running_builds import Builds
+
+PULL_TIMEOUT_SECONDS = 600.0
+# On two cores and a fast mirror; slower elsewhere.
+_COSTS = {"slim": "about 2 minutes, 0.9 GB", "full": "about 4 minutes, 1.8 GB"}
+
+HasImage = Callable[[str], Awaitable[bool]]
+
+_builds = Builds()
+
+
+async def ensure_image(
+    config: Config,
+    has_image: HasImage,
+    report: Report,
+    base: BaseImage | None = None,
+    builds: Builds | None = None,
+) -> str:
+    """The name of an image that is there: the one that `config` names, or our own, built if missing.
+
+    With a base, our own on that. Raises StartFailure `sandbox_image_missing`, `sandbox_base_missing`,
+    `sandbox_image_build_failed`, or what custom_base.py and preflight.py raise.
+    """
+    if base is None and (wanted := config.sandbox_image):
+        if not await has_image(wanted):
+            raise StartFailure(
+                "sandbox_image_missing",
+                f"The sandbox image {wanted} is not on this machine.",
+                fix=f"Run `docker pull {wanted}`, or unset SLIPWAY_SANDBOX_IMAGE to have one built.",
+            )
+        return wanted
+    name = base.name if base else config.sandbox_base_image
+    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour, name)
+    if await has_image(recipe.image):
+        return recipe.image
+
+    async def build(say: Report) -> None:
+        if not await has_image(recipe.image):
+            await _build(recipe, base, has_image, say, owner_of_helpers(config))
+
+    await (builds or _builds).run(recipe.image, build, report, is_own=base is not None)
+    return recipe.image
+
+
+async def _build(
+    recipe: Recipe, own: BaseImage | None, has_image: HasImage, report: Report, owner: str
+) -> None:
+    docker = docker_command()
+    began = time.monotonic()
+    if not await has_image(recipe.dependencies):
+        await require_room(docker, recipe.flavour)
+        if not await has_image(recipe.base):
+            await (
+                _get_own_base(docker, own, recipe, report) if own else _get_base(docker, recipe.base, report)
+            )
+        await require_fitting_base(docker, recipe.base, recipe.flavour, owner)
+        report(
+            f"Building what the {recipe.flavour} sandbox image needs (once per version of that; "
+            f"{_COSTS[recipe.flavour]}): {recipe.dependencies}"
+        )
+        options = ["--target", recipe.flavour, "--build-arg", f"BASE_IMAGE={recipe.base}"]
+        await _build_layer(docker, recipe.dependencies, DEPENDENCIES, options, report)
+    report(f"Building the sandbox image {recipe.image} (once per version, seconds)")
+    options = ["--build-arg", f"DEPENDENCIES={recipe.dependencies}"]
+    await _build_layer(docker, recipe.image, AGENT_SERVER, options, report)
+    report(f"The sandbox image was built in {time.monotonic() - began:.0f} s")
+
+
+async def _get_own_base(docker: str, own: BaseImage, recipe: Recipe, report: Report) -> None:
+    found = await own.files()
+    if found is None:
+        await _get_base(docker, own.name, report, own.limits.timeout_seconds)
+        await require_size(docker, own.name, own.limits.max_bytes)
+        return
+    files, packed = found
+    report(f"Building the base image {own.name} ({files.files} files, {files.bytes / 1e6:.1f} MB)")
+    with tempfile.TemporaryFile() as tar:
+        await asyncio.to_thread(_unpack, packed, tar)
+        await build_base(docker, files, tar, recipe.flavour, own.limits, report)
+
+
+def _unpack(packed: bytes, tar: IO[bytes]) -> None:
+    tar.write(gzip.decompress(packed))
+    tar.seek(0)
+
+
+async def _build_layer(
+    docker: str, tag: str, ingredients: Ingredients, options: list[str], report: Report
+) -> None:
+    context = await asyncio.to_thread(build_context, ingredients)
+    status, output = await docker_build(docker, tag, ingredients.dockerfile, options, context, report)
+    if status != 0:
+        raise StartFailure(
+            "sandbox_image_build_failed",
+            "Building the sandbox image failed.",
+            fix="Read the output; retry the start when its cause is gone.",
+            output=output,
+        )
+
+
+async def _get_base(
+    docker: str, base: str, report: Report, timeout_seconds: float = PULL_TIMEOUT_SECONDS
+) -> None:
+    if is_made_here(base):
+        raise base_is_gone(base)
+    report(f"Pulling the base image {base}")
+    status, output = await run_command([docker, "pull", base], report, timeout_seconds)
+    if status == 0:
+        return
+    if can_be_made(base):
+        report(f"No registry answers: making {base} with debootstrap")
+        status, output = await run_command(
+            [str(SOURCE_TREE / "containers/base/build.sh"), base],
+            report,
+            PULL_TIMEOUT_SECONDS,
+            environment={"DOCKER": docker},
+        )
+    if status != 0:
+        raise StartFailure(
+            "sandbox_base_missing",
+            f"The base image {base} is not on this machine and could not be pulled.",
+            fix=fix_without(base),
+            output=output,
+        )
+
+
+def base_is_gone(base: str) -> StartFailure:
+    """For one that was built here, and that no registry has."""
+    return StartFailure(
+        "sandbox_base_missing",
+        f"The base image {base}, which is built here from files of yours, is not on this machine.",
+        fix="Build it from the same files: slipway images build --dockerfile PATH, or --devcontainer PATH.",
+    )
+
+
+def can_be_made(base: str) -> bool:
+    """Whether this machine makes the base image itself, where no registry has it."""
+    return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
+
+
+def fix_without(base: str) -> str:
+    """What helps where no registry gives the base image."""
+    if base != DEFAULT_BASE_IMAGE:
+        return "Give this machine access to the image's registry, or load the image: docker load"
+    return (
+        "Give this machine access to an image registry, or make the image without one: install "
+        f"debootstrap and run `containers/base/build.sh {base}` as root."
+    )

@@ -1,0 +1,68 @@
+"""Image builds that run: a start that wants the same image joins its build and gets the same lines."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from app_server.core.start_report import Report
+
+_REPEATED_LINES = 20
+
+Build = Callable[[Report], Awaitable[None]]
+
+
+@dataclass(eq=False)
+class _Running:
+    task: asyncio.Task[None] | None = None
+    reports: list[Report] = field(default_factory=list)
+    said: deque[str] = field(default_factory=lambda: deque(maxlen=_REPEATED_LINES))
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+        for report in self.reports:
+            report(line)
+
+
+class Builds:
+    """Of one backend. Of those that users have chosen one runs at a time, and none holds up the others."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, _Running] = {}
+        self._turns = {is_own: asyncio.Semaphore(1) for is_own in (True, False)}
+
+    async def run(self, image: str, build: Build, report: Report, *, is_own: bool) -> None:
+        """Returns when it is built. Raises what `build` does, which ends when no start waits any more."""
+        running = self._running.get(image)
+        if running is None:
+            running = self._running[image] = _Running()
+            running.task = asyncio.create_task(self._build(image, build, running, is_own), name="build image")
+        else:
+            report("Waiting for the image build that runs already")
+            for line in running.said:
+                report(line)
+        assert running.task
+        running.reports.append(report)
+        try:
+            await asyncio.shield(running.task)
+        finally:
+            running.reports.remove(report)
+            if not running.reports and not running.task.done():
+                self._forget(image, running)
+                running.task.cancel()
+                await asyncio.wait({running.task})
+
+    async def _build(self, image: str, build: Build, running: _Running, is_own: bool) -> None:
+        turn = self._turns[is_own]
+        try:
+            if turn.locked():
+                running.say("Waiting for the build of another image")
+            async with turn:
+                await build(running.say)
+        finally:
+            self._forget(image, running)
+
+    def _forget(self, image: str, running: _Running) -> None:
+        """Later starts begin a new build."""
+        if self._running.get(image) is running:
+            del self._running[image]

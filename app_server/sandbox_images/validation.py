@@ -1,0 +1,49 @@
+"""Whether an image can be a sandbox at all: one that a user names may be anything."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app_server.core.errors import StartFailure
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_ENTRYPOINT = "/opt/slipway/bin/entrypoint"
+_FIX = "Name an image made from one of ours in SLIPWAY_SANDBOX_IMAGE, or unset it to have one built."
+
+
+def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
+    """What will keep sandboxes from starting from it; an engine may emulate other processors, though.
+
+    Blocking. Raises what the engine raises.
+    """
+    attributes = client.images.get(name).attrs
+    engine = client.version()["Arch"]
+    if attributes["Architecture"] != engine:
+        return _wrong_architecture(
+            f"{name} is made for {attributes['Architecture']}, the engine runs {engine}."
+        )
+    if not _starts_ours(attributes["Config"]):
+        return _without_agent_server(f"{name} does not start an agent server.")
+    return None
+
+
+def judge_ended(config: Mapping[str, Any], output: str) -> StartFailure | None:
+    """Why the container of this configuration ended with this output, if its image is to blame."""
+    if "exec format error" in output:
+        return _wrong_architecture(f"{config['Image']} is made for another kind of processor.")
+    if not _starts_ours(config):
+        return _without_agent_server(f"{config['Image']} does not start an agent server.")
+    return None
+
+
+def _starts_ours(config: Mapping[str, Any]) -> bool:
+    return _ENTRYPOINT in [*(config.get("Entrypoint") or []), *(config.get("Cmd") or [])]
+
+
+def _wrong_architecture(cause: str) -> StartFailure:
+    return StartFailure("sandbox_image_wrong_architecture", cause, fix=_FIX)
+
+
+def _without_agent_server(cause: str) -> StartFailure:
+    return StartFailure("sandbox_image_wrong", cause, fix=_FIX)

@@ -1,0 +1,241 @@
+"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. The others queue.
+
+The memory in use is computed from the rows, the machines and the reservations of starts
+(capacity_reservations.py). So a restart loses nothing, and several app servers on one database together admit
+no more than one would. After a restart, starts that still wait join the queue again.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from uuid import UUID
+
+from app_server.core.background import finish
+from app_server.core.config import Config
+from app_server.core.database import now
+from app_server.core.errors import NotFound, StartFailure
+from app_server.core.start_report import Report
+from app_server.sandbox_backends.backend import MemoryCapacity
+from app_server.sandbox_lifecycle.admission_queue import AdmissionQueue, Waiting
+from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, Standing
+from app_server.sandbox_lifecycle.idle_sleep import Sleep
+from app_server.sandbox_lifecycle.machines import Machines
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.rows import Rows
+
+logger = logging.getLogger(__name__)
+
+IDLE_SECONDS = 120.0
+"""For how long a sandbox must have had nothing to do before it makes room for another."""
+
+
+class Crowded(Exception):
+    """No turn came for as long as a user would wait. The text says where it stands in the line."""
+
+
+class Admission:
+    def __init__(
+        self, config: Config, machines: Machines, rows: Rows, sleep: Sleep, places: CapacityReservations
+    ) -> None:
+        self._config = config
+        self._places = places
+        self._machines = machines
+        self._rows = rows
+        self._sleep = sleep
+        self._line = AdmissionQueue()
+        self._admitted: Counter[UUID] = Counter()
+        self._turn = asyncio.Lock()
+        self._spare_of_others = 0
+
+    @asynccontextmanager
+    async def place(
+        self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
+    ) -> AsyncIterator[None]:
+        """Keeps memory for a start for as long as this lasts; then the machine itself does.
+
+        Raises StartFailure, NotFound, and Crowded when it would have to wait for longer than that.
+        """
+        await self._machines.await_engine()
+        sandbox = await self._machines.require(sandbox_id)
+        waiting = Waiting(sandbox_id, sandbox.user_id, _since(sandbox), report)
+        self._line.join(waiting)
+        try:
+            await self._await_turn(waiting, patience_seconds)
+            async with self._places.kept(waiting.place):
+                yield
+        finally:
+            self._line.leave(waiting)
+            if waiting.is_served:
+                self._admitted -= Counter([sandbox_id])
+            waiting.turn.cancel()
+            if waiting.place is not None:
+                await self._places.release(waiting.place)
+
+    def is_waiting(self, sandbox_id: UUID) -> bool:
+        return bool(self._line.of(sandbox_id))
+
+    def drop(self, sandbox_id: UUID) -> None:
+        """It is deleted: nothing has to wait for it any more."""
+        for waiting in self._line.of(sandbox_id):
+            self._line.leave(waiting)
+            waiting.refuse(NotFound("No such sandbox."))
+
+    async def advance(self) -> None:
+        """Lets those start for whom there is room or can be made, and tells the others where they stand.
+
+        Raises StartFailure when the engine does not answer.
+        """
+        async with self._turn:
+            capacities = await self._machines.backend.capacities()
+            while await self._let_in(capacities):
+                continue
+            await self._tell()
+
+    async def check(self) -> None:
+        """One round without a request: a machine may have ended. Then prepares machines for later."""
+        try:
+            if self._line:
+                await self.advance()
+            elif not self._admitted and self._machines.backend.lacks_spare:
+                await self._replenish()
+        except StartFailure as failure:
+            logger.warning("no start can be let in", extra={"cause": failure.cause})
+
+    async def _await_turn(self, waiting: Waiting, patience_seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(patience_seconds):
+                # To its end: a machine that is halfway to sleep would be lost sight of.
+                await finish(self.advance())
+                await waiting.turn
+        except TimeoutError:
+            if not waiting.is_served:
+                raise Crowded(waiting.told or "It waits for its turn.") from None
+
+    async def _let_in(self, capacities: Sequence[int] | None) -> bool:
+        """The next one, if there is room for it. False: no start has its turn."""
+        if capacities is None:
+            return bool(self._line) and self._serve(self._line.in_order()[0])
+        standing = await self._places.read()
+        waiting = await self._next(capacities, standing)
+        if waiting is None:
+            return False
+        place = await self._places.take(waiting.sandbox_id, standing)
+        if place is None:
+            return True  # another server was faster: what there is has to be looked at again
+        if waiting not in self._line:
+            await self._places.release(place)
+            return True
+        waiting.place = place
+        return self._serve(waiting)
+
+    def _serve(self, waiting: Waiting) -> bool:
+        self._admitted[waiting.sandbox_id] += 1
+        self._line.serve(waiting)
+        return True
+
+    async def _next(self, capacities: Sequence[int], standing: Standing) -> Waiting | None:
+        """Whose turn it is, once there is room. A machine that is there already needs no more.
+
+        With several hosts it is the first's for whom there is room where it would start.
+        """
+        while line := self._line.in_order():
+            self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
+            if self._config.sandbox_memory_bytes > max(capacities):
+                self._refuse(line[0], max(capacities))
+                continue
+            held = await self._held(capacities, standing)
+            if own := next((each for each in line if each.sandbox_id in held), None):
+                if len(capacities) > 1:
+                    # After a restart its memory may be on record already, and its host not yet.
+                    await self._machines.backend.room_for(own.sandbox_id, held - {own.sandbox_id})
+                return own
+            rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in line]
+            if free := next((each for each, room in rooms if self._has_space(room)), None):
+                return free
+            if not await self._make_room(set(rooms[0][1].beside) - standing.sandbox_ids):
+                return None
+        return None
+
+    def _refuse(self, waiting: Waiting, total: int) -> None:
+        self._line.leave(waiting)
+        waiting.refuse(
+            StartFailure(
+                "sandbox_larger_than_total",
+                f"One sandbox may fill {self._config.sandbox_memory_bytes} bytes of memory, "
+                f"which is more than the {total} that all of them may together.",
+                fix="Raise SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES, or lower SLIPWAY_SANDBOX_MEMORY_BYTES.",
+            )
+        )
+
+    async def _held(self, capacities: Sequence[int], standing: Standing) -> set[UUID]:
+        """Those that hold memory: their machine runs, is halted, or is about to start.
+
+        All there are, as long as there would be room beside all of them: then the engine need not be asked.
+        With several hosts it is, since what each of them runs decides where the next one is placed.
+        """
+        backend = self._machines.backend
+        known = await self._rows.of_kind(backend.kind.backend)
+        if len(capacities) == 1 and self._fits(len(known), capacities[0]):
+            return known
+        dead = await backend.find_dead(known)
+        # A server that was killed may have left a place of one that is deleted by now.
+        return known & ((known - dead) | await backend.find_frozen() | standing.sandbox_ids)
+
+    def _has_space(self, room: MemoryCapacity) -> bool:
+        return room.capacity_bytes is None or self._fits(len(room.beside), room.capacity_bytes)
+
+    def _fits(self, count: int, total: int) -> bool:
+        """Whether there is room for one more."""
+        sandboxes = (count + 1) * self._config.sandbox_memory_bytes
+        spare = self._machines.backend.spare_bytes + self._spare_of_others
+        return sandboxes + spare <= total
+
+    async def _make_room(self, held: set[UUID]) -> bool:
+        """Ends what is missed least: without a user, asleep or idle. Files stay. False: nothing is."""
+        if await self._machines.backend.yield_spare():
+            return True
+        for sandbox_id in await self._rows.asleep(held):
+            if await self._sleep.end(sandbox_id):
+                return True
+        for sandbox_id in await self._sleep.idle_for(IDLE_SECONDS):
+            if sandbox_id in held:
+                logger.info("an idle sandbox makes room", extra={"sandbox_id": sandbox_id.hex})
+                await self._sleep.put_to_sleep(sandbox_id)
+                return await self._sleep.end(sandbox_id)
+        return False
+
+    async def _tell(self) -> None:
+        line = self._line.in_order()
+        idle = len(await self._sleep.idle_for(0)) if line else 0
+        for position, waiting in enumerate(line, start=1):
+            outlook = _outlook(position, idle, self._line.seconds_per_turn())
+            waiting.tell(
+                f"Number {position} of {len(line)} in line: all memory for sandboxes is in use. {outlook}"
+            )
+
+    async def _replenish(self) -> None:
+        capacities = await self._machines.backend.capacities()
+        if capacities is None or await self._has_spare_room(capacities):
+            await self._machines.backend.replenish()
+
+    async def _has_spare_room(self, capacities: Sequence[int]) -> bool:
+        self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
+        held = await self._held(capacities, await self._places.read())
+        return self._fits(len(held), sum(capacities))
+
+
+def _outlook(position: int, idle: int, seconds_per_turn: float | None) -> str:
+    if position <= idle:
+        return f"An idle one makes room within {IDLE_SECONDS / 60:g} minutes."
+    if seconds_per_turn is None:
+        return "One starts when another is done, or is stopped."
+    minutes = max(1, round(position * seconds_per_turn / 60))
+    return f"As of late that takes about {minutes} minute{'' if minutes == 1 else 's'}."
+
+
+def _since(sandbox: Sandbox) -> datetime:
+    """Since when it wants to start; where the row says that it does, a restart changes nothing."""
+    return sandbox.updated_at if sandbox.status == SandboxStatus.STARTING else now()

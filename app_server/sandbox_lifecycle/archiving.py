@@ -1,0 +1,153 @@
+"""Moves workspaces into archives: on request, and those of sandboxes that have slept for days."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from app_server.archives.archives import Archives
+from app_server.core.config import Config
+from app_server.core.errors import AppError, Conflict, StartFailure, Unavailable
+from app_server.sandbox_backends.workspace_tar import PARTS, PROJECT, TarSink
+from app_server.sandbox_lifecycle.machines import Machines, log_report
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.sandbox_records.rows import Rows
+
+logger = logging.getLogger(__name__)
+
+_MINUTES_OF_A_DAY = 24 * 60
+_AT_REST = {SandboxStatus.RUNNING, SandboxStatus.PAUSED}
+
+
+class Archiving:
+    def __init__(self, config: Config, machines: Machines, rows: Rows, archives: Archives) -> None:
+        self._days = config.sandbox_archive_days
+        self._machines = machines
+        self._rows = rows
+        self._archives = archives
+        self._refused: set[UUID] = set()
+        """Could not be archived automatically; tried again by the next server, or on request."""
+
+    async def archive(self, sandbox_id: UUID) -> None:
+        """Ends the machine and keeps its workspace in an archive alone; nothing happens to one that is.
+
+        Raises NotFound, Conflict `sandbox_not_at_rest`, Unavailable with the code of what failed: the
+        workspace is as it was then, asleep.
+        """
+        machines = self._machines
+        with _as_unavailable():
+            await self._ready(sandbox_id)
+            async with machines.locks[sandbox_id]:
+                sandbox = await machines.require(sandbox_id)
+                if sandbox.status == SandboxStatus.ARCHIVED:
+                    return
+                _require_rest(sandbox)
+                machines.running.pop(sandbox_id, None)
+                await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
+                # Packing takes a while: no request needs it meanwhile.
+                await machines.changed(sandbox_id)
+                await machines.backend.stop(sandbox_id)
+
+                async def fill(sink: TarSink) -> None:
+                    await machines.backend.export(sandbox_id, PARTS, sink)
+
+                if sandbox.archive_id is None:
+                    archive = await self._archives.write(sandbox, ArchiveKind.ARCHIVE, fill)
+                    # In this order: whenever we are killed, the row names one that is whole.
+                    await self._archives.replace_workspace(sandbox_id, archive)
+                else:
+                    # It was not brought back to its end: what it was to come from still counts.
+                    await self._rows.put_back(sandbox_id)
+                await self._clear(sandbox_id)
+        await machines.changed(sandbox_id)
+
+    async def snapshot(
+        self,
+        sandbox_id: UUID,
+        name: str | None,
+        *,
+        conversation_id: UUID | None = None,
+        folder: str | None = None,
+    ) -> Archive:
+        """Of a conversation's files; what runs stands still meanwhile, where it can. Raises as `archive`.
+
+        conversation_id: None for the one that the sandbox was made for. folder: what of the project is the
+        conversation's; None for all of it.
+        """
+        machines = self._machines
+        with _as_unavailable():
+            await self._ready(sandbox_id)
+            async with machines.locks[sandbox_id]:
+                sandbox = await machines.require(sandbox_id)
+
+                async def fill(sink: TarSink) -> None:
+                    if sandbox.archive_id:
+                        await self._archives.copy_project(sandbox.archive_id, sink, folder)
+                    else:
+                        await machines.backend.export(sandbox_id, [PROJECT], sink, folder)
+
+                if sandbox.archive_id is None:
+                    _require_rest(sandbox)
+                machines.held.add(sandbox_id)
+                try:
+                    archive = await self._archives.write(sandbox, ArchiveKind.SNAPSHOT, fill, name)
+                    archive.conversation_id = conversation_id or sandbox_id
+                finally:
+                    machines.held.discard(sandbox_id)
+                await self._archives.add(archive)
+                return archive
+
+    async def tidy(self) -> None:
+        """One round: archives what has slept for long enough, and removes what a killed server left."""
+        if self._machines.is_absent:
+            return
+        for sandbox_id in await self._rows.with_leftovers():
+            await self._clear_later(sandbox_id)
+        if self._days is None:
+            return
+        asleep = await self._rows.asleep(None, self._days * _MINUTES_OF_A_DAY)
+        for sandbox_id in [each for each in asleep if each not in self._refused]:
+            try:
+                await self.archive(sandbox_id)
+                logger.info("a sleeping sandbox was archived", extra={"sandbox_id": sandbox_id.hex})
+            except AppError as error:
+                self._refused.add(sandbox_id)
+                extra = {"sandbox_id": sandbox_id.hex, "cause": error.detail, "fix": error.fix}
+                logger.warning("a sandbox could not be archived", extra=extra)
+
+    async def _ready(self, sandbox_id: UUID) -> None:
+        sandbox = await self._machines.require(sandbox_id)
+        await self._machines.await_engine()
+        await self._machines.backend.prepare(log_report(sandbox_id), self._rows.base_of(sandbox), sandbox_id)
+
+    async def _clear_later(self, sandbox_id: UUID) -> None:
+        async with self._machines.locks[sandbox_id]:
+            if sandbox_id in await self._rows.with_leftovers():  # and not woken meanwhile
+                await self._clear(sandbox_id)
+
+    async def _clear(self, sandbox_id: UUID) -> None:
+        """With the lock held. What cannot be removed now is removed in a later round."""
+        try:
+            await self._machines.backend.delete(sandbox_id)
+        except StartFailure as failure:
+            extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
+            logger.warning("an archived workspace could not be removed", extra=extra)
+            return
+        await self._rows.mark_clear(sandbox_id)
+
+
+def _require_rest(sandbox: Sandbox) -> None:
+    if sandbox.status not in _AT_REST:
+        raise Conflict(
+            f"The sandbox is {sandbox.status}: its files may not be whole.",
+            code="sandbox_not_at_rest",
+            fix="Wait until it has started, or fix what keeps it from starting.",
+        )
+
+
+@contextmanager
+def _as_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except StartFailure as failure:
+        raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure

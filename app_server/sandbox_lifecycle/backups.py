@@ -1,0 +1,140 @@
+"""Copies of workspaces on other hosts, for when their host is lost: taken while nothing works there.
+
+A backup counts only once a user lets the conversation continue without its host. Where
+the log went on after it, that needs their word: what happened since is not in the files. The log itself is
+ours, and is brought back whole.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from app_server.archives.archives import Archives
+from app_server.core.config import Config
+from app_server.core.database import now
+from app_server.core.errors import Conflict, NotFound, StartFailure
+from app_server.sandbox_backends.workspace_tar import PARTS, TarSink
+from app_server.sandbox_lifecycle.idle_sleep import Sleep
+from app_server.sandbox_lifecycle.machines import Machines, log_report
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.sandbox_records.rows import REMOTE, Rows
+
+logger = logging.getLogger(__name__)
+
+Position = Callable[[UUID], Awaitable[int]]
+"""How far the log of what a sandbox holds has come, as the app server knows it."""
+
+
+class Backups:
+    def __init__(
+        self, config: Config, machines: Machines, rows: Rows, archives: Archives, sleep: Sleep
+    ) -> None:
+        self._minutes = config.sandbox_backup_minutes
+        self._machines = machines
+        self._rows = rows
+        self._archives = archives
+        self._sleep = sleep
+        self.position: Position | None = None
+
+    async def make(self) -> None:
+        """One round: of those that have had nothing to do for long enough, and did since their last one."""
+        if self._minutes is None or self._machines.backend.kind.backend != REMOTE:
+            return
+        for sandbox_id in [
+            *await self._sleep.idle_for(self._minutes * 60),
+            *await self._rows.asleep(None),
+        ]:
+            try:
+                await self._make_if_due(sandbox_id)
+            except NotFound:
+                continue  # deleted meanwhile
+            except StartFailure as failure:
+                extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause, "fix": failure.fix}
+                logger.warning("no backup could be made", extra=extra)
+
+    async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
+        """What counts is the last backup from now on, wherever there is room for it.
+
+        Raises NotFound, and Conflict: `sandbox_host_lost` when there is none, `backup_outdated` when the log
+        went on after it, unless from_backup. Its files are a snapshot then.
+        """
+        machines = self._machines
+        async with machines.locks[sandbox_id]:
+            sandbox = await machines.require(sandbox_id)
+            if sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED}:
+                return
+            if sandbox.archive_id is None:
+                archive_id = (await self._require_backup(sandbox, from_backup=from_backup)).id
+            else:
+                archive_id = sandbox.archive_id
+            # Before it is said to begin anew: what its lost host still has to tell is no part of it any more.
+            await machines.keys.revoke(sandbox_id)
+            await self._rows.begin_from(sandbox_id, archive_id)
+            machines.running.pop(sandbox_id, None)
+            await machines.backend.abandon(sandbox_id)
+
+    async def _require_backup(self, sandbox: Sandbox, *, from_backup: bool) -> Archive:
+        backup = await self._archives.backup_of(sandbox.id)
+        lost = (sandbox.error or {}).get("cause", "Its host is lost.")
+        if backup is None:
+            raise Conflict(
+                f"{lost} There is no backup of this conversation.",
+                code="sandbox_host_lost",
+                fix="Bring the host back: the conversation goes on by itself then. For the next time: "
+                "SLIPWAY_SANDBOX_BACKUP_MINUTES.",
+            )
+        later = await self._position(sandbox.id) - (backup.position or 0)
+        if later == 0 or from_backup:
+            return backup
+        made = f"{backup.created_at:%Y-%m-%d %H:%M} UTC"
+        await self._keep_files(sandbox, backup, f"Backup of {made}")
+        raise Conflict(
+            f"{lost} The conversation went on after its last backup, of {made}: what {later} later "
+            f"event{'s' * (later != 1)} did to files is lost with the host.",
+            code="backup_outdated",
+            fix="Bring the host back: the conversation goes on by itself then, with all its files. Or let it "
+            "go on from the backup (`from_backup`): all that was said stays, the files are as they were. "
+            f"Or start a new conversation from its snapshot “Backup of {made}”.",
+            backup_at=backup.created_at.isoformat(),
+            later_events=later,
+        )
+
+    async def _keep_files(self, sandbox: Sandbox, backup: Archive, name: str) -> None:
+        if name in await self._archives.snapshot_names(sandbox.id):
+            return
+
+        async def fill(sink: TarSink) -> None:
+            await self._archives.copy_project(backup.id, sink)
+
+        await self._archives.add(await self._archives.write(sandbox, ArchiveKind.SNAPSHOT, fill, name))
+
+    async def _make_if_due(self, sandbox_id: UUID) -> None:
+        machines = self._machines
+        async with machines.locks[sandbox_id]:
+            sandbox, last = await machines.require(sandbox_id), await self._archives.backup_of(sandbox_id)
+            position = await self._position(sandbox_id)
+            if sandbox.archive_id or sandbox.status not in {SandboxStatus.RUNNING, SandboxStatus.PAUSED}:
+                return
+            is_of_this_sleep = sandbox.status == SandboxStatus.RUNNING or (
+                last is not None and last.created_at >= sandbox.updated_at
+            )
+            if last and last.position == position and is_of_this_sleep:
+                return
+
+            async def fill(sink: TarSink) -> None:
+                await machines.backend.export(sandbox_id, PARTS, sink)
+
+            began = now()
+            await machines.backend.prepare(log_report(sandbox_id))
+            machines.held.add(sandbox_id)
+            try:
+                backup = await self._archives.write(sandbox, ArchiveKind.BACKUP, fill)
+            finally:
+                machines.held.discard(sandbox_id)
+            backup.position, backup.created_at = position, began
+            await self._archives.replace_backup(backup)
+            logger.info("a backup was made", extra={"sandbox_id": sandbox_id.hex})
+
+    async def _position(self, sandbox_id: UUID) -> int:
+        assert self.position, "listen() comes first"
+        return await self.position(sandbox_id)

@@ -1,0 +1,83 @@
+"""Memory that is kept for starts that are under way, known to all app servers on one database.
+
+Places are numbered without a gap. A server that wants the next one has read the state after the last, and
+gets it only if no other was faster: so no two servers give away the same room, and none waits for another.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app_server.core.database import Database, now
+from app_server.sandbox_records.models import MemoryPlace
+
+LEASE = timedelta(seconds=60)
+"""For how long the memory of a start counts whose server has died."""
+RENEW_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`last`: the number of the newest place; `sandbox_ids`: who holds one."""
+
+    last: int
+    sandbox_ids: frozenset[UUID]
+
+
+class CapacityReservations:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self) -> Standing:
+        """How it stands now. Machines are looked at after this: a start that ends meanwhile is in both."""
+        async with self._database.read() as session:
+            places = list(await session.scalars(select(MemoryPlace)))
+        moment = now()
+        return Standing(
+            last=max((place.number for place in places), default=0),
+            sandbox_ids=frozenset(place.sandbox_id for place in places if place.until > moment),
+        )
+
+    async def take(self, sandbox_id: UUID, standing: Standing) -> int | None:
+        """The number of a new place; None when one was given away since `standing` was read."""
+        number = standing.last + 1
+        try:
+            async with self._database.session() as session:
+                session.add(MemoryPlace(number=number, sandbox_id=sandbox_id, until=now() + LEASE))
+                await session.flush()
+                # The newest always stays, however it stands: numbers must not begin anew.
+                over = delete(MemoryPlace).where(MemoryPlace.number < number, MemoryPlace.until <= now())
+                await session.execute(over)
+        except IntegrityError:
+            return None
+        return number
+
+    @asynccontextmanager
+    async def kept(self, number: int | None) -> AsyncIterator[None]:
+        """It does not run out for as long as this lasts."""
+        keeping = asyncio.create_task(self._keep(number), name="keep memory") if number is not None else None
+        try:
+            yield
+        finally:
+            if keeping is not None:
+                keeping.cancel()
+                await asyncio.gather(keeping, return_exceptions=True)
+
+    async def release(self, number: int) -> None:
+        await self._set_end(number, timedelta(0))
+
+    async def _keep(self, number: int) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            await self._set_end(number, LEASE)
+
+    async def _set_end(self, number: int, after: timedelta) -> None:
+        async with self._database.session() as session:
+            statement = update(MemoryPlace).where(MemoryPlace.number == number).values(until=now() + after)
+            await session.execute(statement)

@@ -1,0 +1,71 @@
+"""Stops sandboxes whose workspaces hold too much, where no disk keeps them within their limit."""
+
+import logging
+import time
+from uuid import UUID
+
+from app_server.core.errors import StartFailure
+from app_server.sandbox_lifecycle.machines import Machines
+from app_server.sandbox_records.models import SandboxStatus
+from app_server.sandbox_records.rows import Rows
+
+logger = logging.getLogger(__name__)
+
+_REST_FACTOR = 20
+"""It rests for so many times as long as a round took: no more than a twentieth of a core goes into it."""
+_GIBIBYTE = 1024**3
+
+
+class Watch:
+    def __init__(self, machines: Machines, rows: Rows) -> None:
+        self._machines = machines
+        self._rows = rows
+        self._not_before = 0.0
+        self._tolerated: dict[UUID, int] = {}
+        """What those held that were stopped: woken, they have to be able to clear up, but not to grow."""
+
+    async def look(self) -> None:
+        """One round over all that run, one after the other."""
+        limit = self._machines.backend.workspace_limit.bytes
+        began = time.monotonic()
+        if limit is None or self._machines.is_absent or began < self._not_before:
+            return
+        for sandbox_id in list(self._machines.running):
+            await self._look_at(sandbox_id, limit)
+        self._not_before = time.monotonic() + _REST_FACTOR * (time.monotonic() - began)
+
+    async def _look_at(self, sandbox_id: UUID, limit: int) -> None:
+        try:
+            held = await self._machines.backend.watched_bytes(sandbox_id)
+        except StartFailure as failure:
+            extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
+            logger.warning("a workspace could not be measured", extra=extra)
+            return
+        if held is None or held <= limit:
+            self._tolerated.pop(sandbox_id, None)
+        elif held > self._tolerated.get(sandbox_id, limit):
+            self._tolerated[sandbox_id] = held
+            await self._stop(sandbox_id, _too_large(held, limit))
+
+    async def _stop(self, sandbox_id: UUID, failure: StartFailure) -> None:
+        machines = self._machines
+        async with machines.locks[sandbox_id]:
+            if machines.running.pop(sandbox_id, None) is None:
+                return  # put to sleep or deleted meanwhile
+            logger.warning(
+                "a sandbox was stopped", extra={"sandbox_id": sandbox_id.hex, "cause": failure.cause}
+            )
+            # The row first: killed in between, the next server finds it to be over.
+            await self._rows.save(sandbox_id, SandboxStatus.ERROR, failure=failure)
+            await machines.backend.stop(sandbox_id)
+        await machines.changed(sandbox_id)
+
+
+def _too_large(held: int, limit: int) -> StartFailure:
+    return StartFailure(
+        "sandbox_workspace_full",
+        f"The sandbox was stopped: its workspace holds {held / _GIBIBYTE:.1f} GiB, "
+        f"and may hold {limit / _GIBIBYTE:.1f} GiB.",
+        fix="Wake it and remove what is not needed, at once: it is stopped again if it grows. Or have "
+        "SLIPWAY_SANDBOX_DISK_BYTES raised.",
+    )

@@ -1,0 +1,89 @@
+"""Puts sandboxes to sleep, and ends the machines of those that sleep for long. Their files stay."""
+
+import asyncio
+import logging
+import time
+from uuid import UUID
+
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import Config
+from app_server.core.errors import StartFailure, Unavailable
+from app_server.sandbox_lifecycle.machines import Machines
+from app_server.sandbox_records.models import SandboxStatus
+from app_server.sandbox_records.rows import Rows
+
+logger = logging.getLogger(__name__)
+
+
+class Sleep:
+    def __init__(self, config: Config, machines: Machines, rows: Rows) -> None:
+        self._config = config
+        self._machines = machines
+        self._rows = rows
+
+    async def pause(self, sandbox_id: UUID) -> None:
+        """Halts the machine until it wakes; one in an archive stays there. Raises NotFound, Unavailable."""
+        try:
+            await self.put_to_sleep(sandbox_id)
+        except StartFailure as failure:
+            raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
+
+    async def put_to_sleep(self, sandbox_id: UUID) -> None:
+        """As `pause`. Raises NotFound, StartFailure."""
+        machines = self._machines
+        await machines.require(sandbox_id)
+        async with machines.locks[sandbox_id]:
+            if (await machines.require(sandbox_id)).status == SandboxStatus.ARCHIVED:
+                return
+            machines.running.pop(sandbox_id, None)
+            await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
+            await machines.backend.freeze(sandbox_id)
+        await machines.changed(sandbox_id)
+
+    async def end(self, sandbox_id: UUID) -> bool:
+        """Ends the machine of one that sleeps. False when it woke meanwhile. Raises StartFailure."""
+        async with self._machines.locks[sandbox_id]:
+            if not await self._rows.asleep([sandbox_id]):
+                return False
+            logger.info("a halted sandbox is ended", extra={"sandbox_id": sandbox_id.hex})
+            await self._machines.backend.stop(sandbox_id)
+        return True
+
+    async def idle_for(self, seconds: float) -> list[UUID]:
+        """Those that run, and have had nothing to do for longer than this; longest first."""
+        machines = self._machines
+        running = [each for each in machines.running.values() if each.id not in machines.kept_up]
+        idle = await asyncio.gather(*(_idle_seconds(each) for each in running))
+        found = [(idle_seconds, each.id) for idle_seconds, each in zip(idle, running, strict=True)]
+        return [
+            sandbox_id for idle_seconds, sandbox_id in sorted(found, reverse=True) if idle_seconds > seconds
+        ]
+
+    async def rest(self) -> None:
+        """Puts those to sleep that had nothing to do for longer than the configuration lets them stay up.
+
+        Of those that sleep, ends the machines that have held their memory for longer than it lets them.
+        """
+        await self._end_long_frozen()
+        limit = self._config.sandbox_idle_minutes
+        for sandbox_id in await self.idle_for(limit * 60) if limit else []:
+            logger.info("an idle sandbox is put to sleep", extra={"sandbox_id": sandbox_id.hex})
+            await self.pause(sandbox_id)
+
+    async def _end_long_frozen(self) -> None:
+        machines, minutes = self._machines, self._config.sandbox_frozen_minutes
+        if machines.is_absent:
+            return
+        try:
+            frozen = await machines.backend.find_frozen()
+            for sandbox_id in await self._rows.asleep(frozen, minutes) if frozen else []:
+                await self.end(sandbox_id)
+        except StartFailure as failure:
+            logger.warning("halted sandboxes cannot be ended", extra={"cause": failure.cause})
+
+
+async def _idle_seconds(running: RunningSandbox) -> float:
+    """0 when it does not answer."""
+    idle = await running.client.idle_seconds()
+    # Its own clock went on while it slept.
+    return min(idle or 0, time.monotonic() - running.up_since)

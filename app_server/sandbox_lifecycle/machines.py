@@ -1,0 +1,303 @@
+"""The machines of this installation: each started, ended and removed by one at a time.
+
+What the monitor, the sleep and the service share. How a machine is meant to stand is in its row.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx
+
+from app_server.agent_client.bounded_replies import BoundedTransport
+from app_server.agent_client.client import AgentClient
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.archives.archives import Archives
+from app_server.core.background import Background, finish
+from app_server.core.config import Config
+from app_server.core.errors import AppError, NotFound, StartFailure
+from app_server.core.start_report import Report
+from app_server.http.certificates import public_authorities
+from app_server.sandbox_backends.backend import Backend
+from app_server.sandbox_backends.process.backend import ProcessBackend
+from app_server.sandbox_backends.remote.tls import trust_of_hosts
+from app_server.sandbox_backends.selection import choose_backend
+from app_server.sandbox_lifecycle.session_keys import Offer, SessionKeys
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.sandbox_records.rows import Rows, kind_of
+
+logger = logging.getLogger(__name__)
+
+HEALTH_POLL_SECONDS = 0.05
+SILENT_SECONDS = 60.0
+"""After so long without an answer an agent server counts as frozen, whatever its process does."""
+
+OnChange = Callable[[UUID], Awaitable[None]]
+OnAddress = Callable[[list[str]], Awaitable[None]]
+OnRestored = Callable[[RunningSandbox, Archive], Awaitable[None]]
+
+
+class Machines:
+    """`backend` is chosen by `open`. `running` are those whose agent server has answered this process.
+    `kept_up` must not be put to sleep, however idle they seem.
+    """
+
+    def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
+        self._config = config
+        self._rows = rows
+        self._archives = archives
+        self.keys = keys
+        # Sandboxes are neighbours: a proxy in the environment is for the world outside. And as many commands
+        # may be under way as there are conversations.
+        self.http = httpx.AsyncClient(
+            transport=BoundedTransport(
+                httpx.AsyncHTTPTransport(
+                    verify=trust_of_hosts(config) or public_authorities(),
+                    limits=httpx.Limits(max_connections=None),
+                )
+            )
+        )
+        self.backend: Backend = ProcessBackend(config)
+        self.is_absent = False
+        self._arrival = asyncio.Lock()
+        self.background = Background()
+        self.running: dict[UUID, RunningSandbox] = {}
+        self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.deleting: set[UUID] = set()
+        self.elsewhere: set[UUID] = set()
+        """Of other servers on the same database, as the monitor has seen them last."""
+        self.kept_up: Counter[UUID] = Counter()
+        self.held: set[UUID] = set()
+        """Halted for a moment by one of us: they are not dead."""
+        self.on_change: OnChange | None = None
+        self.on_address: OnAddress | None = None
+        self.on_restored: OnRestored | None = None
+
+    async def open(self) -> None:
+        """Chooses the backend. An engine that is asked for by name but absent fails each start, not this."""
+        self.backend, self.is_absent = await choose_backend(self._config)
+        if not self.is_absent:
+            await self._secure()
+
+    async def close(self) -> None:
+        await self.background.close()
+        await self.backend.close()
+        await self.http.aclose()
+
+    async def await_engine(self) -> None:
+        """Looks again for an engine that was absent when this started. Raises StartFailure if it still is."""
+        async with self._arrival:
+            if not self.is_absent:
+                return
+            await self.backend.open()
+            if self.on_address:
+                await self.on_address(self.backend.inner_addresses())
+            self.is_absent = False
+            logger.info("the engine of the sandboxes has come")
+            await self._secure()
+
+    async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
+        """Its machine, once the agent server answers. Raises StartFailure; NotFound when it has no row."""
+        await self.await_engine()
+        # Outside of the lock: an image may take minutes, and a delete need not wait for it.
+        base = self._rows.base_of(await self.require(sandbox_id))
+        await self.backend.prepare(report, base, sandbox_id)
+        self.background.start(self._examine(), name="examine the walls")
+        async with self.locks[sandbox_id]:
+            return await self._start(sandbox_id, report)
+
+    async def delete(self, sandbox_id: UUID) -> None:
+        """Removes it, its workspace and its row; nothing happens when there is none.
+
+        Raises StartFailure; Unavailable when it is another server's.
+        """
+        self.deleting.add(sandbox_id)
+        try:
+            sandbox = await self._rows.find(sandbox_id)
+            # No other server could remove what was never noted, and a lost one removes nothing.
+            if sandbox and sandbox.server_id and not await self._rows.has_lost_server(sandbox):
+                self._rows.ownership.require(sandbox)
+            async with self.locks[sandbox_id]:
+                self.running.pop(sandbox_id, None)
+                await self.backend.delete(sandbox_id)
+                await self._rows.delete(sandbox_id)
+                await self.backend.forget(sandbox_id)
+                self.keys.forget(sandbox_id)
+                await self._archives.remove_all(sandbox_id)
+        finally:
+            self.deleting.discard(sandbox_id)
+        self.locks.pop(sandbox_id, None)
+
+    async def renew_key(self, sandbox_id: UUID) -> None:
+        """Replaces its session key; tried again later where no agent server answers. Raises NotFound."""
+        async with self.locks[sandbox_id]:
+            running = self.running.get(sandbox_id)
+            if running is None or not self.keys.is_due(sandbox_id):
+                return
+            offer = await self.keys.offer(sandbox_id)
+            if await self.keys.hand_over(sandbox_id, offer, running.client) == "refused":
+                # The server that answers there is not ours any more: the monitor starts it again.
+                self.running.pop(sandbox_id)
+
+    async def require(self, sandbox_id: UUID) -> Sandbox:
+        """Its row. Raises NotFound, also when it is being deleted; Unavailable if another server has it."""
+        sandbox = await self._rows.find(sandbox_id)
+        if sandbox is None or sandbox_id in self.deleting:
+            raise NotFound("No such sandbox.")
+        self._rows.ownership.require(sandbox)
+        return sandbox
+
+    async def why_dead(self, sandbox_id: UUID) -> StartFailure:
+        words = await self.backend.last_words(sandbox_id)
+        return StartFailure(words.code, words.cause, fix=words.fix, output=words.output)
+
+    async def changed(self, sandbox_id: UUID) -> None:
+        if self.on_change:
+            await self.on_change(sandbox_id)
+
+    async def _secure(self) -> None:
+        await self.backend.secure()
+        self.background.start(self._examine(), name="examine the walls")
+
+    async def _examine(self) -> None:
+        try:
+            await self.backend.examine()
+        except StartFailure as failure:
+            logger.warning("walls cannot be examined", extra={"cause": failure.cause, "fix": failure.fix})
+
+    async def _start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
+        sandbox = await self.require(sandbox_id)
+        if kind_of(sandbox.spec_id) != self.backend.kind.backend:
+            # Brought up by the other backend it would be an empty one, and its conversation lost.
+            raise StartFailure(
+                "sandbox_of_other_kind",
+                f"The workspace of this conversation lies in a sandbox of another kind ({sandbox.spec_id}).",
+                fix="Start Slipway with the SLIPWAY_SANDBOX that it was started with.",
+            )
+        backup = await self._lay_out(sandbox, report)
+        if running := self.running.get(sandbox_id):
+            if await running.client.is_healthy():
+                await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
+                return running
+            if await self._is_frozen(running):
+                await self._end_silent(sandbox_id)
+        running = await self._start_machine(sandbox, report, backup)
+        if running is None:
+            # Its key was replaced by a server with a database that is newer than ours, as after a restore.
+            logger.warning("an agent server takes none of its keys", extra={"sandbox_id": sandbox_id.hex})
+            await finish(self.backend.stop(sandbox_id))
+            running = await self._start_machine(sandbox, report, backup)
+        if running is None:
+            raise StartFailure(
+                "sandbox_start_failed",
+                "The agent server does not take the session key it was started with.",
+                fix="See that it runs the agent server of this version: `slipway images build`.",
+                output=(await self.why_dead(sandbox_id)).output,
+            )
+        self.running[sandbox_id] = running
+        return running
+
+    async def end_silent(self, sandbox_id: UUID) -> bool:
+        """Ends its machine if that runs, but its agent server has stopped answering."""
+        async with self.locks[sandbox_id]:
+            running = self.running.get(sandbox_id)
+            if running is None or await running.client.responds():
+                return False
+            await self._end_silent(sandbox_id)
+            return True
+
+    async def _end_silent(self, sandbox_id: UUID) -> None:
+        logger.warning("an agent server runs but does not answer", extra={"sandbox_id": sandbox_id.hex})
+        await finish(self.backend.stop(sandbox_id))
+
+    async def _is_frozen(self, running: RunningSandbox) -> bool:
+        """Whether it lives, but is silent for as long as a busy one never is."""
+        deadline = time.monotonic() + SILENT_SECONDS
+        while not await running.client.responds():
+            if await self.backend.find_dead([running.id]):
+                return False
+            if time.monotonic() > deadline:
+                return True
+            await asyncio.sleep(HEALTH_POLL_SECONDS)
+        return False
+
+    async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
+        """The backup that its workspace was laid out from, if it was one: its logs are as old."""
+        if sandbox.archive_id is None:
+            return None
+        archive = await self._archives.lay_out(sandbox.id, sandbox.archive_id, self.backend, report)
+        return archive if archive.kind == ArchiveKind.BACKUP else None
+
+    async def _catch_up(self, running: RunningSandbox, backup: Archive, report: Report) -> None:
+        """Before anybody else finds it. A start that is cut off in here begins from the backup again."""
+        report("Bringing what was said since then back into its logs")
+        try:
+            if self.on_restored:
+                await self.on_restored(running, backup)
+        except AppError as error:
+            await finish(self.backend.stop(running.id))
+            raise StartFailure(
+                "log_not_restored",
+                f"The conversation cannot be brought to where it was: {error.detail}",
+                fix="Resume it to try again: it begins from the backup once more.",
+            ) from error
+        await self._archives.take_up(running.id, backup)
+
+    async def _start_machine(
+        self, sandbox: Sandbox, report: Report, backup: Archive | None
+    ) -> RunningSandbox | None:
+        """None when its agent server refuses all keys that it may have."""
+        sandbox_id = sandbox.id
+        offer = await self.keys.offer(sandbox_id)
+        # To its end, with the lock held: a delete that follows must find all that was begun.
+        machine = await finish(self.backend.start(sandbox_id, offer.first, report, sandbox.base_image))
+        before = self.running.get(sandbox_id)
+        # Others hold on to the one that they have got.
+        same = before is not None and before.client.url == machine.url
+        client = (
+            before.client
+            if before and same
+            else AgentClient(self.http, machine.url, offer.key, machine.headers)
+        )
+        running = RunningSandbox(sandbox_id, machine.working_root, machine.inner_url, client)
+        if not await self._is_taken(running, offer, report):
+            return None
+        if backup is not None:
+            await self._catch_up(running, backup, report)
+        await self._rows.save(sandbox_id, SandboxStatus.RUNNING, machine=machine)
+        return running
+
+    async def _is_taken(self, sandbox: RunningSandbox, offer: Offer, report: Report) -> bool:
+        """Whether its agent server, once it answers, has taken the key."""
+        outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
+        if outcome == "absent":
+            report("Waiting for the agent server")
+        seconds = self._config.sandbox_start_timeout_seconds
+        deadline = time.monotonic() + seconds
+        while outcome == "absent":
+            if sandbox.id in self.deleting:
+                raise StartFailure("sandbox_start_failed", "The sandbox was deleted.", fix="Start a new one.")
+            if await self.backend.find_dead([sandbox.id]):
+                raise await self.why_dead(sandbox.id)
+            if time.monotonic() > deadline:
+                raise StartFailure(
+                    "sandbox_start_timeout",
+                    f"The agent server did not answer within {seconds:g} seconds.",
+                    fix="Retry on a less busy machine, or raise SLIPWAY_SANDBOX_START_TIMEOUT_SECONDS.",
+                    output=(await self.why_dead(sandbox.id)).output,
+                )
+            await asyncio.sleep(HEALTH_POLL_SECONDS)
+            outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
+        return outcome == "taken"
+
+
+def log_report(sandbox_id: UUID) -> Report:
+    """For a start whose progress is not shown."""
+
+    def report(line: str) -> None:
+        logger.info("reviving sandbox", extra={"sandbox_id": sandbox_id.hex, "progress": line})
+
+    return report

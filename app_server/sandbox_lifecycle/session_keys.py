@@ -1,0 +1,139 @@
+"""The session keys of sandboxes: offered, handed over, and replaced while the sandbox runs.
+
+A key is kept before an agent server hears of it, and takes the place of the old one once that has answered.
+In between both open the inner listener, and a server that continues after a crash tries both there.
+"""
+
+import hmac
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import FirstKeys
+from app_server.agent_client.client import AgentClient, HandOver
+from app_server.core.config import Config
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import NotFound
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.tokens import new_token, token_hash
+
+OVERLAP = timedelta(seconds=60)
+"""How long a replaced key still opens the inner listener: for requests that were on their way with it."""
+RETRY_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A key that an agent server is to take. `known`: those that it may have, the likeliest first.
+
+    `first`: what one that starts is handed, see `FirstKeys`.
+    """
+
+    key: str
+    known: Sequence[str]
+    first: str
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """Of both clocks, whichever comes first: rows expire by the wall's, which may jump and goes on while the
+    machine sleeps; agent servers count by the other.
+    """
+
+    wall: datetime
+    monotonic: float
+
+    @classmethod
+    def after(cls, seconds: float) -> "_Moment":
+        return cls(now() + timedelta(seconds=seconds), time.monotonic() + seconds)
+
+    def is_over(self) -> bool:
+        return now() > self.wall or time.monotonic() > self.monotonic
+
+
+class SessionKeys:
+    def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
+        self._period = timedelta(minutes=config.session_key_minutes)
+        self._database = database
+        self._cipher = cipher
+        # When each is to be replaced, of those that this process has handed over.
+        self._due: dict[UUID, _Moment] = {}
+
+    async def offer(self, sandbox_id: UUID) -> Offer:
+        """The next key. It is kept, and opens the inner listener. Raises NotFound."""
+        async with self._database.session() as session:
+            sandbox = await self._get(session, sandbox_id)
+            present = self._cipher.decrypt(sandbox.encrypted_session_key)
+            if sandbox.encrypted_pending_session_key:
+                # Offered before, and who knows whether it was taken: there can be no other one.
+                key = self._cipher.decrypt(sandbox.encrypted_pending_session_key)
+            else:
+                key = new_token()
+                sandbox.pending_session_key_hash = token_hash(key)
+                sandbox.encrypted_pending_session_key = self._cipher.encrypt(key)
+            sandbox.pending_session_key_expires_at = now() + self._period
+            first = self._first_keys(key, sandbox)
+        return Offer(key, known=(key, present), first=first.model_dump_json())
+
+    def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
+        """With keys for seals that hold as long as the encryption keys, and for this sandbox alone."""
+        keys = self._cipher.signing_keys("specifications of conversations")
+        return FirstKeys(
+            session_key=key,
+            spec_seal_keys=[hmac.digest(each, sandbox.id.bytes, "sha256").hex() for each in keys],
+            takes_unsealed_specs=not sandbox.seals_specs,
+        )
+
+    async def revoke(self, sandbox_id: UUID) -> None:
+        """Whatever has a key of it is refused from now on; the next machine gets another. Raises NotFound."""
+        key = new_token()
+        async with self._database.session() as session:
+            sandbox = await self._get(session, sandbox_id)
+            sandbox.session_key_hash = token_hash(key)
+            sandbox.encrypted_session_key = self._cipher.encrypt(key)
+            sandbox.session_key_expires_at = None
+            sandbox.pending_session_key_hash = sandbox.encrypted_pending_session_key = None
+            sandbox.pending_session_key_expires_at = None
+            sandbox.previous_session_key_hash = sandbox.previous_session_key_expires_at = None
+        self.forget(sandbox_id)
+
+    async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
+        """Gives the agent server the key; if it takes it, the old one ends. Raises NotFound."""
+        self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
+        outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
+        if outcome == "taken":
+            await self._settle(sandbox_id, offer)
+            self._due[sandbox_id] = _Moment.after(self._period.total_seconds() / 2)
+        return outcome
+
+    def is_due(self, sandbox_id: UUID) -> bool:
+        """Whether half of its time has passed: the rest is for an agent server that is slow to answer."""
+        due = self._due.get(sandbox_id)
+        return due is None or due.is_over()
+
+    def forget(self, sandbox_id: UUID) -> None:
+        self._due.pop(sandbox_id, None)
+
+    async def _settle(self, sandbox_id: UUID, offer: Offer) -> None:
+        async with self._database.session() as session:
+            sandbox = await self._get(session, sandbox_id)
+            if sandbox.pending_session_key_hash != token_hash(offer.key):
+                return
+            sandbox.previous_session_key_hash = sandbox.session_key_hash
+            sandbox.previous_session_key_expires_at = now() + OVERLAP
+            sandbox.session_key_hash = token_hash(offer.key)
+            sandbox.encrypted_session_key = self._cipher.encrypt(offer.key)
+            sandbox.session_key_expires_at = now() + self._period
+            sandbox.pending_session_key_hash = sandbox.encrypted_pending_session_key = None
+            sandbox.pending_session_key_expires_at = None
+
+    async def _get(self, session: AsyncSession, sandbox_id: UUID) -> Sandbox:
+        sandbox = await session.get(Sandbox, sandbox_id)
+        if sandbox is None:
+            raise NotFound("No such sandbox.")
+        return sandbox

@@ -1,0 +1,162 @@
+"""The rows of sandboxes: how each is meant to stand. One short transaction per call."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.orm import undefer
+
+from app_server.core.config import Config
+from app_server.core.database import Database, now
+from app_server.core.errors import StartFailure
+from app_server.sandbox_backends.backend import Machine
+from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
+from app_server.sandbox_images.base_image import BaseImage, BuildFiles, BuildLimits
+from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatus
+from app_server.sandbox_records.ownership import Ownership, is_lost
+
+REMOTE = "remote"
+"""What the spec of those on other hosts begins with."""
+
+
+class Rows:
+    def __init__(self, config: Config, database: Database) -> None:
+        self._limits = BuildLimits.of(config)
+        self._database = database
+        self.ownership = Ownership(config)
+
+    def base_of(self, sandbox: Sandbox) -> BaseImage | None:
+        """What its image is built on, where its user has chosen that."""
+        if sandbox.base_image is None:
+            return None
+        return BaseImage(sandbox.base_image, self._limits, partial(self._files_of, sandbox))
+
+    async def _files_of(self, sandbox: Sandbox) -> tuple[BuildFiles, bytes] | None:
+        query = select(SandboxSpec).where(
+            SandboxSpec.user_id == sandbox.user_id,
+            SandboxSpec.base == sandbox.base_image,
+            SandboxSpec.build.is_not(None),
+        )
+        async with self._database.read() as session:
+            spec = await session.scalar(query.options(undefer(SandboxSpec.files)).limit(1))
+        if spec is None or spec.build is None or spec.files is None:
+            return None
+        return BuildFiles(name=spec.base, **spec.build), spec.files
+
+    async def find(self, sandbox_id: UUID) -> Sandbox | None:
+        async with self._database.read() as session:
+            return await session.get(Sandbox, sandbox_id)
+
+    async def wanted(self, backend: str) -> set[UUID]:
+        """Those that ought to run, of the kind that `backend` starts."""
+        query = select(Sandbox.id).where(
+            Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
+        )
+        async with self._database.read() as session:
+            return set((await session.execute(query)).scalars())
+
+    async def elsewhere(self) -> set[UUID]:
+        """Those of other servers: they serve them."""
+        async with self._database.read() as session:
+            return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
+
+    async def of_kind(self, backend: str) -> set[UUID]:
+        """All that `backend` starts, however they stand."""
+        async with self._database.read() as session:
+            query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
+            return set((await session.execute(query)).scalars())
+
+    async def asleep(self, sandbox_ids: Collection[UUID] | None, minutes: float = 0) -> list[UUID]:
+        """Those of them (None: of all) that have slept for at least so long, longest first."""
+        query = (
+            select(Sandbox.id)
+            .where(
+                Sandbox.status == SandboxStatus.PAUSED,
+                Sandbox.updated_at <= now() - timedelta(minutes=minutes),
+                self.ownership.is_mine,
+            )
+            .order_by(Sandbox.updated_at)
+        )
+        if sandbox_ids is not None:
+            query = query.where(Sandbox.id.in_(sandbox_ids))
+        async with self._database.read() as session:
+            return list((await session.execute(query)).scalars())
+
+    async def with_leftovers(self) -> list[UUID]:
+        """Those in an archive whose workspace may not have been removed yet."""
+        query = select(Sandbox.id).where(
+            Sandbox.status == SandboxStatus.ARCHIVED,
+            Sandbox.has_leftovers.is_(True),
+            self.ownership.is_mine,
+        )
+        async with self._database.read() as session:
+            return list((await session.execute(query)).scalars())
+
+    async def lost(self) -> set[UUID]:
+        """Those whose host is out of reach."""
+        query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING, self.ownership.is_mine)
+        async with self._database.read() as session:
+            return set((await session.execute(query)).scalars())
+
+    async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
+        """Its workspace is what this archive holds, and is to be laid out anew."""
+        changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
+        async with self._database.session() as session:
+            await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
+
+    async def put_back(self, sandbox_id: UUID) -> None:
+        """Marks a sandbox as archived again if its archive is still valid."""
+        changes = {"status": SandboxStatus.ARCHIVED, "error": None, "has_leftovers": True}
+        async with self._database.session() as session:
+            await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
+
+    async def mark_clear(self, sandbox_id: UUID) -> None:
+        async with self._database.session() as session:
+            await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(has_leftovers=False))
+
+    async def save(
+        self,
+        sandbox_id: UUID,
+        status: SandboxStatus,
+        *,
+        machine: Machine | None = None,
+        failure: StartFailure | None = None,
+    ) -> None:
+        """Nothing happens when there is none."""
+        async with self._database.session() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+            if sandbox is None:
+                return
+            sandbox.status = status
+            sandbox.error = _error(failure) if failure else None
+            if machine:
+                sandbox.spec_id = machine.spec_id
+                sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
+
+    async def has_lost_server(self, sandbox: Sandbox) -> bool:
+        """Whether it is a process of another server that has not been seen for long."""
+        query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
+        async with self._database.read() as session:
+            return await session.scalar(query) is not None and sandbox.server_id != self.ownership.server_id
+
+    async def delete(self, sandbox_id: UUID) -> None:
+        """Nothing happens when there is none."""
+        async with self._database.session() as session:
+            if sandbox := await session.get(Sandbox, sandbox_id):
+                await session.delete(sandbox)
+
+
+def kind_of(spec_id: str) -> str:
+    """The backend that starts what was started from this."""
+    return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
+
+
+def _is_of_kind(backend: str) -> ColumnElement[bool]:
+    is_process, is_remote = Sandbox.spec_id == PROCESS, Sandbox.spec_id.startswith(REMOTE)
+    return is_process if backend == PROCESS else is_remote if backend == REMOTE else ~is_process & ~is_remote
+
+
+def _error(failure: StartFailure) -> dict[str, str]:
+    return {"code": failure.code, "cause": failure.cause, "fix": failure.fix, "output": failure.output}

@@ -1,0 +1,181 @@
+"""One process alone serves under a `server-id`: a copied home, with the same file, is noticed and refused.
+
+The row of an id says which process has it; that one renews it. Whether it still does is seen by a number that
+grows, so that no clocks are compared.
+"""
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from sqlalchemy import ColumnElement, or_, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.config import Config
+from app_server.core.database import Database, now
+from app_server.core.errors import AppError, ConfigurationError
+from app_server.sandbox_records.models import ServerLease
+from app_server.sandbox_records.ownership import ID_FILE, Ownership
+
+RENEW_SECONDS = 5.0
+WATCH_SECONDS = 15.0
+_POLL_SECONDS = 0.25
+_RELEASE_SECONDS = 3.0
+_OVER = timedelta(hours=1)
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_MACHINE_ID = Path("/etc/machine-id")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a home is. Two at once cannot serve the same directory of one machine: its lock is held."""
+
+    boot_id: str
+    machine_id: str
+    home_id: str
+    home: str
+    host: str
+
+    @classmethod
+    def of(cls, home: Path) -> "_Place":
+        status = home.stat()
+        return cls(
+            boot_id=_text_of(_BOOT_ID),
+            machine_id=_text_of(_MACHINE_ID),
+            home_id=f"{status.st_dev}:{status.st_ino}",
+            home=str(home.resolve())[:500],
+            host=socket.gethostname()[:200],
+        )
+
+    def is_of(self, row: ServerLease) -> bool:
+        mine = (self.boot_id, self.machine_id, self.home_id, self.home)
+        return bool(self.boot_id) and mine == (row.boot_id, row.machine_id, row.home_id, row.home)
+
+
+class Lease:
+    """Of the id in `ownership`. Nothing happens where no other server is on the database."""
+
+    def __init__(
+        self, config: Config, database: Database, ownership: Ownership, watch_seconds: float = WATCH_SECONDS
+    ) -> None:
+        self._database = database
+        self._ownership = ownership
+        self._home = config.home
+        self._watch_seconds = watch_seconds
+
+    async def take(self) -> None:
+        """Raises ConfigurationError when another process has it: one of the two homes is a copy."""
+        if self._ownership.server_id is None:
+            return
+        place = await asyncio.to_thread(_Place.of, self._home)
+        deadline = asyncio.get_running_loop().time() + self._watch_seconds
+        first = await self._find()
+        while not await self._try(place, first, is_over=asyncio.get_running_loop().time() > deadline):
+            row = await self._find()
+            if first and row and row.nonce == first.nonce and row.renewals != first.renewals:
+                raise ConfigurationError(_words(self._home, row))
+            if row is None or first is None or row.nonce != first.nonce:
+                first = row
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def renew(self) -> None:
+        """Notes in `ownership` when another process has taken it, and when it has given it back."""
+        if self._ownership.server_id is None:
+            return
+        place = await asyncio.to_thread(_Place.of, self._home)
+        async with self._database.session() as session:
+            is_mine = await self._write(session, place, or_(_is_ours(), ServerLease.nonce.is_(None)))
+        row = None if is_mine else await self._find()
+        if row is None and not is_mine:
+            await self._insert(place)
+        taken_by = _words(self._home, row) if row else None
+        if taken_by and not self._ownership.taken_by:
+            logger.error("another server has taken this one's id", extra={"cause": taken_by})
+        self._ownership.taken_by = taken_by
+
+    async def release(self) -> None:
+        """So that the next one need not watch whether this one still lives."""
+        if self._ownership.server_id is None:
+            return
+        try:
+            async with asyncio.timeout(_RELEASE_SECONDS), self._database.session() as session:
+                await session.execute(
+                    update(ServerLease)
+                    .where(ServerLease.server_id == self._ownership.server_id, _is_ours())
+                    .values(nonce=None, renewed_at=now())
+                )
+        except (SQLAlchemyError, AppError, TimeoutError) as error:
+            logger.warning("the id of this server is not given back", extra={"cause": repr(error)})
+
+    async def _find(self) -> ServerLease | None:
+        async with self._database.read() as session:
+            return await session.get(ServerLease, self._ownership.server_id)
+
+    async def _try(self, place: _Place, row: ServerLease | None, *, is_over: bool) -> bool:
+        """is_over: it was watched for long enough, and nothing was renewed."""
+        if row is None:
+            return await self._insert(place)
+        is_free = row.nonce in {None, _nonce()} or place.is_of(row) or now() - row.renewed_at > _OVER
+        if not (is_free or is_over):
+            return False
+        async with self._database.session() as session:
+            same = ServerLease.nonce.is_(None) if row.nonce is None else ServerLease.nonce == row.nonce
+            return await self._write(session, place, same, ServerLease.renewals == row.renewals)
+
+    async def _insert(self, place: _Place) -> bool:
+        try:
+            async with self._database.session() as session:
+                session.add(
+                    ServerLease(
+                        server_id=self._ownership.server_id, nonce=_nonce(), renewals=0, **vars(place)
+                    )
+                )
+        except IntegrityError:
+            return False  # another one was faster
+        return True
+
+    async def _write(self, session: AsyncSession, place: _Place, *conditions: ColumnElement[bool]) -> bool:
+        written = await session.execute(
+            update(ServerLease)
+            .where(ServerLease.server_id == self._ownership.server_id, *conditions)
+            .values(nonce=_nonce(), renewals=ServerLease.renewals + 1, renewed_at=now(), **vars(place))
+            .returning(ServerLease.server_id)
+        )
+        return written.scalar() is not None
+
+
+def _is_ours() -> ColumnElement[bool]:
+    return ServerLease.nonce == _nonce()
+
+
+def _words(home: Path, row: ServerLease) -> str:
+    return (
+        f"Another Slipway server with the same id is on this database: on {row.host}, with the home "
+        f"{row.home}. One of the two homes is a copy of the other. Stop that server, or, if {home} is the "
+        f"copy, remove {home / ID_FILE}: then this server gets a new id, and process sandboxes stay "
+        "with the other."
+    )
+
+
+def _text_of(path: Path) -> str:
+    """Empty where the system has none."""
+    return path.read_text().strip()[:100] if path.exists() else ""
+
+
+def _nonce() -> str:
+    return _nonce_of(os.getpid())
+
+
+@cache
+def _nonce_of(_pid: int) -> str:
+    # By its number: a process that was forked is another one.
+    return secrets.token_hex(16)

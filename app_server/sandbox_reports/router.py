@@ -1,0 +1,37 @@
+"""What sandboxes tell us. Served on the inner listener only."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from pydantic import ValidationError
+
+from app_server.conversations.log.ingest import ingest
+from app_server.conversations.view import Viewer
+from app_server.core.errors import invalid_body
+from app_server.events.schemas import Acknowledged, EventsReport
+from app_server.sandboxes.auth import CurrentSandbox
+
+router = APIRouter(prefix="/api/v1/webhooks", tags=["Webhooks"])
+
+
+@router.post("/events/{conversation_id}")
+async def report_events(request: Request, sandbox: CurrentSandbox, conversation_id: UUID) -> Acknowledged:
+    """Idempotent: known positions are skipped. 409 `seq_gap` says from where to go on.
+
+    body: an EventsReport.
+    """
+    state = request.state
+    async with state.fairness.reading(sandbox.id):
+        body = await request.body()
+        async with state.fairness.turn(sandbox.id):
+            report = _decoded(body)
+    viewer = Viewer(state.sandboxes)
+    last = await ingest(state.database, state.pubsub, viewer, sandbox.id, conversation_id, report)
+    return Acknowledged(acknowledged_seq=last)
+
+
+def _decoded(body: bytes) -> EventsReport:
+    try:
+        return EventsReport.model_validate_json(body)
+    except ValidationError as error:
+        raise invalid_body(error) from None

@@ -1,0 +1,142 @@
+"""Which LLM profiles a user may use: their own, and those that administrators share. One is active.
+
+A user's own profile hides a shared one of the same name.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import String, Uuid, and_, bindparam, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.settings.models import LLMProfile, UserSettings
+from app_server.settings.schemas import LLMSettings
+from app_server.users.models import ADMINISTRATORS, User
+
+_COLUMNS = ("model", "base_url", "max_budget_per_task", "input_cost_per_token", "output_cost_per_token")
+# Built once: every call of a model begins with one of them.
+_USER = bindparam("user", type_=Uuid())
+_IS_OWN = LLMProfile.user_id == _USER
+_IS_SHARED = and_(
+    LLMProfile.is_shared, LLMProfile.user_id.in_(select(User.id).where(User.role.in_(ADMINISTRATORS)))
+)
+_IS_NAMED = LLMProfile.name == bindparam("name", type_=String())
+_CHOSEN = select(UserSettings.shared_profile_id).where(UserSettings.user_id == _USER)
+_OWN = select(LLMProfile).where(_IS_OWN).order_by(LLMProfile.name)
+_OWN_NAMED = _OWN.where(_IS_NAMED)
+_SHARED = select(LLMProfile).where(_IS_SHARED).order_by(LLMProfile.created_at, LLMProfile.id)
+# False comes before true: a shared profile that was chosen before the own active one, an own name before a
+# shared one.
+_NAMED = (
+    select(LLMProfile)
+    .where(or_(_IS_OWN, _IS_SHARED), _IS_NAMED)
+    .order_by(LLMProfile.user_id != _USER)
+    .limit(1)
+)
+_ACTIVE = (
+    select(LLMProfile)
+    .where(or_(and_(_IS_OWN, LLMProfile.is_active), and_(_IS_SHARED, LLMProfile.id.in_(_CHOSEN))))
+    .order_by(_IS_OWN)
+    .limit(1)
+)
+
+
+async def list_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMProfile]:
+    """Those that the user may use, by name."""
+    own = await list_own_profiles(session, user_id)
+    names = {one.name for one in own}
+    shared = [one for one in await session.scalars(_SHARED) if one.name not in names]
+    return sorted([*own, *shared], key=lambda one: one.name)
+
+
+async def list_own_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMProfile]:
+    return (await session.scalars(_OWN, {"user": user_id})).all()
+
+
+async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
+    """The profile of that name; None: the active one. Raises NotFound `llm_profile_not_found`."""
+    query, values = (_ACTIVE, {}) if name is None else (_NAMED, {"name": name})
+    return found(await session.scalar(query, {"user": user_id, **values}), name)
+
+
+async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
+    return await session.scalar(_ACTIVE, {"user": user_id})
+
+
+async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
+    """Raises NotFound `llm_profile_not_found`, also for a shared one of another person."""
+    return found(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
+
+
+async def first_shared_profile(session: AsyncSession) -> LLMProfile | None:
+    """The oldest one."""
+    return await session.scalar(_SHARED.limit(1))
+
+
+async def choose_profile(
+    session: AsyncSession, user_id: UUID, *, name: str | None, model: str | None
+) -> LLMProfile:
+    """The profile of that name, or else one with that model (the active one first), or else the active one.
+
+    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`.
+    """
+    if model is None:
+        return await get_profile(session, user_id, name)
+    if name is None:
+        return await _profile_with_model(session, user_id, model)
+    profile = await get_profile(session, user_id, name)
+    if profile.model != model:
+        raise BadRequest(
+            f"The profile {profile.name!r} has the model {profile.model!r}.",
+            code="llm_model_differs",
+            fix="Send llm_profile or llm_model, not both.",
+        )
+    return profile
+
+
+async def _profile_with_model(session: AsyncSession, user_id: UUID, model: str) -> LLMProfile:
+    with_model = [one for one in await list_profiles(session, user_id) if one.model == model]
+    if not with_model:
+        raise NotFound(
+            f"No saved model profile has the model {model!r}.",
+            code="llm_model_not_found",
+            fix="Add it in the settings, or name a profile with llm_profile.",
+        )
+    active = await get_profile(session, user_id, None)
+    return active if active in with_model else with_model[0]
+
+
+async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
+    """Those of the active profile, with its key and headers.
+
+    Raises Conflict `llm_profile_shared` if it is another person's: its key is theirs.
+    """
+    profile = await get_profile(session, user_id, None)
+    if profile.user_id != user_id:
+        raise Conflict(
+            f"The model profile {profile.name!r} is another person's and cannot be copied.",
+            code="llm_profile_shared",
+            fix="Send the model's settings, or choose a profile of your own.",
+        )
+    key, headers = profile.api_key_encrypted, profile.extra_headers_encrypted or {}
+    return LLMSettings.model_validate(
+        {
+            **profile.chosen.model_dump(),
+            **{name: getattr(profile, name) for name in _COLUMNS},
+            "api_key": cipher.decrypt(key) if key else "",
+            "extra_headers": {header: cipher.decrypt(value) for header, value in headers.items()},
+        }
+    )
+
+
+def found(profile: LLMProfile | None, name: str | None) -> LLMProfile:
+    """Raises NotFound `llm_profile_not_found` for None. name: of the profile; None: the active one."""
+    if profile is None:
+        raise NotFound(
+            "No model is chosen." if name is None else f"There is no model profile named {name!r}.",
+            code="llm_profile_not_found",
+            fix="Add or choose a model in the settings.",
+        )
+    return profile

@@ -1,0 +1,66 @@
+"""LLM profiles that administrators share with everyone, and what new people start with."""
+
+from uuid import UUID
+
+from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server import demo
+from app_server.core.errors import Conflict
+from app_server.settings.models import LLMProfile, UserSettings
+from app_server.settings.profile_lookup import first_shared_profile, found, own_profile
+from app_server.settings.profiles import DEMO_MODEL, refuse_built_in
+from app_server.users.models import User
+
+
+async def share_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
+    """Lets everyone use it, with its key, which is never shown. People without a real model get it at once.
+
+    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in`, `shared_profile_exists`.
+    """
+    refuse_built_in(name)
+    profile = await own_profile(session, user_id, name)
+    profile.is_shared = True
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            f"Another model profile named {name!r} is shared already.",
+            code="shared_profile_exists",
+            fix="Rename this profile, or stop sharing the other one.",
+        ) from error
+    await give_to_people_without_model(session, profile)
+    return profile
+
+
+async def stop_sharing_profile(session: AsyncSession, name: str) -> LLMProfile:
+    """People who use it go back to their own active one. Raises NotFound `llm_profile_not_found`."""
+    query = select(LLMProfile).where(LLMProfile.is_shared, LLMProfile.name == name)
+    profile = found(await session.scalar(query), name)
+    profile.is_shared = False
+    in_use = update(UserSettings).where(UserSettings.shared_profile_id == profile.id)
+    await session.execute(in_use.values(shared_profile_id=None))
+    await session.flush()
+    return profile
+
+
+async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
+    """What every new user starts with: a recorded model, and the first shared one if there is any."""
+    session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
+    await session.flush()
+    if shared := await first_shared_profile(session):
+        await give_to_people_without_model(session, shared)
+
+
+async def give_to_people_without_model(session: AsyncSession, profile: LLMProfile) -> None:
+    """Makes the shared profile the active one of all people who have only the recorded model."""
+    has_model = select(LLMProfile.user_id).where(LLMProfile.is_active, LLMProfile.name != demo.PROFILE)
+    has_chosen = select(UserSettings.user_id).where(UserSettings.shared_profile_id.is_not(None))
+    without = select(User.id).where(
+        User.id != profile.user_id, User.id.not_in(has_model), User.id.not_in(has_chosen)
+    )
+    people = await session.scalars(without)
+    for user_id in people.all():
+        await session.merge(UserSettings(user_id=user_id, shared_profile_id=profile.id))
+    await session.flush()

@@ -1,0 +1,120 @@
+"""The accounts of people who sign in by a provider: made at the first sign-in, kept up to date at each."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from sqlalchemy import Select, delete, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.invitations import create_account
+from app_server.sign_in.oidc.identity import ProviderIdentity
+from app_server.sign_in.oidc.models import ExternalIdentity
+from app_server.sign_in.oidc.refusals import already_connected, identity_not_found, identity_taken, no_role
+from app_server.users.models import Role, User, WebSession
+
+
+async def account_of(
+    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity
+) -> tuple[User, ExternalIdentity]:
+    """The account, made if this person comes for the first time.
+
+    Where groups give roles, the provider's word about the role counts, except for the owner.
+    Raises Forbidden `oidc_no_role`.
+    """
+    known = await _find(session, identity) or await _create(session, identity)
+    known.email = identity.email
+    user = await session.get_one(User, known.user_id)
+    if provider.roles and user.role != Role.OWNER:
+        user.role = _required(identity.role)
+    return user, known
+
+
+async def connect(session: AsyncSession, identity: ProviderIdentity, user_id: UUID) -> None:
+    """From now on this person of the provider signs in to an account that exists already.
+
+    Raises Conflict `oidc_identity_taken`, `oidc_already_connected`.
+    """
+    known = await _find(session, identity)
+    if known is not None and known.user_id != user_id:
+        raise identity_taken()
+    of_user = await session.scalar(_of_user(user_id, identity.issuer))
+    if of_user is not None and of_user.subject != identity.subject:
+        raise already_connected()
+    if known is None:
+        session.add(_row(identity, user_id))
+        await session.flush()
+
+
+async def connected(session: AsyncSession, user_id: UUID) -> Mapping[str, ExternalIdentity]:
+    """By issuer."""
+    rows = await session.scalars(select(ExternalIdentity).where(ExternalIdentity.user_id == user_id))
+    return {row.issuer: row for row in rows}
+
+
+async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
+    """Browsers that were signed in by it stay so. Raises NotFound `identity_not_found`."""
+    found = await session.scalar(_of_user(user_id, issuer))
+    if found is None:
+        raise identity_not_found()
+    await session.delete(found)
+
+
+async def end_sessions(
+    session: AsyncSession, issuer: str, *, subject: str | None, provider_session: str | None
+) -> int:
+    """Signs out the browsers that came by this provider: those of one sign-in there, or of the person.
+
+    The number of sessions that ended.
+    """
+    identities = select(ExternalIdentity.id).where(ExternalIdentity.issuer == issuer)
+    if subject is not None:
+        identities = identities.where(ExternalIdentity.subject == subject)
+    ended = delete(WebSession).where(WebSession.identity_id.in_(identities))
+    if provider_session is not None:
+        ended = ended.where(WebSession.provider_session == provider_session)
+    return len((await session.scalars(ended.returning(WebSession.id))).all())
+
+
+async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalIdentity | None:
+    return (
+        await session.scalars(
+            select(ExternalIdentity).where(
+                ExternalIdentity.issuer == identity.issuer, ExternalIdentity.subject == identity.subject
+            )
+        )
+    ).one_or_none()
+
+
+async def _create(session: AsyncSession, identity: ProviderIdentity) -> ExternalIdentity:
+    """Of two first sign-ins at once, one makes the account and both use it."""
+    try:
+        async with session.begin_nested():
+            user = await create_account(session, name=identity.name, role=_required(identity.role))
+            made = _row(identity, user.id)
+            session.add(made)
+            await session.flush()
+    except IntegrityError:
+        found = await _find(session, identity)
+        assert found is not None, "the other one has made it"
+        return found
+    return made
+
+
+def _of_user(user_id: UUID, issuer: str) -> Select[ExternalIdentity]:
+    return select(ExternalIdentity).where(
+        ExternalIdentity.user_id == user_id, ExternalIdentity.issuer == issuer
+    )
+
+
+def _required(role: Role | None) -> Role:
+    if role is None:
+        raise no_role()
+    return role
+
+
+def _row(identity: ProviderIdentity, user_id: UUID) -> ExternalIdentity:
+    return ExternalIdentity(
+        issuer=identity.issuer, subject=identity.subject, user_id=user_id, email=identity.email
+    )

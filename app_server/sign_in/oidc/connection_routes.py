@@ -1,0 +1,71 @@
+"""Connecting the account of the current user with identity providers, so that the user signs in by them."""
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from app_server.access.authentication import CurrentUser
+from app_server.core.config import Config
+from app_server.core.database import ReadSession, Session, Timestamp
+from app_server.sign_in.oidc import accounts, attempts, exchange
+from app_server.sign_in.oidc.discovery import Providers
+
+router = APIRouter(prefix="/api/v1/identities", tags=["Users"])
+
+
+class IdentityConnection(BaseModel):
+    """A provider. `connected_at`: null if the account is not connected with it. `email`: as the provider has
+    verified it.
+    """
+
+    provider: str
+    title: str
+    connected_at: Timestamp | None
+    email: str | None
+
+
+class ProviderPage(BaseModel):
+    """`url`: where the browser goes to connect the account."""
+
+    url: str
+
+
+@router.get("")
+async def list_connections(
+    user: CurrentUser, session: ReadSession, request: Request
+) -> list[IdentityConnection]:
+    """Every provider of this installation, connected or not."""
+    providers: Providers = request.state.identity_providers
+    rows = await accounts.connected(session, user.id)
+    return [
+        IdentityConnection(
+            provider=one.name,
+            title=one.title,
+            connected_at=row.created_at if (row := rows.get(one.issuer)) else None,
+            email=row.email if row else None,
+        )
+        for one in providers.all()
+    ]
+
+
+@router.post("/{provider}")
+async def begin_connection(
+    user: CurrentUser, provider: str, request: Request, response: Response
+) -> ProviderPage:
+    """Keeps in this browser that the account is to be connected. The provider sends the browser back.
+
+    404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`.
+    """
+    config: Config = request.state.config
+    providers: Providers = request.state.identity_providers
+    found = providers.find(provider)
+    attempt = attempts.Attempt.begin(provider, connects=user.id)
+    url = await exchange.authorization_url(config, providers, found, attempt)
+    attempts.keep(attempt, response, config, request.state.cipher)
+    return ProviderPage(url=url)
+
+
+@router.delete("/{provider}", status_code=204)
+async def end_connection(user: CurrentUser, session: Session, provider: str, request: Request) -> None:
+    """Browsers that are signed in stay so. 404 `oidc_provider_not_found`, `identity_not_found`."""
+    providers: Providers = request.state.identity_providers
+    await accounts.disconnect(session, user.id, providers.find(provider).issuer)

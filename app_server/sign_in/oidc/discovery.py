@@ -1,0 +1,129 @@
+"""What a provider says of itself: its endpoints and its keys.
+
+Formats: OpenID Connect Discovery 1.0, section 3, and RFC 7517.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from pydantic import BaseModel, ValidationError
+
+from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.oidc.refusals import provider_not_found, provider_unreachable
+
+logger = logging.getLogger(__name__)
+
+WELL_KNOWN = "/.well-known/openid-configuration"
+TIMEOUT_SECONDS = 10.0
+_MAX_AGE_SECONDS = 3600.0
+MIN_AGE_OF_KEYS_SECONDS = 10.0
+"""Tokens with unknown keys may come from anywhere: they lead to no more requests than that."""
+
+
+class Metadata(BaseModel):
+    """The fields of the discovery document that are used here."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None = None
+    id_token_signing_alg_values_supported: list[str] = ["RS256"]
+    token_endpoint_auth_methods_supported: list[str] = ["client_secret_basic"]
+
+
+@dataclass
+class _Known:
+    metadata: Metadata
+    since: float
+    keys: KeySet | None = None
+    keys_since: float = field(default=0.0)
+
+
+class Providers:
+    """The providers of this installation. What they say of themselves is kept for an hour."""
+
+    def __init__(self, providers: Sequence[IdentityProvider], client: httpx.AsyncClient) -> None:
+        self._providers = {provider.name: provider for provider in providers}
+        self._client = client
+        self._known: dict[str, _Known] = {}
+
+    def all(self) -> Sequence[IdentityProvider]:
+        return tuple(self._providers.values())
+
+    def find(self, name: str) -> IdentityProvider:
+        """Raises NotFound `oidc_provider_not_found`."""
+        if provider := self._providers.get(name):
+            return provider
+        raise provider_not_found()
+
+    async def metadata(self, provider: IdentityProvider) -> Metadata:
+        """Raises BadGateway `oidc_provider_unreachable`."""
+        return (await self._look_up(provider)).metadata
+
+    async def keys(self, provider: IdentityProvider, *, are_unknown: bool = False) -> KeySet:
+        """Its signing keys. `are_unknown`: those that are known do not fit, so it may have new ones.
+
+        Raises BadGateway `oidc_provider_unreachable`.
+        """
+        known = await self._look_up(provider)
+        age = time.monotonic() - known.keys_since
+        if known.keys is None or (are_unknown and age > MIN_AGE_OF_KEYS_SECONDS):
+            known.keys = self._parse_keys(provider, await self._get(provider, known.metadata.jwks_uri))
+            known.keys_since = time.monotonic()
+        return known.keys
+
+    async def userinfo(self, provider: IdentityProvider, access_token: str) -> dict[str, Any]:
+        """Further claims; none where it has no such endpoint.
+
+        Raises BadGateway `oidc_provider_unreachable`.
+        """
+        endpoint = (await self.metadata(provider)).userinfo_endpoint
+        if endpoint is None:
+            return {}
+        return await self._get(provider, endpoint, {"Authorization": f"Bearer {access_token}"})
+
+    async def _look_up(self, provider: IdentityProvider) -> _Known:
+        known = self._known.get(provider.name)
+        if known and time.monotonic() - known.since < _MAX_AGE_SECONDS:
+            return known
+        document = await self._get(provider, provider.issuer.rstrip("/") + WELL_KNOWN)
+        try:
+            metadata = Metadata.model_validate(document)
+        except ValidationError as error:
+            logger.warning("the discovery document of %s is incomplete: %s", provider.name, error)
+            raise provider_unreachable(provider.title) from None
+        if metadata.issuer != provider.issuer:
+            logger.warning("%s calls itself %r, not %r", provider.name, metadata.issuer, provider.issuer)
+            raise provider_unreachable(provider.title)
+        self._known[provider.name] = _Known(metadata, time.monotonic())
+        return self._known[provider.name]
+
+    async def _get(
+        self, provider: IdentityProvider, url: str, headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        try:
+            reply = await self._client.get(url, headers=headers, timeout=TIMEOUT_SECONDS)
+            found = reply.raise_for_status().json()
+        except (httpx.HTTPError, ValueError) as error:
+            logger.warning("%s does not answer at %s: %r", provider.name, url, error)
+            raise provider_unreachable(provider.title) from None
+        if not isinstance(found, dict):
+            logger.warning("%s answers at %s with something other than an object", provider.name, url)
+            raise provider_unreachable(provider.title)
+        return found
+
+    def _parse_keys(self, provider: IdentityProvider, document: dict[str, Any]) -> KeySet:
+        try:
+            return KeySet.import_key_set(
+                {"keys": [key for key in document["keys"] if key.get("use") != "enc"]}
+            )
+        except (JoseError, KeyError, TypeError, ValueError) as error:
+            logger.warning("the keys of %s cannot be read: %r", provider.name, error)
+            raise provider_unreachable(provider.title) from None

@@ -1,0 +1,94 @@
+"""The two steps of the authorization code flow: sending the browser away, and trading the code it brings."""
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from app_server.core.config import Config
+from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.oidc.attempts import Attempt
+from app_server.sign_in.oidc.discovery import TIMEOUT_SECONDS, Metadata, Providers
+from app_server.sign_in.oidc.refusals import identity_invalid, provider_unreachable
+from app_server.sign_in.oidc.tokens import read_id_token
+
+if TYPE_CHECKING:
+    from authlib.integrations.httpx_client import AsyncOAuth2Client
+
+logger = logging.getLogger(__name__)
+
+
+def redirect_uri(config: Config, provider: IdentityProvider) -> str:
+    """Where the provider sends the browser back to. It has to be registered there."""
+    return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/callback"
+
+
+async def authorization_url(
+    config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
+) -> str:
+    """Where the browser goes first. Raises BadGateway `oidc_provider_unreachable`."""
+    metadata = await providers.metadata(provider)
+    async with _client(config, provider, metadata) as client:
+        url, _ = client.create_authorization_url(
+            metadata.authorization_endpoint,
+            state=attempt.state,
+            nonce=attempt.nonce,
+            code_verifier=attempt.verifier,
+        )
+    return str(url)
+
+
+async def claims_for_code(
+    config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt, code: str
+) -> dict[str, Any]:
+    """What the provider says of the person: the claims of the ID token, and of its userinfo endpoint.
+
+    Raises BadGateway `oidc_provider_unreachable`, `oidc_identity_invalid`.
+    """
+    from authlib.common.errors import AuthlibBaseError  # see _client
+
+    metadata = await providers.metadata(provider)
+    try:
+        async with _client(config, provider, metadata) as client:
+            tokens = await client.fetch_token(
+                metadata.token_endpoint, code=code, code_verifier=attempt.verifier
+            )
+    except (httpx.HTTPError, AuthlibBaseError, ValueError) as error:
+        logger.warning("%s does not trade the code: %r", provider.name, error)
+        raise provider_unreachable(provider.title) from None
+    id_token, access_token = tokens.get("id_token"), tokens.get("access_token")
+    if not isinstance(id_token, str):
+        logger.warning("%s sends no ID token", provider.name)
+        raise identity_invalid(provider.title)
+    claims = await read_id_token(providers, provider, id_token, nonce=attempt.nonce)
+    if not isinstance(access_token, str):
+        return claims
+    told = await providers.userinfo(provider, access_token)
+    if told and told.get("sub") != claims["sub"]:
+        logger.warning("%s tells of another person than its ID token", provider.name)
+        raise identity_invalid(provider.title)
+    return {**told, **claims}
+
+
+def _client(config: Config, provider: IdentityProvider, metadata: Metadata) -> "AsyncOAuth2Client":
+    # Loaded at the first sign-in: it takes a quarter of a second, and most servers have no provider.
+    from authlib.integrations.httpx_client import AsyncOAuth2Client
+
+    file = provider.client_secret_file
+    return AsyncOAuth2Client(
+        client_id=provider.client_id,
+        client_secret=file.read_text().strip() if file else None,
+        token_endpoint_auth_method=_authentication(provider, metadata),
+        scope=" ".join(provider.scopes),
+        redirect_uri=redirect_uri(config, provider),
+        code_challenge_method="S256",
+        timeout=TIMEOUT_SECONDS,
+    )
+
+
+def _authentication(provider: IdentityProvider, metadata: Metadata) -> str:
+    """How the token endpoint is shown the secret."""
+    if provider.client_secret_file is None:
+        return "none"
+    offered = metadata.token_endpoint_auth_methods_supported
+    return "client_secret_basic" if "client_secret_basic" in offered else "client_secret_post"

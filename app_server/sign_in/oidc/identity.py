@@ -1,0 +1,62 @@
+"""Who a provider says that a person is, and what that makes them here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.oidc.refusals import domain_not_allowed
+from app_server.users.models import Role
+
+_MAX_NAME = 200
+_MAX_SESSION = 255
+_STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
+
+
+@dataclass(frozen=True)
+class ProviderIdentity:
+    """role: None if no group gives one. session: the provider's name of the sign-in there (`sid`), by which
+    it announces its end.
+    """
+
+    issuer: str
+    subject: str
+    name: str
+    email: str | None
+    role: Role | None
+    session: str | None
+
+
+def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> ProviderIdentity:
+    """Raises Forbidden `oidc_domain_not_allowed`."""
+    email = _verified_email(claims)
+    if provider.allowed_domains and (email or "").rpartition("@")[2].lower() not in provider.allowed_domains:
+        raise domain_not_allowed()
+    subject = str(claims["sub"])
+    names = (claims.get(field) for field in ("name", "preferred_username", "email"))
+    name = next((text.strip() for text in names if isinstance(text, str) and text.strip()), subject)
+    session = claims.get("sid")
+    return ProviderIdentity(
+        issuer=provider.issuer,
+        subject=subject,
+        name=name[:_MAX_NAME],
+        email=email,
+        role=role_of(provider, claims),
+        session=session[:_MAX_SESSION] if isinstance(session, str) else None,
+    )
+
+
+def role_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Role | None:
+    """The strongest role that a group gives, or else the default role, which may be none."""
+    told = claims.get(provider.groups_claim)
+    groups = told if isinstance(told, list) else [told]
+    given = {Role(role) for group, role in provider.roles.items() if group in groups}
+    if given:
+        return next(role for role in _STRONGEST_FIRST if role in given)
+    return Role(provider.default_role) if provider.default_role else None
+
+
+def _verified_email(claims: Mapping[str, Any]) -> str | None:
+    email, is_verified = claims.get("email"), claims.get("email_verified")
+    # Some providers send the text.
+    return email if isinstance(email, str) and is_verified in (True, "true") else None

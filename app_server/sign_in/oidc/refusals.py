@@ -1,0 +1,69 @@
+"""Why a sign-in by a provider fails. The sign-in page explains each by its code."""
+
+from app_server.core.errors import BadGateway, BadRequest, Conflict, Forbidden, NotFound
+
+
+def provider_not_found() -> NotFound:
+    return NotFound("There is no such provider.", code="oidc_provider_not_found")
+
+
+def provider_unreachable(title: str) -> BadGateway:
+    return BadGateway(
+        f"{title} does not answer as an OpenID Connect provider should.",
+        code="oidc_provider_unreachable",
+        fix="Try again. If it stays so, an administrator can see the reason in the server's log.",
+    )
+
+
+def attempt_expired() -> BadRequest:
+    return BadRequest(
+        "This sign-in was begun in another browser, or more than ten minutes ago.",
+        code="oidc_attempt_expired",
+        fix="Begin again on the sign-in page.",
+    )
+
+
+def refused_by_provider(title: str) -> Forbidden:
+    return Forbidden(f"{title} did not sign you in.", code="oidc_refused_by_provider")
+
+
+def identity_invalid(title: str) -> BadGateway:
+    return BadGateway(
+        f"What {title} said about you could not be verified.",
+        code="oidc_identity_invalid",
+        fix="An administrator can see the reason in the server's log.",
+    )
+
+
+def domain_not_allowed() -> Forbidden:
+    return Forbidden(
+        "Your e-mail address is not in a domain that may sign in here, or is not verified.",
+        code="oidc_domain_not_allowed",
+        fix="Ask an administrator.",
+    )
+
+
+def no_role() -> Forbidden:
+    return Forbidden(
+        "None of your groups gives you a role here.", code="oidc_no_role", fix="Ask an administrator."
+    )
+
+
+def identity_taken() -> Conflict:
+    return Conflict(
+        "This account of the provider signs in to another account here.",
+        code="oidc_identity_taken",
+        fix="Disconnect it there first, or have an administrator disable that account.",
+    )
+
+
+def already_connected() -> Conflict:
+    return Conflict(
+        "Your account is connected with another account of this provider.",
+        code="oidc_already_connected",
+        fix="Disconnect that one first.",
+    )
+
+
+def identity_not_found() -> NotFound:
+    return NotFound("Your account is not connected with this provider.", code="identity_not_found")

@@ -1,0 +1,139 @@
+"""Signing in by a provider: the browser goes there, comes back, and gets a one-time link."""
+
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.authentication import account_disabled
+from app_server.core.config import Config
+from app_server.core.database import Session
+from app_server.core.errors import AppError, BadGateway, BadRequest
+from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.oidc import accounts, attempts, exchange, refusals
+from app_server.sign_in.oidc.discovery import Providers
+from app_server.sign_in.oidc.identity import ProviderIdentity, identity_of
+from app_server.sign_in.oidc.tokens import read_logout_token
+from app_server.sign_in.service import LinkOrigin, create_link
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
+
+CONNECTIONS_PAGE = "settings/browsers"
+"""Where a person connects their account with a provider."""
+
+_Text = Annotated[str, Query(max_length=4096)]
+
+
+class ProviderInfo(BaseModel):
+    """`url`: where the browser goes to sign in by it, relative to this server."""
+
+    name: str
+    title: str
+    url: str
+
+
+@router.get("/providers")
+async def list_providers(request: Request) -> list[ProviderInfo]:
+    """The providers by which people can sign in beside one-time links."""
+    providers: Providers = request.state.identity_providers
+    return [
+        ProviderInfo(name=one.name, title=one.title, url=f"{router.prefix}/oidc/{one.name}")
+        for one in providers.all()
+    ]
+
+
+@router.get("/oidc/{name}", status_code=303, response_class=RedirectResponse)
+async def begin_sign_in(name: str, request: Request) -> Response:
+    """Sends the browser to the provider; to our sign-in page if the provider does not answer.
+
+    404 `oidc_provider_not_found`.
+    """
+    config: Config = request.state.config
+    providers: Providers = request.state.identity_providers
+    provider = providers.find(name)
+    attempt = attempts.Attempt.begin(name)
+    try:
+        url = await exchange.authorization_url(config, providers, provider, attempt)
+    except BadGateway as refusal:
+        return RedirectResponse(f"{config.base_url}/sign-in#refused={refusal.code}", status_code=303)
+    reply = RedirectResponse(url, status_code=303)
+    attempts.keep(attempt, reply, config, request.state.cipher)
+    return reply
+
+
+@router.get("/oidc/{name}/callback", status_code=303, response_class=RedirectResponse)
+async def complete_sign_in(
+    name: str,
+    request: Request,
+    session: Session,
+    state: _Text = "",
+    code: _Text = "",
+    error: _Text = "",
+) -> Response:
+    """Where the provider sends the browser back to. It goes on to our sign-in page, which signs it in with a
+    one-time link or explains by `#refused=CODE` why not. After connecting an account it goes to the settings,
+    with `#connected=NAME`.
+
+    404 `oidc_provider_not_found`.
+    """
+    config: Config = request.state.config
+    providers: Providers = request.state.identity_providers
+    provider = providers.find(name)
+    cookie = request.cookies.get(attempts.cookie_name(config))
+    page = "sign-in"
+    try:
+        attempt = attempts.open_sealed(cookie, request.state.cipher, provider=name, state=state)
+        page = CONNECTIONS_PAGE if attempt.connects else page
+        if error or not code:
+            logger.info("%s refuses a sign-in: %r", name, error[:200])
+            raise refusals.refused_by_provider(provider.title)
+        claims = await exchange.claims_for_code(config, providers, provider, attempt, code)
+        identity = identity_of(provider, claims)
+        if attempt.connects:
+            await accounts.connect(session, identity, attempt.connects)
+            outcome = f"connected={name}"
+        else:
+            outcome = f"token={await _link_for(session, provider, identity)}"
+    except AppError as refusal:
+        outcome = f"refused={refusal.code}"
+    reply = RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
+    attempts.forget(reply, config)
+    return reply
+
+
+@router.post("/oidc/{name}/logout")
+async def log_out_by_provider(
+    name: str,
+    request: Request,
+    session: Session,
+    logout_token: Annotated[str, Form(max_length=16_384)],
+) -> Response:
+    """For the provider itself: a person has signed out there, so their browsers are signed out here
+    (OpenID Connect Back-Channel Logout 1.0). 400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
+    """
+    providers: Providers = request.state.identity_providers
+    provider = providers.find(name)
+    try:
+        claims = await read_logout_token(providers, provider, logout_token)
+    except BadGateway:
+        raise BadRequest("This logout token is not valid.", code="oidc_logout_token_invalid") from None
+    ended = await accounts.end_sessions(
+        session, provider.issuer, subject=claims.get("sub"), provider_session=claims.get("sid")
+    )
+    logger.info("%s has ended %d browser sessions", name, ended)
+    return Response(headers={"Cache-Control": "no-store"})
+
+
+async def _link_for(session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity) -> str:
+    user, known = await accounts.account_of(session, provider, identity)
+    if user.disabled_at is not None:
+        raise account_disabled()
+    await session.flush()
+    return await create_link(
+        session, user.id, origin=LinkOrigin(identity_id=known.id, provider_session=identity.session)
+    )

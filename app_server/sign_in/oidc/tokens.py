@@ -1,0 +1,91 @@
+"""Checks what a provider has signed: ID tokens and logout tokens.
+
+Rules: OpenID Connect Core 1.0, section 3.1.3.7, and OpenID Connect Back-Channel Logout 1.0, section 2.6.
+"""
+
+import logging
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.oidc.discovery import Metadata, Providers
+from app_server.sign_in.oidc.refusals import identity_invalid
+
+logger = logging.getLogger(__name__)
+
+MAX_SUBJECT = 255
+"""Characters of a `sub`, as OpenID Connect has it."""
+
+LEEWAY_SECONDS = 60
+"""How far the clocks of provider and server may be apart."""
+
+_ALGORITHMS = frozenset(
+    ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
+)
+"""Signatures by a private key. `none`, and those made with the client secret, do not prove the provider."""
+
+_LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+
+
+async def read_id_token(
+    providers: Providers, provider: IdentityProvider, token: str, *, nonce: str
+) -> dict[str, Any]:
+    """Its claims. Raises BadGateway `oidc_identity_invalid`, `oidc_provider_unreachable`."""
+    required = {"nonce": {"essential": True, "value": nonce}, "sub": {"essential": True}}
+    claims = await _read(providers, provider, token, required)
+    if len(claims["sub"]) > MAX_SUBJECT:
+        logger.warning("%s names a person with more than %d characters", provider.name, MAX_SUBJECT)
+        raise identity_invalid(provider.title)
+    audience, party = claims["aud"], claims.get("azp")
+    is_for_several = isinstance(audience, list) and len(audience) > 1
+    if party != provider.client_id and (is_for_several or party is not None):
+        logger.warning("an ID token of %s is for another client: azp %r", provider.name, party)
+        raise identity_invalid(provider.title)
+    return claims
+
+
+async def read_logout_token(providers: Providers, provider: IdentityProvider, token: str) -> dict[str, Any]:
+    """Its claims: `sub`, `sid` or both are there.
+
+    Raises BadGateway `oidc_identity_invalid`, `oidc_provider_unreachable`.
+    """
+    claims = await _read(providers, provider, token, {"events": {"essential": True}})
+    events = claims["events"]
+    is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict)
+    if not is_logout or "nonce" in claims or not ({"sub", "sid"} & claims.keys()):
+        logger.warning("what %s sent is no logout token", provider.name)
+        raise identity_invalid(provider.title)
+    return claims
+
+
+async def _read(
+    providers: Providers, provider: IdentityProvider, token: str, required: dict[str, Any]
+) -> dict[str, Any]:
+    metadata = await providers.metadata(provider)
+    try:
+        try:
+            claims = _verified(token, await providers.keys(provider), metadata)
+        except (JoseError, ValueError):
+            # It may have been signed with a key that is newer than those we know.
+            claims = _verified(token, await providers.keys(provider, are_unknown=True), metadata)
+        registry = jwt.JWTClaimsRegistry(
+            leeway=LEEWAY_SECONDS,
+            iss={"essential": True, "value": metadata.issuer},
+            aud={"essential": True, "value": provider.client_id},
+            exp={"essential": True},
+            iat={"essential": True},
+            **required,
+        )
+        registry.validate(claims)
+    except (JoseError, ValueError) as error:
+        logger.warning("a token of %s is refused: %r", provider.name, error)
+        raise identity_invalid(provider.title) from None
+    return claims
+
+
+def _verified(token: str, keys: KeySet, metadata: Metadata) -> dict[str, Any]:
+    allowed = sorted(_ALGORITHMS.intersection(metadata.id_token_signing_alg_values_supported))
+    return dict(jwt.decode(token, keys, algorithms=allowed).claims)

@@ -1,0 +1,26 @@
+"""What the current user has allowed repositories to run, or refused."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession, Session
+from app_server.trust_grants import service
+from app_server.trust_grants.models import Consent
+from app_server.trust_grants.schemas import ConsentInfo
+
+router = APIRouter(prefix="/api/v1/consents", tags=["Consents"])
+
+
+@router.get("", response_model=list[ConsentInfo])
+async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[Consent]:
+    """By repository, then the newest first."""
+    return await service.list_consents(session, user.id)
+
+
+@router.delete("/{consent_id}", status_code=204)
+async def revoke_consent(user: CurrentUser, session: Session, consent_id: UUID) -> None:
+    """Starts from then on ask again. What a conversation has taken up stays in that conversation."""
+    await service.revoke(session, user.id, consent_id)

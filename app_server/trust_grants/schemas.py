@@ -1,0 +1,23 @@
+"""Consents on the wire."""
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.wire import Offer, OfferKind
+from app_server.core.database import Id, Timestamp
+from app_server.trust_grants.models import Decision
+
+
+class ConsentInfo(BaseModel):
+    """A decision about one version: `hash` of what `path` held."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: Id
+    repository: str
+    kind: OfferKind
+    path: str
+    name: str
+    hash: str
+    decision: Decision
+    offer: Offer
+    created_at: Timestamp

@@ -1,0 +1,62 @@
+"""Decisions by user, repository and hash. The last word about a version is the one that counts."""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid4
+
+from sqlalchemy import select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import Offer
+from app_server.core.database import now
+from app_server.core.errors import NotFound
+from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Consent, Decision
+
+
+async def list_consents(session: AsyncSession, user_id: UUID) -> Sequence[Consent]:
+    """By repository, then the newest first."""
+    query = select(Consent).where(Consent.user_id == user_id)
+    return (await session.scalars(query.order_by(Consent.repository, Consent.created_at.desc()))).all()
+
+
+async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[Consent]:
+    """The newest first."""
+    query = select(Consent).where(Consent.user_id == user_id, Consent.repository == repository)
+    return (await session.scalars(query.order_by(Consent.created_at.desc()))).all()
+
+
+async def decide(
+    session: AsyncSession, user_id: UUID, repository: str, offers: Sequence[Offer], decision: Decision
+) -> None:
+    """What the user says of these versions, in place of what they have said of them before."""
+    if not offers or len(repository) > MAX_REPOSITORY_CHARACTERS:
+        return
+    # Two windows may answer the same question at the same moment.
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    moment = now()
+    rows = [
+        {
+            "id": uuid4(),
+            "user_id": user_id,
+            "repository": repository,
+            **offer.model_dump(include={"kind", "path", "name", "hash"}),
+            "decision": decision,
+            "offer": offer.model_dump(mode="json"),
+            "created_at": moment,
+        }
+        for offer in offers
+    ]
+    row = insert(Consent).values(rows)
+    changed = {name: row.excluded[name] for name in ("decision", "created_at")}
+    await session.execute(
+        row.on_conflict_do_update(index_elements=["user_id", "repository", "hash"], set_=changed)
+    )
+
+
+async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> None:
+    """The next start asks for it again. Raises NotFound, also for a grant of another user."""
+    query = select(Consent).where(Consent.user_id == user_id, Consent.id == consent_id)
+    consent = await session.scalar(query)
+    if consent is None:
+        raise NotFound("No such consent.")
+    await session.delete(consent)

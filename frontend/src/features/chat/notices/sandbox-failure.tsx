@@ -1,0 +1,53 @@
+import { RotateCw } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { useWakeSandbox } from '@/api/archives'
+import type { SandboxStatus } from '@/api/types'
+import { useConversation } from '@/events/use-conversation'
+import { Button } from '@/ui/button'
+import { ErrorState } from '@/ui/error-state'
+import { Notice } from '@/ui/notice'
+import { WithCode } from '@/ui/with-code'
+import { useComposerDraft } from '../composer/composer-draft'
+import { HostLost } from './host-lost'
+
+const IS_DOWN: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['ERROR', 'MISSING'])
+
+/** Why the sandbox was stopped for good or is out of reach, what helps, and the way to have it up again. */
+export function SandboxFailure() {
+  const { conversationId } = useComposerDraft()
+  const sandboxId = useConversation(({ view: { conversation } }) => conversation?.sandbox_id)
+  const failure = useConversation(({ view: { conversation } }) =>
+    conversation?.start_status === 'READY' && IS_DOWN.has(conversation.sandbox_status)
+      ? conversation.sandbox_error
+      : null,
+  )
+  if (!failure) return null
+  const Way = failure.code === 'sandbox_host_lost' ? HostLost : Wake
+  return (
+    <Notice tone="danger" title={failure.cause} className="mb-2">
+      <p className="text-text">
+        <WithCode text={failure.fix} />
+      </p>
+      <Way sandboxId={sandboxId ?? conversationId} />
+    </Notice>
+  )
+}
+
+function Wake({ sandboxId }: { sandboxId: string }) {
+  const { t } = useTranslation()
+  const wake = useWakeSandbox(sandboxId)
+  return (
+    <>
+      {wake.isError && <ErrorState error={wake.error} className="mt-2" />}
+      <Button
+        size="sm"
+        className="mt-2"
+        icon={<RotateCw aria-hidden className="size-3.5" />}
+        isBusy={wake.isPending}
+        onClick={() => wake.mutate(undefined)}
+      >
+        {t('chat.wake_sandbox')}
+      </Button>
+    </>
+  )
+}

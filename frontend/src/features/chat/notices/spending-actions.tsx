@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { spendingLimitQuery, useSpendMore } from '@/api/spending'
+import { useDollars } from '@/lib/use-dollars'
+import { Button } from '@/ui/button'
+import { useComposerDraft } from '../composer/composer-draft'
+
+/** Ways on from the user's own limit: a fifth of it more, or all of it once more, in this period alone. */
+export function SpendingActions() {
+  const { t } = useTranslation()
+  const dollars = useDollars()
+  const { conversationId } = useComposerDraft()
+  const { data } = useQuery(spendingLimitQuery())
+  const more = useSpendMore(conversationId)
+  const steps = data?.limit ? [data.limit / 5, data.limit] : []
+  return (
+    <div className="mt-2 flex flex-wrap gap-2">
+      {steps.map((step, index) => (
+        <Button
+          key={step}
+          variant={index === 0 ? 'primary' : undefined}
+          isBusy={more.isPending && more.variables === step}
+          disabled={more.isPending}
+          onClick={() => more.mutate(step)}
+        >
+          {t('conversation_error.continue_with', { amount: dollars(step) })}
+        </Button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,26 @@
+import { createContext, useContext, type ReactNode } from 'react'
+import type { Rewind } from '@/events/rewind'
+import type { EventOf } from '@/events/types'
+import { useComposerDraft } from '../composer/composer-draft'
+
+/** What the page adds to rows of the timeline. */
+export interface ChatSlots {
+  /** Beside a message of the user; `putBack` puts a text where the next message is written. */
+  messageAction?: (message: EventOf<'MessageEvent'>, putBack: (text: string) => void) => ReactNode
+  /** Beside the remark that files or chat went back. */
+  rewindAction?: (rewind: Rewind) => ReactNode
+}
+
+const SlotsContext = createContext<ChatSlots>({})
+
+export const ChatSlotsProvider = SlotsContext
+
+export function MessageAction({ message }: { message: EventOf<'MessageEvent'> }) {
+  const { messageAction } = useContext(SlotsContext)
+  const { append } = useComposerDraft()
+  return messageAction?.(message, append)
+}
+
+export function RewindAction({ rewind }: { rewind: Rewind }) {
+  return useContext(SlotsContext).rewindAction?.(rewind)
+}

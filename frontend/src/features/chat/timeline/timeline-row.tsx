@@ -1,0 +1,92 @@
+import { Braces } from 'lucide-react'
+import { memo, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { TimelineItem } from '@/events/reduce'
+import { agentStatus } from '@/events/status'
+import { useConversation } from '@/events/use-conversation'
+import { originalOf } from '@/events/well-formed'
+import { ErrorBoundary } from '@/ui/error-boundary'
+import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
+import { EventRow } from './event-row'
+import { GoalRow } from './goal-row'
+import { useKeptState } from './kept-state'
+import { RawEvent } from './raw-event'
+import type { Row } from './rows'
+import { ToolRow } from '../tools/tool-row'
+import { useOutgoing } from '../composer/use-outgoing'
+
+export interface TimelineRowProps {
+  row: Row
+  /** What stands in the row of type `start`. */
+  start: ReactNode
+}
+
+/** One row of the timeline, whatever it is. A renderer that trips over its event takes nothing else down. */
+export const TimelineRow = memo(function TimelineRow({ row, start }: TimelineRowProps) {
+  switch (row.type) {
+    case 'start':
+      return start
+    case 'item':
+      return <ItemRow item={row.item} />
+    case 'streaming':
+      return <StreamingRow item={row.item} />
+    case 'outgoing':
+      return <OwnOutgoingRow message={row.message} />
+    case 'first_message':
+      return <FirstMessageRow text={row.text} />
+  }
+})
+
+function FirstMessageRow({ text }: { text: string }) {
+  const { t } = useTranslation()
+  const hasFailed = useConversation((state) => agentStatus(state) === 'start_failed')
+  return <UserBubble text={text} footer={t(hasFailed ? 'chat.outgoing.held' : 'chat.outgoing.queued')} />
+}
+
+function OwnOutgoingRow({ message }: { message: Extract<Row, { type: 'outgoing' }>['message'] }) {
+  const { retry, takeBack, withdraw } = useOutgoing()
+  return <OutgoingRow message={message} onRetry={retry} onDiscard={takeBack} onWithdraw={withdraw} />
+}
+
+/** What happened, without the tools that stand beside its row. */
+export function ItemBody({ item }: { item: TimelineItem }) {
+  switch (item.type) {
+    case 'tool':
+      return <ToolRow item={item} />
+    case 'goal':
+      return <GoalRow item={item} />
+    case 'event':
+      return <EventRow event={item.event} />
+  }
+}
+
+function ItemRow({ item }: { item: TimelineItem }) {
+  const { t } = useTranslation()
+  const [showsRaw, setShowsRaw] = useKeptState('raw', false)
+  return (
+    <div className="group/row relative">
+      <ErrorBoundary
+        title={t('chat.row_failed')}
+        fallback={<p className="text-xs text-muted">{t('chat.row_failed')}</p>}
+      >
+        <ItemBody item={item} />
+      </ErrorBoundary>
+      <button
+        type="button"
+        aria-label={t('chat.raw_event')}
+        title={t('chat.raw_event')}
+        aria-expanded={showsRaw}
+        onClick={() => setShowsRaw(!showsRaw)}
+        className="absolute top-1 -right-7 flex size-6 items-center justify-center rounded-md text-faint opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-text focus-visible:opacity-100 max-sm:hidden pointer-coarse:opacity-50"
+      >
+        <Braces aria-hidden className="size-3.5" />
+      </button>
+      {showsRaw && (
+        <>
+          <RawEvent value={item.type === 'tool' ? item.action : originalOf(item.event)} />
+          {item.type === 'tool' && item.outcome && <RawEvent value={item.outcome} />}
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,101 @@
+import { useTranslation } from 'react-i18next'
+import { timestampMs } from '@/events/timestamps'
+import { eventIs, type EventOf, type Outcome } from '@/events/types'
+import { useConversation } from '@/events/use-conversation'
+import { formatElapsed } from '@/lib/time'
+import { useNow } from '@/lib/use-now'
+import { Badge } from '@/ui/badge'
+import { Spinner } from '@/ui/spinner'
+import { forPeople } from '../text/model-text'
+import { Original } from '../text/told'
+import type { ToolState } from './tool-card'
+
+/** How a tool call stands. An open call is only running while the agent is; otherwise it was cut off. */
+export function toolState(outcome: Outcome | null, isAgentRunning: boolean): ToolState {
+  if (outcome === null) return isAgentRunning ? 'running' : 'unanswered'
+  if (eventIs(outcome, 'UserRejectObservation')) return 'rejected'
+  if (eventIs(outcome, 'AgentErrorEvent')) return wasInterrupted(outcome) ? 'stopped' : 'failed'
+  return outcome.observation.is_error ? 'failed' : 'done'
+}
+
+/** Whether somebody's Stop, or a crash, cut the call off: there is nothing in it for the agent to mend. */
+function wasInterrupted({ classification }: EventOf<'AgentErrorEvent'>): boolean {
+  const { kind, retryable, user_action } = classification ?? {}
+  return kind === 'agent_action' && retryable === true && user_action === 'none'
+}
+
+/** Elapsed time while it runs or waits, then a word where it did not end well. */
+export function ToolStatus({ state, since }: { state: ToolState; since: string }) {
+  const { t } = useTranslation()
+  switch (state) {
+    case 'running':
+      return <RunningFor since={since} />
+    case 'failed':
+      return <Badge tone="danger">{t('tool.failed')}</Badge>
+    case 'rejected':
+      return <Badge tone="warning">{t('tool.rejected')}</Badge>
+    case 'stopped':
+      return <Badge tone="warning">{t('tool.stopped')}</Badge>
+    case 'waiting':
+      return <Badge tone="warning">{t('tool.waiting')}</Badge>
+    case 'waiting_for_client':
+      return (
+        <>
+          <Since since={since} />
+          <Badge tone="warning">{t('tool.waiting_for_client')}</Badge>
+        </>
+      )
+    case 'unanswered':
+      return <Badge>{t('tool.no_answer')}</Badge>
+    case 'done':
+      return null
+  }
+}
+
+function Since({ since }: { since: string }) {
+  const isLive = useConversation((state) => state.connection.state === 'open')
+  const now = useNow(isLive)
+  return isLive ? formatElapsed(now - timestampMs(since)) : null
+}
+
+function RunningFor({ since }: { since: string }) {
+  const { t } = useTranslation()
+  const isLive = useConversation((state) => state.connection.state === 'open')
+  if (!isLive) return <Badge>{t('tool.last_seen_running')}</Badge>
+  return (
+    <>
+      <Since since={since} />
+      <Spinner className="size-3.5 text-accent" />
+      <span className="sr-only">{t('tool.running')}</span>
+    </>
+  )
+}
+
+/** How the runtime tells the agent that a message of the user came instead of an answer. */
+const ANSWERED_BY_MESSAGE = 'The user did not approve this and wrote a message instead, which follows.'
+
+/** Why there is no observation: the call could not be made, or somebody refused it. */
+export function Refusal({ outcome }: { outcome: Outcome | null }) {
+  const { t } = useTranslation()
+  if (eventIs(outcome, 'AgentErrorEvent')) {
+    const tone = wasInterrupted(outcome) ? 'text-muted' : 'text-danger'
+    const shown = forPeople(t, outcome.error, 'error')
+    return (
+      <>
+        <p className={`px-3 py-2 text-sm break-words whitespace-pre-wrap ${tone}`}>{shown}</p>
+        <Original text={outcome.error} shown={shown} />
+      </>
+    )
+  }
+  if (eventIs(outcome, 'UserRejectObservation')) {
+    if (outcome.rejection_reason === ANSWERED_BY_MESSAGE)
+      return <p className="px-3 py-2 text-sm text-warning">{t('tool.rejected_by_message')}</p>
+    const who = outcome.rejection_source === 'hook' ? 'tool.rejected_by_hook' : 'tool.rejected_by_user'
+    return (
+      <p className="px-3 py-2 text-sm">
+        <span className="text-warning">{t(who)}</span> {outcome.rejection_reason}
+      </p>
+    )
+  }
+  return null
+}

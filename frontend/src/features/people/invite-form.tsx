@@ -1,0 +1,77 @@
+import { UserPlus } from 'lucide-react'
+import { useForm, useWatch } from 'react-hook-form'
+import { useTranslation } from 'react-i18next'
+import { type GivenRole, useInvitePerson } from '@/api/people'
+import type { SignInLink, User } from '@/api/types'
+import { Button } from '@/ui/button'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+import { Select } from '@/ui/select'
+import { managedRoles } from './managed-roles'
+
+export interface InviteFormProps {
+  me: User
+  onInvited: (name: string, link: SignInLink) => void
+}
+
+export function InviteForm({ me, onInvited }: InviteFormProps) {
+  const { t } = useTranslation()
+  const invite = useInvitePerson()
+  const { register, handleSubmit, formState, reset, control } = useForm<{ name: string; role: GivenRole }>({
+    defaultValues: { name: '', role: 'member' },
+  })
+  const role = useWatch({ control, name: 'role' })
+  const submit = handleSubmit(({ name, role }) =>
+    invite.mutate(
+      { name: name.trim(), role },
+      {
+        onSuccess: ({ person, sign_in_link: link }) => {
+          reset()
+          onInvited(person.name, link)
+        },
+      },
+    ),
+  )
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
+      <div className="flex flex-wrap items-start gap-3">
+        <Field
+          label={t('people.name')}
+          error={formState.errors.name && t('people.name_required')}
+          className="min-w-44 flex-1"
+        >
+          {(ids) => (
+            <Input
+              {...ids}
+              autoComplete="off"
+              {...register('name', { validate: (name) => name.trim() !== '' })}
+            />
+          )}
+        </Field>
+        <Field label={t('people.role')} className="min-w-36">
+          {(ids) => (
+            <Select {...ids} {...register('role')}>
+              {managedRoles(me).map((one) => (
+                <option key={one} value={one}>
+                  {t(`people.role_${one}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      <p className="text-xs text-muted">{t(`people.may_${role}`)}</p>
+      <Button
+        type="submit"
+        variant="primary"
+        icon={<UserPlus className="size-4" />}
+        isBusy={invite.isPending}
+        className="self-start"
+      >
+        {t('people.invite')}
+      </Button>
+      {invite.isError && <ErrorState error={invite.error} title={t('people.invite_failed')} />}
+    </form>
+  )
+}

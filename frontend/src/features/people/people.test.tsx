@@ -1,0 +1,77 @@
+import { screen, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { Person } from '@/api/types'
+import { renderApp } from '@/test/render-app'
+import { fakeUser } from '@/test/factories'
+
+const OWNER: Person = {
+  ...fakeUser(),
+  role: 'owner',
+  created_at: '2026-01-01T10:00:00Z',
+  signed_in_at: '2026-01-02T10:00:00Z',
+  disabled_at: null,
+}
+
+function people(stored: Person[]) {
+  const asked: unknown[] = []
+  const extra = [
+    http.get('*/api/v1/people', () => HttpResponse.json(stored)),
+    http.post('*/api/v1/people', async ({ request }) => {
+      const wanted = (await request.json()) as Pick<Person, 'name' | 'role'>
+      const person = { ...OWNER, ...wanted, id: 'p2', signed_in_at: null }
+      stored.push(person)
+      asked.push(wanted)
+      const link = { url: 'http://localhost/sign-in#token=abc', expires_at: '2026-01-03T10:00:00Z' }
+      return HttpResponse.json({ person, sign_in_link: link }, { status: 201 })
+    }),
+    http.patch('*/api/v1/people/p2', async ({ request }) => {
+      const wanted = (await request.json()) as { role?: Person['role']; is_disabled?: boolean }
+      asked.push(wanted)
+      const person = stored.find(({ id }) => id === 'p2')!
+      if (wanted.role) person.role = wanted.role
+      if (wanted.is_disabled !== undefined) person.disabled_at = wanted.is_disabled ? OWNER.created_at : null
+      return HttpResponse.json(person)
+    }),
+  ]
+  return { extra, asked }
+}
+
+test('an owner invites a person, hands over the link, changes the role and disables the account', async () => {
+  const { extra, asked } = people([OWNER])
+  const { user } = renderApp({ url: '/settings/people', user: OWNER, extra })
+
+  await user.click(await screen.findByRole('button', { name: 'Create an account' }))
+  expect(screen.getByText("Enter the person's name.")).toBeVisible()
+  await user.type(screen.getByLabelText('Name'), 'Ada')
+  await user.selectOptions(screen.getByLabelText('Role'), 'Viewer')
+  expect(screen.getByText(/Viewers can look/)).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Create an account' }))
+
+  const dialog = await screen.findByRole('dialog', { name: 'Send this link to Ada' })
+  expect(within(dialog).getByLabelText('Sign-in link')).toHaveValue('http://localhost/sign-in#token=abc')
+  await user.click(within(dialog).getByRole('button', { name: 'Done' }))
+  await user.selectOptions(await screen.findByLabelText('Role of Ada'), 'Member')
+  await user.click(await screen.findByRole('button', { name: 'Disable Ada' }))
+
+  expect(await screen.findByRole('button', { name: 'Enable Ada' })).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'New sign-in link for Ada' })).toBeNull()
+  expect(asked).toEqual([{ name: 'Ada', role: 'viewer' }, { role: 'member' }, { is_disabled: true }])
+})
+
+test('an admin cannot change the owner, and gives no role as high as their own', async () => {
+  const { extra } = people([OWNER])
+  renderApp({ url: '/settings/people', user: { ...OWNER, id: 'me', role: 'admin' }, extra })
+
+  expect(await screen.findByText(/Owner · Signed in/)).toBeVisible()
+  expect(screen.queryByLabelText(`Role of ${OWNER.name}`)).toBeNull()
+  const roles = within(screen.getByLabelText('Role')).getAllByRole('option')
+  expect(roles.map(({ textContent }) => textContent)).toEqual(['Member', 'Viewer'])
+})
+
+test('a member is told who can see the people', async () => {
+  const { extra } = people([OWNER])
+  renderApp({ url: '/settings/people', user: { ...OWNER, role: 'member' }, extra })
+
+  expect(await screen.findByText(/Only the owner and admins/)).toBeVisible()
+})

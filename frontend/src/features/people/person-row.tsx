@@ -1,0 +1,79 @@
+import { useTranslation } from 'react-i18next'
+import { type GivenRole, useChangePerson, useCreateSignInLink } from '@/api/people'
+import type { Person, SignInLink, User } from '@/api/types'
+import { formatAge } from '@/lib/time'
+import { Badge } from '@/ui/badge'
+import { Button } from '@/ui/button'
+import { Select } from '@/ui/select'
+import { isGivenRole, managedRoles } from './managed-roles'
+
+export interface PersonRowProps {
+  person: Person
+  me: User
+  onLink: (link: SignInLink) => void
+}
+
+export function PersonRow({ person, me, onLink }: PersonRowProps) {
+  const { t } = useTranslation()
+  const canManage = isGivenRole(person.role) && managedRoles(me).includes(person.role)
+  const use = person.signed_in_at
+    ? t('people.signed_in', { age: formatAge(person.signed_in_at) })
+    : t('people.never_signed_in')
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-40">
+        <p className="flex items-center gap-2 font-medium">
+          <span className="truncate">{person.name}</span>
+          {person.id === me.id && <Badge>{t('people.you')}</Badge>}
+          {person.disabled_at && <Badge>{t('people.disabled')}</Badge>}
+        </p>
+        <p className="text-xs text-muted">
+          {t(`people.role_${person.role}`)} · {use}
+        </p>
+      </div>
+      {canManage && <Controls person={person} me={me} onLink={onLink} />}
+    </li>
+  )
+}
+
+function Controls({ person, me, onLink }: PersonRowProps) {
+  const { t } = useTranslation()
+  const { id, name } = person
+  const change = useChangePerson()
+  const link = useCreateSignInLink()
+  const isDisabled = person.disabled_at !== null
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Select
+        aria-label={t('people.role_of', { name })}
+        value={person.role}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate({ id, role: event.target.value as GivenRole })}
+      >
+        {managedRoles(me).map((role) => (
+          <option key={role} value={role}>
+            {t(`people.role_${role}`)}
+          </option>
+        ))}
+      </Select>
+      {!isDisabled && (
+        <Button
+          size="sm"
+          aria-label={t('people.new_link_for', { name })}
+          isBusy={link.isPending}
+          onClick={() => link.mutate(id, { onSuccess: onLink })}
+        >
+          {t('people.new_link')}
+        </Button>
+      )}
+      <Button
+        size="sm"
+        aria-label={t(isDisabled ? 'people.enable_named' : 'people.disable_named', { name })}
+        isBusy={change.isPending}
+        onClick={() => change.mutate({ id, is_disabled: !isDisabled })}
+      >
+        {t(isDisabled ? 'people.enable' : 'people.disable')}
+      </Button>
+    </div>
+  )
+}

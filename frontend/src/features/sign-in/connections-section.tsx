@@ -1,0 +1,121 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import {
+  connectionsQuery,
+  useBeginConnection,
+  useEndConnection,
+  type IdentityConnection,
+} from '@/api/identities'
+import { formatDateTime } from '@/lib/time'
+import { Button } from '@/ui/button'
+import { Card } from '@/ui/card'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { ErrorState } from '@/ui/error-state'
+import { Notice } from '@/ui/notice'
+import { SectionHeader } from '@/ui/section-header'
+import { reasonOf } from './reasons'
+import { clearFragment, toldInAddress } from './told-in-address'
+
+/** By which providers the user signs in to this account. Nothing where the installation has no provider. */
+export function ConnectionsSection() {
+  const { t } = useTranslation()
+  const query = useQuery(connectionsQuery())
+  const [refusal] = useState(() => toldInAddress('refused'))
+  const [isNew] = useState(() => toldInAddress('connected') !== null)
+  useEffect(() => {
+    if (isNew) toast.success(t('connections.connected'), { id: 'connected' })
+    if (isNew || refusal !== null) clearFragment()
+  }, [isNew, refusal, t])
+  const explained = refusal !== null && reasonOf(refusal)
+
+  if (query.isPending || query.data?.length === 0) return null
+  return (
+    <section aria-label={t('connections.title')} className="mt-10">
+      <SectionHeader title={t('connections.title')} lead={t('connections.lead')} />
+      {refusal !== null && (
+        <Notice tone="warning" title={t('connections.failed')} className="mb-4">
+          {explained && t(explained)}
+        </Notice>
+      )}
+      {query.isError && !query.data && (
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      )}
+      {query.data && (
+        <Card>
+          <ul className="divide-y divide-border">
+            {query.data.map((connection) => (
+              <ConnectionRow key={connection.provider} connection={connection} />
+            ))}
+          </ul>
+        </Card>
+      )}
+    </section>
+  )
+}
+
+function ConnectionRow({ connection }: { connection: IdentityConnection }) {
+  const { t } = useTranslation()
+  const begin = useBeginConnection()
+  const end = useEndConnection()
+  const [isAsking, setIsAsking] = useState(false)
+  const { provider, title, connected_at: since, email } = connection
+
+  function handleConnect() {
+    begin.mutate(provider, { onSuccess: ({ url }) => window.location.assign(url) })
+  }
+
+  function handleDisconnect() {
+    end.mutate(provider, {
+      onSuccess: () => {
+        toast.success(t('connections.disconnected', { title }))
+        setIsAsking(false)
+      },
+    })
+  }
+
+  return (
+    <li className="flex items-center gap-4 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="font-medium">{title}</p>
+        <p className="text-xs text-muted">
+          {since === null
+            ? t('connections.not_connected')
+            : [email, t('connections.connected_since', { date: formatDateTime(since) })]
+                .filter(Boolean)
+                .join(' · ')}
+        </p>
+      </div>
+      {since === null ? (
+        <Button
+          size="sm"
+          aria-label={t('connections.connect_named', { title })}
+          isBusy={begin.isPending || begin.isSuccess}
+          onClick={handleConnect}
+        >
+          {t('connections.connect')}
+        </Button>
+      ) : (
+        <Button
+          size="sm"
+          aria-label={t('connections.disconnect_named', { title })}
+          onClick={() => setIsAsking(true)}
+        >
+          {t('connections.disconnect')}
+        </Button>
+      )}
+      {isAsking && (
+        <ConfirmDialog
+          isOpen
+          onOpenChange={setIsAsking}
+          title={t('connections.disconnect_title', { title })}
+          description={t('connections.disconnect_text', { title })}
+          confirmLabel={t('connections.disconnect')}
+          isBusy={end.isPending}
+          onConfirm={handleDisconnect}
+        />
+      )}
+    </li>
+  )
+}

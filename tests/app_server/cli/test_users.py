@@ -1,0 +1,115 @@
+"""An administrator at the server's own terminal: invites, disables, and lets people in again."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from app_server.cli.main import app
+from app_server.core.config import Config
+from app_server.lifespan import lifespan
+from app_server.main import WithState, create_app
+from tests.app_server.conftest import http_client
+
+
+class Terminal:
+    """`slipway users …` on a home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def says(self, *arguments: str) -> str:
+        result = self.run(*arguments)
+        assert result.exit_code == 0, result.output
+        return result.stdout.strip()
+
+    def refuses(self, *arguments: str) -> str:
+        result = self.run(*arguments)
+        assert result.exit_code == 2, result.output
+        return result.stderr
+
+    def run(self, *arguments: str) -> Result:
+        return CliRunner().invoke(app, ["users", *arguments, "--home", str(self.home)])
+
+    def people(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.says("list", "--json").splitlines()]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    """A home in which a server was started once."""
+    home = tmp_path / "home"
+
+    async def start() -> None:
+        async with lifespan(Config(home=home, sandbox="process")):
+            pass
+
+    asyncio.run(start())
+    return Terminal(home)
+
+
+def sign_in(home: Path, link: str) -> httpx.Response:
+    """As a browser that opens the link."""
+
+    async def post() -> httpx.Response:
+        config = Config(home=home, sandbox="process")
+        async with (
+            lifespan(config) as state,
+            http_client(
+                WithState(create_app(config), state), headers={"Origin": "http://localhost:3000"}
+            ) as browser,
+        ):
+            token = link.partition("#token=")[2]
+            return await browser.post("/api/v1/sign-in/link", json={"token": token})
+
+    return asyncio.run(post())
+
+
+def test_an_invited_person_is_listed_and_signs_in(terminal: Terminal) -> None:
+    link = terminal.says("invite", " Ada ", "--role", "admin")
+    assert sign_in(terminal.home, link).is_success
+    [owner, ada] = terminal.people()
+    assert (owner["role"], ada["role"], ada["name"]) == ("owner", "admin", "Ada")
+    assert ada["signed_in_at"] is not None
+    shown = terminal.says("list").splitlines()
+    assert [line.split()[:3] for line in shown] == [
+        [owner["id"], "owner", "enabled"],
+        [ada["id"], "admin", "enabled"],
+    ]
+    assert "never signed in" in shown[0]
+
+
+def test_a_disabled_person_stays_out_until_enabled(terminal: Terminal) -> None:
+    terminal.says("invite", "Ada")
+    assert terminal.says("disable", "Ada") == "Ada (member) is disabled."
+    link = terminal.says("sign-in-link", "Ada")
+    assert sign_in(terminal.home, link).json()["code"] == "account_disabled"
+    assert terminal.says("enable", "Ada") == "Ada (member) is enabled."
+    assert sign_in(terminal.home, link).is_success
+
+
+def test_a_role_is_changed_but_never_the_owners(terminal: Terminal) -> None:
+    terminal.says("invite", "Ada")
+    assert terminal.says("role", "Ada", "viewer") == "Ada (viewer) is enabled."
+    [owner, _] = terminal.people()
+    assert "role_not_manageable" in terminal.refuses("role", owner["id"], "viewer")
+    assert "role_not_manageable" in terminal.refuses("disable", owner["id"])
+    assert sign_in(terminal.home, terminal.says("sign-in-link", owner["id"])).is_success
+
+
+def test_a_name_that_is_not_clear_is_explained(terminal: Terminal) -> None:
+    assert "There is no user 'Ada'" in terminal.refuses("disable", "Ada")
+    terminal.says("invite", "Ada")
+    terminal.says("invite", "Ada")
+    assert "2 users have the name 'Ada'" in terminal.refuses("disable", "Ada")
+    assert "disabled" in terminal.says("disable", terminal.people()[-1]["id"])
+    assert "1 to 200 characters" in terminal.refuses("invite", "  ")
+
+
+def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None:
+    assert "slipway serve" in Terminal(tmp_path / "empty").refuses("list")

@@ -1,0 +1,39 @@
+"""Event streams of conversations over a real socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import websockets
+from websockets.exceptions import ConnectionClosed
+
+from tests.app_server.conftest import App, listening
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.signed_in import PROOF_HEADER
+
+
+@asynccontextmanager
+async def watching(app: App, client: httpx.AsyncClient, **headers: str) -> AsyncIterator[Any]:
+    """An open stream of a new conversation, and the URL of our public app."""
+    made = (await client.post("/api/v1/app-conversations", json={})).json()["id"]
+    async with listening(app.public) as url:
+        stream = f"{url.replace('http', 'ws')}/api/v1/conversation/{made}/events/stream"
+        proof = client.headers.get(PROOF_HEADER)
+        offered: Any = ["slipway", f"slipway.proof.{proof}"] if proof else None
+        given = {"Origin": url, **headers}
+        async with websockets.connect(stream, additional_headers=given, subprotocols=offered) as socket:
+            assert json.loads(await socket.recv())["type"] == "sync"
+            yield socket
+
+
+async def close_code(socket: Any) -> int | None:
+    """Reads what still comes, up to the end."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                await socket.recv()
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else None

@@ -1,0 +1,78 @@
+"""The structure that CONTRIBUTING.md asks for: unique class names; small folders, modules and classes.
+
+`EXCEPTIONS` lists what exceeds a limit today. A row that is no longer needed fails the test.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("agent_runtime", "app_server")
+MAX_FILES = 25
+MAX_LINES = 400
+MAX_METHODS = 25
+"""Public methods and properties. Fields do not count: the protocol decides how many a model has."""
+
+EXCEPTIONS = {
+    "class GitChange of agent_runtime",  # of the library, and of the wire (OpenAPI)
+    "class GitDiff of agent_runtime",  # likewise
+    "class LocalWorkspace of agent_runtime",  # likewise
+    "class TerminalAction of agent_runtime",  # the name is the kind on the wire
+    "folder agent_runtime/server/routers",
+    "folder app_server/llm_gateway",
+    "methods of AgentClient",  # one for each route of the agent server that is called
+    "methods of Backend",  # the contract of everything that runs sandboxes, and three that keep it
+    "methods of DockerBackend",
+    "methods of RemoteBackend",
+    "methods of Conversation",  # the public library
+    "methods of InProcess",
+    "methods of Link",  # what the library's Conversation needs of an engine, and two that keep it
+    "methods of OnServer",
+    "methods of ConversationEngine",
+    "module agent_runtime/conversation/conversation.py",
+}
+
+
+def test_class_names_are_unique_and_folders_modules_and_classes_are_small() -> None:
+    found = {*_same_names(), *_large_folders(), *_large_modules(), *_large_classes()}
+    assert found - EXCEPTIONS == set(), "see `How code looks` in CONTRIBUTING.md"
+    assert EXCEPTIONS - found == set(), "no longer true: remove these rows"
+
+
+def _same_names() -> Iterator[str]:
+    for part in PARTS:
+        names = [each.name for module in _modules() if module.parts[0] == part for each in _classes(module)]
+        yield from (f"class {name} of {part}" for name in set(names) if names.count(name) > 1)
+
+
+def _large_folders() -> Iterator[str]:
+    folders = [module.parent for module in _modules() if module.name != "__init__.py"]
+    yield from (f"folder {folder}" for folder in set(folders) if folders.count(folder) > MAX_FILES)
+
+
+def _large_modules() -> Iterator[str]:
+    yield from (
+        f"module {module}" for module in _modules() if (ROOT / module).read_text().count("\n") > MAX_LINES
+    )
+
+
+def _large_classes() -> Iterator[str]:
+    for each in (each for module in _modules() for each in _classes(module)):
+        members = {one.name for one in each.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+        if sum(not name.startswith("_") for name in members) > MAX_METHODS:
+            yield f"methods of {each.name}"
+
+
+@cache
+def _modules() -> list[Path]:
+    """Relative to the repository."""
+    return [file.relative_to(ROOT) for part in PARTS for file in sorted((ROOT / part).rglob("*.py"))]
+
+
+@cache
+def _classes(module: Path) -> list[ast.ClassDef]:
+    """The public ones at the top of the module."""
+    body = ast.parse((ROOT / module).read_text()).body
+    return [each for each in body if isinstance(each, ast.ClassDef) and not each.name.startswith("_")]

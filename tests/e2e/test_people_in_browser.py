@@ -1,0 +1,81 @@
+"""The owner invites people, who sign in with a link in another browser and work with the shared model."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import DESKTOP, Visitor, visitor
+from tests.support.scripted_llm import ScriptedLLM, say
+from tests.support.server import AppServerProcess
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp_path: Path) -> None:
+    with AppServerProcess(tmp_path / "home", sandbox="process") as server, visitor() as owner:
+        owner.sign_in(server)
+        owner.page.goto(f"{server.url}/settings/people")
+        owner.page.get_by_role("textbox", name="Name").fill("Ada Lovelace")
+        owner.page.get_by_label("Role", exact=True).select_option("Member")
+        owner.page.get_by_role("button", name="Create an account").click()
+        link = owner.page.get_by_role("textbox", name="Sign-in link").input_value()
+        owner.photograph("people-link")
+        owner.page.get_by_role("button", name="Done").click()
+        expect(owner.page.get_by_text("Never signed in")).to_be_visible()
+        owner.photograph("people")
+
+        browser = owner.page.context.browser
+        assert browser is not None
+        ada = Visitor(browser.new_context(viewport=DESKTOP))
+        ada.page.goto(link)
+        expect(ada.page).to_have_url(re.compile(r"://[^/]+/$"))
+        ada.page.goto(f"{server.url}/settings/people")
+        expect(ada.page.get_by_text("Only the owner and admins")).to_be_visible()
+        ada.page.get_by_role("link", name="API keys").click()
+        ada.page.get_by_role("textbox", name="Name").fill("nightly")
+        ada.page.get_by_label("May").select_option("Only read")
+        ada.page.get_by_label("Expires").select_option("In 30 days")
+        ada.page.get_by_role("button", name="Create a key").click()
+        ada.page.get_by_role("button", name="Done").click()
+        expect(ada.page.get_by_text("Only read ·")).to_be_visible()
+        ada.photograph("people-keys")
+        ada.page.get_by_role("link", name="Browsers").click()
+        expect(ada.page.get_by_text("This browser")).to_be_visible()
+        ada.photograph("browsers")
+
+        owner.page.get_by_role("button", name="Disable Ada Lovelace").click()
+        expect(owner.page.get_by_role("button", name="Enable Ada Lovelace")).to_be_visible()
+        ada.page.get_by_role("link", name="Secrets").click()
+        expect(ada.page.get_by_text("Your account is disabled.")).to_be_visible()
+        ada.photograph("people-disabled")
+        assert owner.complaints == []
+
+
+def test_an_invited_person_works_with_the_model_that_the_owner_shares(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    server = scripted_server
+    scripted_llm.script(say("Hello Ada."))
+    with server.client() as client, visitor() as owner:
+        invited = client.post("/people", json={"name": "Ada", "role": "member"}).raise_for_status().json()
+        owner.sign_in(server)
+        owner.page.goto(f"{server.url}/settings/models")
+        owner.page.get_by_role("button", name="Actions for scripted").click()
+        owner.page.get_by_role("menuitem", name="Share with everyone").click()
+        expect(owner.page.get_by_text("Shared with everyone")).to_be_visible()
+        owner.photograph("models-shared")
+
+        browser = owner.page.context.browser
+        assert browser is not None
+        ada = Visitor(browser.new_context(viewport=DESKTOP))
+        ada.page.goto(invited["sign_in_link"]["url"])
+        expect(ada.page).to_have_url(re.compile(r"://[^/]+/$"))
+        ada.page.get_by_label("Task").fill("Say hello")
+        ada.page.get_by_role("button", name="Start", exact=True).click()
+        expect(ada.page.get_by_text("Hello Ada.")).to_be_visible()
+        ada.page.goto(f"{server.url}/settings/models")
+        expect(ada.page.get_by_text("Shared by an administrator")).to_be_visible()
+        ada.photograph("models-shared-by-other")
+        assert owner.complaints + ada.complaints == []
