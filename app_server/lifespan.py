@@ -42,7 +42,7 @@ from app_server.git_proxy.access import Moves
 from app_server.http.certificates import public_authorities
 from app_server.http.guarded_client import Guard, GuardedTransport
 from app_server.http.outgoing_proxy import upstream_of
-from app_server.llm_gateway.calls import RENEWAL_SECONDS, Spending
+from app_server.llm_gateway.limits.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.room import CallCapacity
 from app_server.mcp_broker.pass_through import Exchanges
 from app_server.mcp_servers.grants import Grants

@@ -35,14 +35,9 @@ from app_server.gateway import router as gateway
 from app_server.git import provider_routes
 from app_server.git import router as git_credentials
 from app_server.git_proxy import router as git_proxy
-from app_server.llm_gateway import (
-    administration_routes,
-    limit_routes,
-    model_list,
-    model_routes,
-    trial_routes,
-)
+from app_server.llm_gateway import model_list, model_routes, trial_routes
 from app_server.llm_gateway import router as llm_gateway
+from app_server.llm_gateway.limits import administration_routes, limit_routes
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_servers import router as mcp_servers
 from app_server.memory import router as memory

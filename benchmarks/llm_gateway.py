@@ -30,7 +30,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher, load_cipher
 from app_server.headless.server_process import free_ports
-from app_server.llm_gateway.spending import to_micros, user_account
+from app_server.llm_gateway.limits.spending import to_micros, user_account
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings

@@ -13,43 +13,34 @@ from agent_runtime.server.keys.auth import require_bearer, require_key
 from agent_runtime.server.origins import Cors, OpenServerGuard
 from agent_runtime.server.ports.listeners import mark_as_ours
 from agent_runtime.server.ports.relay import PortConnections, PortRelay
-from agent_runtime.server.routers import (
+from agent_runtime.server.routers import info, init, profiles, session_key, settings
+from agent_runtime.server.routers.conversation import (
     answers,
-    bash,
-    bash_socket,
-    browse,
-    browser,
     catch_up,
-    chat_completions,
     checkpoints,
     confirmation,
     conversations,
     events,
-    file,
-    git,
     goal,
-    hooks,
-    info,
-    init,
-    mcp,
-    offers,
-    plugins,
-    ports,
-    profiles,
-    responses,
-    runtime_plugins,
-    screens,
     secrets,
-    session_key,
-    settings,
-    skills,
     sockets,
     steering,
-    sub_agents,
     switch_profile,
-    tools,
     trajectories,
-    workspace,
+)
+from agent_runtime.server.routers.openai import chat_completions, responses
+from agent_runtime.server.routers.project import hooks, mcp, offers, plugins, skills, sub_agents, tools
+from agent_runtime.server.routers.workspace import (
+    bash,
+    bash_socket,
+    browse,
+    browser,
+    file,
+    git,
+    ports,
+    runtime_plugins,
+    screens,
+    site,
 )
 from agent_runtime.server.services import Services
 from agent_runtime.server.startup.initialization import Initialization
@@ -104,7 +95,7 @@ def create_app(config: Config, initialization: Initialization | None = None) -> 
     app.include_router(session_key.router)
     app.include_router(sockets.router)
     app.include_router(bash_socket.router)
-    app.include_router(workspace.router)
+    app.include_router(site.router)
     for module in (chat_completions, responses):
         app.include_router(module.router, dependencies=[Depends(require_bearer)])
     for module in _KEYED:

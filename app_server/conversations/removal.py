@@ -16,7 +16,7 @@ from app_server.conversations.start.tasks import elsewhere
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
 from app_server.events.log import delete_log
-from app_server.llm_gateway.spending import forget_conversation
+from app_server.llm_gateway.limits.spending import forget_conversation
 from app_server.sandbox_records.models import Archive, Sandbox, SandboxStatus
 from app_server.sandbox_records.ownership import is_lost
 from app_server.sandboxes.service import Sandboxes

@@ -33,7 +33,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound, PayloadTooLarge
-from app_server.llm_gateway.spending import Payer, allow_as_much_again, allow_conversation
+from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again, allow_conversation
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandboxes.service import Sandboxes

@@ -8,11 +8,11 @@ import httpx
 from fastapi import Request, Response
 
 from app_server.core.errors import BadGateway
-from app_server.llm_gateway.additions import additions_of
-from app_server.llm_gateway.pass_through import pass_through
-from app_server.llm_gateway.recorded import replay
-from app_server.llm_gateway.translate import translate
-from app_server.llm_gateway.vendors import PassThrough, Recorded, Translated, vendor_of
+from app_server.llm_gateway.forwarding.additions import additions_of
+from app_server.llm_gateway.forwarding.pass_through import pass_through
+from app_server.llm_gateway.forwarding.recorded import replay
+from app_server.llm_gateway.forwarding.translate import translate
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Recorded, Translated, vendor_of
 from app_server.settings.models import LLMProfile
 from app_server.users.models import User
 from app_server.users.outgoing import guard_of, http_of, require_callable

@@ -12,7 +12,7 @@ from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
-from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
+from app_server.llm_gateway.forwarding.vendor_failures import unreachable, wrong_base_url
 from app_server.settings.profile_lookup import get_profile
 from app_server.settings.schemas import BaseUrl, ProfileName
 from app_server.users.models import User

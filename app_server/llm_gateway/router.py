@@ -8,14 +8,15 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from app_server.core.database import Database
-from app_server.llm_gateway import fields, paid_call
 from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.caller import Caller, require_caller
+from app_server.llm_gateway.forwarding import fields
+from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
+from app_server.llm_gateway.limits import paid_call
+from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.proof import is_proof
 from app_server.llm_gateway.protocols import responses
 from app_server.llm_gateway.room import CallCapacity, CallSlot
-from app_server.llm_gateway.spending import Payer
-from app_server.llm_gateway.vendors import PassThrough, vendor_of
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.effective import effective

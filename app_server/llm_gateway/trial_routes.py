@@ -13,10 +13,11 @@ from agent_runtime.metering.counts import a_dict
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway, BadRequest
-from app_server.llm_gateway import paid_call, trial
+from app_server.llm_gateway import trial
 from app_server.llm_gateway.ask import ask, with_usage
+from app_server.llm_gateway.limits import paid_call
+from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.room import CallCapacity
-from app_server.llm_gateway.spending import Payer
 from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import get_profile

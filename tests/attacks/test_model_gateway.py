@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from app_server.conversations.models import Conversation
 from app_server.core.errors import BadGateway
-from app_server.llm_gateway.contents import UNFETCHED_IMAGE
-from app_server.llm_gateway.translate import translate
-from app_server.llm_gateway.vendors import Translated
+from app_server.llm_gateway.forwarding.contents import UNFETCHED_IMAGE
+from app_server.llm_gateway.forwarding.translate import translate
+from app_server.llm_gateway.forwarding.vendors import Translated
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings

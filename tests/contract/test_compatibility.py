@@ -34,8 +34,8 @@ def our_routes() -> set[str]:
     described = create_app(Config()).openapi()["paths"]
     http = {f"{method.upper()} {path}" for path, methods in described.items() for method in methods}
     modules = [
-        importlib.import_module(f"{routers.__name__}.{name}")
-        for _, name, _ in pkgutil.iter_modules(routers.__path__)
+        importlib.import_module(name)
+        for _, name, _ in pkgutil.walk_packages(routers.__path__, f"{routers.__name__}.")
     ]
     routes = [route for module in modules if hasattr(module, "router") for route in module.router.routes]
     return http | {f"WS {route.path}" for route in routes if isinstance(route, APIWebSocketRoute)}

@@ -20,8 +20,6 @@ EXCEPTIONS = {
     "class GitDiff of agent_runtime",  # likewise
     "class LocalWorkspace of agent_runtime",  # likewise
     "class TerminalAction of agent_runtime",  # the name is the kind on the wire
-    "folder agent_runtime/server/routers",
-    "folder app_server/llm_gateway",
     "methods of AgentClient",  # one for each route of the agent server that is called
     "methods of Backend",  # the contract of everything that runs sandboxes, and three that keep it
     "methods of DockerBackend",

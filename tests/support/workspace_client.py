@@ -11,7 +11,7 @@ from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import install_error_handlers
 from agent_runtime.server.roots import get_file_roots
-from agent_runtime.server.routers import bash, file, git
+from agent_runtime.server.routers.workspace import bash, file, git
 from tests.support.patience import PATIENCE_SECONDS
 
 

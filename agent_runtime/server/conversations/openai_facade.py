@@ -18,8 +18,8 @@ from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.server.conversations.registry import Registry
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.conversations import check_size, deliver
-from agent_runtime.server.routers.tools import DEFAULT_SET
+from agent_runtime.server.routers.conversation.conversations import check_size, deliver
+from agent_runtime.server.routers.project.tools import DEFAULT_SET
 from agent_runtime.server.saved.encrypted_settings import Saved
 from agent_runtime.wire import LocalWorkspace, SendMessageRequest, StartConversationRequest
 

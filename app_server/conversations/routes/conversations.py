@@ -36,7 +36,7 @@ from app_server.core.pagination import Limit, Page, PageId
 from app_server.core.pubsub import Ended
 from app_server.events.schemas import Moment
 from app_server.events.stream import DELETED
-from app_server.llm_gateway.spending import Payer, allow_as_much_again
+from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again
 from app_server.sandbox_specs.permission import why_not
 from app_server.users.models import User
 

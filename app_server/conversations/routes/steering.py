@@ -9,7 +9,7 @@ from app_server.conversations.routes.dependencies import OwnedConversation, View
 from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
 from app_server.core.errors import Conflict
-from app_server.llm_gateway.spending import Payer, allow_conversation
+from app_server.llm_gateway.limits.spending import Payer, allow_conversation
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 

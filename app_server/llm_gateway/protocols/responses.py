@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from agent_runtime.vendors import OPENAI_URL
 from app_server.core.errors import BadRequest
-from app_server.llm_gateway.fields import Closed, Object
-from app_server.llm_gateway.vendors import PassThrough, Vendor
+from app_server.llm_gateway.forwarding.fields import Closed, Object
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Vendor
 from app_server.settings.effective import Effective
 
 _ITEMS = {

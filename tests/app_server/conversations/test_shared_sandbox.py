@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from app_server.llm_gateway.models import SpendingAccount
+from app_server.llm_gateway.limits.models import SpendingAccount
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 from tests.app_server.problems import assert_problem
 from tests.support.scripted_llm import ScriptedLLM, say

@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app_server.llm_gateway.additions import Additions
-from app_server.llm_gateway.pass_through import pass_through
-from app_server.llm_gateway.translate import translate
-from app_server.llm_gateway.vendors import PassThrough, Translated
+from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.pass_through import pass_through
+from app_server.llm_gateway.forwarding.translate import translate
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated
 from app_server.settings.models import LLMProfile
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.plain_http import NO_TLS

@@ -9,7 +9,7 @@ import pytest
 from openai import AsyncOpenAI, BadRequestError
 
 from app_server.conversations.models import Conversation
-from app_server.llm_gateway.models import SpendingAccount
+from app_server.llm_gateway.limits.models import SpendingAccount
 from app_server.llm_gateway.proof import proof_of
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.effective import effective

@@ -16,8 +16,8 @@ from starlette.types import Message, Scope
 
 from app_server.conversations.models import Conversation
 from app_server.core.database import now
-from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingReservation
-from app_server.llm_gateway.spending import (
+from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingReservation
+from app_server.llm_gateway.limits.spending import (
     Payer,
     allow_as_much_again,
     allow_conversation,

@@ -13,8 +13,8 @@ from starlette.types import Receive, Scope, Send
 from app_server.core.addresses import parse_named
 from app_server.core.errors import BadGateway
 from app_server.http.guarded_client import Guard
-from app_server.llm_gateway.translate import translate
-from app_server.llm_gateway.vendors import Translated
+from app_server.llm_gateway.forwarding.translate import translate
+from app_server.llm_gateway.forwarding.vendors import Translated
 from tests.app_server.conftest import listening
 from tests.support.outside import Dns
 from tests.support.patience import PATIENCE_SECONDS

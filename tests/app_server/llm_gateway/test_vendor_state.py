@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app_server.core.errors import BadRequest
-from app_server.llm_gateway.contents import without_addresses
-from app_server.llm_gateway.translate import translate
-from app_server.llm_gateway.vendors import Translated
+from app_server.llm_gateway.forwarding.contents import without_addresses
+from app_server.llm_gateway.forwarding.translate import translate
+from app_server.llm_gateway.forwarding.vendors import Translated
 from tests.app_server.conftest import listening
 from tests.support.patience import PATIENCE_SECONDS
 

@@ -1,6 +1,6 @@
 import pytest
 
-from app_server.llm_gateway.vendors import PassThrough, Recorded, Translated, Vendor, vendor_of
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Recorded, Translated, Vendor, vendor_of
 
 
 @pytest.mark.parametrize(

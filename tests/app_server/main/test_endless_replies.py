@@ -12,7 +12,8 @@ from starlette.routing import Route
 
 from app_server.git import host_user
 from app_server.http.bounded_body import BodyTooLong, beginning_of, whole_body
-from app_server.llm_gateway import model_list, pass_through
+from app_server.llm_gateway import model_list
+from app_server.llm_gateway.forwarding import pass_through
 from app_server.mcp_servers import guarded_client
 from tests.app_server.conftest import App, listening
 from tests.app_server.problems import assert_problem

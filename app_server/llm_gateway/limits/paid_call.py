@@ -9,9 +9,9 @@ from fastapi import Response
 from agent_runtime.metering.counts import a_count
 from agent_runtime.metering.prices import Price
 from agent_runtime.metering.usage import Usage
-from app_server.llm_gateway.calls import Spending
-from app_server.llm_gateway.meter import Meter, Metered, estimated, meter_for
-from app_server.llm_gateway.spending import Payer, to_micros
+from app_server.llm_gateway.limits.calls import Spending
+from app_server.llm_gateway.limits.meter import Meter, Metered, estimated, meter_for
+from app_server.llm_gateway.limits.spending import Payer, to_micros
 from app_server.settings.effective import Effective, effective
 from app_server.settings.models import LLMProfile
 

@@ -19,9 +19,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.background import Background
 from app_server.core.database import Base, Database, now
-from app_server.llm_gateway.models import Period, SpendingAccount, SpendingReservation
-from app_server.llm_gateway.refusals import price_unknown, reached
-from app_server.llm_gateway.spending import Payer, begin_anew_if_due, ensure_accounts
+from app_server.llm_gateway.limits.models import Period, SpendingAccount, SpendingReservation
+from app_server.llm_gateway.limits.refusals import price_unknown, reached
+from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts
 
 LEASE = timedelta(seconds=90)
 RENEWAL_SECONDS = 20.0

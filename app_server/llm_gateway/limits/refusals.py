@@ -6,7 +6,7 @@ from agent_runtime.metering.limits import (
     USER_LIMIT_WORDS,
 )
 from app_server.core.errors import PaymentRequired
-from app_server.llm_gateway.models import MICROS, Period, SpendingAccount
+from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
 
 
 def price_unknown() -> PaymentRequired:

@@ -11,9 +11,9 @@ from fastapi import Response
 from app_server.core.errors import BadGateway
 from app_server.http.bounded_body import beginning_of
 from app_server.http.reply_streaming import Passing
-from app_server.llm_gateway.additions import Additions
-from app_server.llm_gateway.vendor_failures import unreachable, wrong_base_url
-from app_server.llm_gateway.vendors import PassThrough
+from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.vendor_failures import unreachable, wrong_base_url
+from app_server.llm_gateway.forwarding.vendors import PassThrough
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from agent_runtime.wire import Dollars
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Session
-from app_server.llm_gateway import spending
-from app_server.llm_gateway.models import MICROS, Period, SpendingAccount
+from app_server.llm_gateway.limits import spending
+from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
 
 router = APIRouter(prefix="/api/v1/settings/spending-limit", tags=["Settings"])
 

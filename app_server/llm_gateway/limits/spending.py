@@ -11,7 +11,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import now
-from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingDefault
+from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
 
 
 @dataclass(frozen=True)

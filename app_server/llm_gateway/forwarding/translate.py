@@ -13,12 +13,12 @@ from fastapi.responses import StreamingResponse
 
 from app_server.core.errors import BadGateway
 from app_server.http.guarded_client import Guard
-from app_server.llm_gateway import bounds
-from app_server.llm_gateway.additions import Additions
-from app_server.llm_gateway.contents import without_addresses
-from app_server.llm_gateway.fields import ChatFields
-from app_server.llm_gateway.vendor_failures import RETRY_HEADERS, connection_failure, unreachable
-from app_server.llm_gateway.vendors import Translated
+from app_server.llm_gateway.forwarding import bounds
+from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.contents import without_addresses
+from app_server.llm_gateway.forwarding.fields import ChatFields
+from app_server.llm_gateway.forwarding.vendor_failures import RETRY_HEADERS, connection_failure, unreachable
+from app_server.llm_gateway.forwarding.vendors import Translated
 
 logger = logging.getLogger(__name__)
 

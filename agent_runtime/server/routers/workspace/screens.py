@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.runtime_plugins import AllRuntimePlugins
+from agent_runtime.server.routers.workspace.runtime_plugins import AllRuntimePlugins
 
 router = Router(prefix="/api", tags=["screens"])
 

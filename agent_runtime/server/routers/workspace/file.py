@@ -13,8 +13,8 @@ from starlette.background import BackgroundTask
 from agent_runtime.server.archive import DEFAULT_EXCLUDES, write_archive
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.roots import AllowedPath, WritablePath, os_errors_as_problems
-from agent_runtime.server.routers.git import git_errors_as_problems
 from agent_runtime.server.routers.router import Router
+from agent_runtime.server.routers.workspace.git import git_errors_as_problems
 from agent_runtime.workspace import git
 from agent_runtime.workspace.local import is_directory, replacing
 

@@ -19,8 +19,8 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.relay.duplex import until_either_ends
 from agent_runtime.server.errors import ServerProblem, problem_of
 from agent_runtime.server.keys.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
-from agent_runtime.server.routers.conversations import check_size, deliver
-from agent_runtime.server.routers.events import local_timestamp
+from agent_runtime.server.routers.conversation.conversations import check_size, deliver
+from agent_runtime.server.routers.conversation.events import local_timestamp
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import SendMessageRequest
 

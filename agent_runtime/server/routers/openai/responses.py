@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from agent_runtime.server.conversations.openai_facade import Asked, FacadeAnswer, answer_to, begin, parse_id
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.chat_completions import (
+from agent_runtime.server.routers.openai.chat_completions import (
     CONVERSATION_HEADER,
     ChatMessage,
     ContentPart,

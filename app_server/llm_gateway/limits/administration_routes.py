@@ -8,9 +8,9 @@ from sqlalchemy import select
 
 from app_server.core.database import Id, ReadSession, Session, now
 from app_server.core.errors import NotFound
-from app_server.llm_gateway import spending
-from app_server.llm_gateway.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
-from app_server.llm_gateway.models import MICROS, Period, SpendingAccount, SpendingDefault
+from app_server.llm_gateway.limits import spending
+from app_server.llm_gateway.limits.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
+from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Administration"])
