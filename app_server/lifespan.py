@@ -18,6 +18,7 @@ import httpx
 from agent_runtime.relay.http import new_transport
 from app_server import demo
 from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
+from app_server.audit.retention import trim
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
 from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of
@@ -53,6 +54,7 @@ from app_server.sandbox_reports.fairness import Fairness
 from app_server.sandboxes.service import Sandboxes
 from app_server.settings.sharing import add_first_profiles
 from app_server.sign_in.oidc.discovery import Providers
+from app_server.sign_in.refused import RefusedSignIns
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
 
@@ -62,6 +64,7 @@ State = dict[str, Any]
 
 _MONITOR_INTERVAL_SECONDS = 2.0
 _REST_INTERVAL_SECONDS = 15.0
+_TRIM_INTERVAL_SECONDS = 3600.0
 
 
 @asynccontextmanager
@@ -125,6 +128,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             (egress.end_forbidden, "open connections", _MONITOR_INTERVAL_SECONDS),
             (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
             (spending.renew, "reservations of calls", RENEWAL_SECONDS),
+            (partial(trim, database, config.audit_retention_days), "audit log", _TRIM_INTERVAL_SECONDS),
             (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
             (sandboxes.rest, "idle sandboxes", _REST_INTERVAL_SECONDS),
             (sandboxes.measure, "sizes of workspaces", _REST_INTERVAL_SECONDS),
@@ -149,6 +153,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "start_worker": start_worker,
             "titles": titles,
             "spending": spending,
+            "refused_sign_ins": RefusedSignIns(database, background),
             "mcp_exchanges": Exchanges(),
             "mcp_grants": Grants(database, cipher),
             "mcp_sign_ins": mcp_sign_ins,

@@ -6,8 +6,8 @@ Those of the public app stand with what a request must be allowed to do.
 from fastapi import APIRouter
 
 from app_server import status, web_client
-from app_server.access import key_routes, web_session_routes
-from app_server.access.route_access import ADMINISTER, KEYS, OPEN, SETTINGS, WORK, RouteAccess
+from app_server.access import audit_routes, key_routes, web_session_routes
+from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, OPEN, SETTINGS, WORK, RouteAccess
 from app_server.all_settings import router as all_settings
 from app_server.conversations.routes import browser as browser_routes
 from app_server.conversations.routes import checkpoints as checkpoint_routes
@@ -64,6 +64,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (oidc.router, OPEN),
     (oidc_connections.router, KEYS),
     (people_routes.router, ADMINISTER),
+    (audit_routes.router, AUDIT),
     (settings.router, SETTINGS),
     (settings.sharing_router, ADMINISTER),
     (settings.facts_router, SETTINGS),

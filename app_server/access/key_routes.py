@@ -7,10 +7,12 @@ from uuid import UUID
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.key_schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey
 from app_server.access.permissions import Permission
 from app_server.access.principal import Principal
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.addresses import is_within, parse_networks
 from app_server.core.database import ReadSession, Session, now
 from app_server.core.errors import Forbidden
@@ -26,7 +28,9 @@ async def list_api_keys(user: CurrentUser, session: ReadSession) -> list[ApiKey]
 
 
 @router.post("/api-keys", status_code=201)
-async def create_api_key(principal: CurrentPrincipal, session: Session, body: CreateApiKey) -> CreatedApiKey:
+async def create_api_key(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: CreateApiKey
+) -> CreatedApiKey:
     """A key that may do no more than what created it. 403 `stronger_key`, 409 `too_many_api_keys`."""
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(
@@ -37,12 +41,22 @@ async def create_api_key(principal: CurrentPrincipal, session: Session, body: Cr
         addresses=limits.addresses,
         expires_at=limits.expires_at,
     )
+    trail.record(
+        session,
+        AuditAction.KEY_CREATED,
+        (AuditTarget.KEY, row.id),
+        name=row.name,
+        scopes=row.scopes,
+        addresses=row.addresses,
+        expires_at=row.expires_at,
+    )
     return CreatedApiKey(**ApiKeyInfo.model_validate(row).model_dump(), key=key)
 
 
 @router.delete("/api-keys/{api_key_id}", status_code=204)
-async def delete_api_key(user: CurrentUser, session: Session, api_key_id: UUID) -> None:
-    await service.delete_api_key(session, user, api_key_id)
+async def delete_api_key(user: CurrentUser, trail: CurrentTrail, session: Session, api_key_id: UUID) -> None:
+    name = await service.delete_api_key(session, user, api_key_id)
+    trail.record(session, AuditAction.KEY_DELETED, (AuditTarget.KEY, api_key_id), name=name)
 
 
 @dataclass(frozen=True)

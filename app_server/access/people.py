@@ -6,7 +6,9 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import AuditTrail
 from app_server.access.people_schemas import ChangePerson
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import now
 from app_server.core.errors import Forbidden, NotFound
 from app_server.users.models import Role, User
@@ -42,16 +44,30 @@ def require_can_manage(manager: User, role: Role) -> None:
         )
 
 
-def change(manager: User, person: User, wanted: ChangePerson) -> None:
+def change(
+    session: AsyncSession, manager: User, trail: AuditTrail, person: User, wanted: ChangePerson
+) -> None:
     """Sets what is wanted: the name, the role, whether the account is disabled.
 
     Raises Forbidden `role_not_manageable`.
     """
     require_can_manage(manager, person.role)
-    if wanted.role is not None:
+    target = (AuditTarget.USER, person.id)
+    if wanted.role is not None and wanted.role != person.role:
         require_can_manage(manager, wanted.role)
-        person.role = wanted.role
-    if wanted.name is not None:
-        person.name = wanted.name
-    if wanted.is_disabled is not None:
-        person.disabled_at = (person.disabled_at or now()) if wanted.is_disabled else None
+        before, person.role = person.role, wanted.role
+        trail.record(
+            session,
+            AuditAction.MEMBER_ROLE_CHANGED,
+            target,
+            name=person.name,
+            role=wanted.role,
+            before=before,
+        )
+    if wanted.name is not None and wanted.name != person.name:
+        before_name, person.name = person.name, wanted.name
+        trail.record(session, AuditAction.MEMBER_RENAMED, target, name=wanted.name, before=before_name)
+    if wanted.is_disabled is not None and wanted.is_disabled is (person.disabled_at is None):
+        person.disabled_at = now() if wanted.is_disabled else None
+        action = AuditAction.MEMBER_DISABLED if wanted.is_disabled else AuditAction.MEMBER_ENABLED
+        trail.record(session, action, target, name=person.name)

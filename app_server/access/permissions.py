@@ -20,9 +20,11 @@ class Permission(StrEnum):
     """Create and delete one's own API keys, and sign out one's own browsers."""
     ADMINISTER = "administer"
     """Invite and manage people, set their limits, and share model profiles with them."""
+    AUDIT = "audit"
+    """Read and export the audit log."""
 
 
-_MEMBER = frozenset(set(Permission) - {Permission.ADMINISTER})
+_MEMBER = frozenset(set(Permission) - {Permission.ADMINISTER, Permission.AUDIT})
 
 OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
     {

@@ -46,6 +46,7 @@ WORK = RouteAccess(read=Permission.READ, change=Permission.WORK)
 SETTINGS = RouteAccess(read=Permission.READ, change=Permission.SETTINGS)
 KEYS = RouteAccess(read=Permission.READ, change=Permission.KEYS)
 ADMINISTER = RouteAccess(read=Permission.ADMINISTER, change=Permission.ADMINISTER)
+AUDIT = RouteAccess(read=Permission.AUDIT, change=Permission.AUDIT)
 
 
 def permission_missing(permission: Permission) -> Forbidden:

@@ -6,8 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from app_server.access import web_sessions
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.principal import Principal
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Id, ReadSession, Session, Timestamp
 
 router = APIRouter(prefix="/api/v1/web-sessions", tags=["Users"])
@@ -40,15 +42,17 @@ async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -
 
 
 @router.delete("/{session_id}", status_code=204)
-async def end_web_session(user: CurrentUser, session: Session, session_id: UUID) -> None:
+async def end_web_session(user: CurrentUser, trail: CurrentTrail, session: Session, session_id: UUID) -> None:
     """Signs that browser out. What it has open ends within two seconds. 404 `web_session_not_found`."""
     await web_sessions.end_session(session, user.id, session_id)
+    trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, session_id))
 
 
 @router.delete("", status_code=204)
-async def end_other_web_sessions(principal: CurrentPrincipal, session: Session) -> None:
+async def end_other_web_sessions(principal: CurrentPrincipal, trail: CurrentTrail, session: Session) -> None:
     """Signs out all browsers but the one that asks."""
-    await web_sessions.end_other_sessions(session, principal.user.id, _current(principal))
+    for ended in await web_sessions.end_other_sessions(session, principal.user.id, _current(principal)):
+        trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, ended))
 
 
 def _current(principal: Principal) -> UUID | None:

@@ -32,7 +32,9 @@ async def end_session(session: AsyncSession, user_id: UUID, session_id: UUID) ->
         raise NotFound("There is no such signed-in browser.", code="web_session_not_found")
 
 
-async def end_other_sessions(session: AsyncSession, user_id: UUID, kept: UUID | None) -> None:
-    """kept: the one that stays; None: none."""
+async def end_other_sessions(session: AsyncSession, user_id: UUID, kept: UUID | None) -> Sequence[UUID]:
+    """Those that ended. kept: the one that stays; None: none."""
     statement = delete(WebSession).where(WebSession.user_id == user_id)
-    await session.execute(statement if kept is None else statement.where(WebSession.id != kept))
+    if kept is not None:
+        statement = statement.where(WebSession.id != kept)
+    return (await session.scalars(statement.returning(WebSession.id))).all()

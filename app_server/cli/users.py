@@ -14,6 +14,7 @@ from app_server.core.config import Config
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
+    from app_server.access.audit_trail import AuditTrail
     from app_server.users.models import User
 
 users = typer.Typer(help="The people who may sign in.", no_args_is_help=True)
@@ -49,13 +50,14 @@ def invite_user(
 ) -> None:
     """Create an account and print the one-time link by which its person signs in."""
     from app_server.access.people_schemas import InvitePerson
-    from app_server.sign_in.invitations import create_account, new_link
+    from app_server.sign_in import invitations
     from app_server.users.models import Role
 
     async def invite(session: "AsyncSession", config: Config) -> str:
         wanted = InvitePerson(name=name, role=Role(role))
-        person = await create_account(session, name=wanted.name, role=wanted.role)
-        return (await new_link(session, config, person)).url
+        trail = await _trail(session)
+        _, link = await invitations.invite(session, config, trail, name=wanted.name, role=wanted.role)
+        return link.url
 
     if not name.strip() or len(name.strip()) > 200:
         leave("A name has 1 to 200 characters.")
@@ -68,7 +70,8 @@ def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> No
     from app_server.sign_in.invitations import new_link
 
     async def link(session: "AsyncSession", config: Config) -> str:
-        return (await new_link(session, config, await _found(session, user))).url
+        person = await _found(session, user)
+        return (await new_link(session, config, person, await _trail(session))).url
 
     typer.echo(in_database(configuration(port=port, home=home), link))
 
@@ -92,21 +95,35 @@ def enable_user(user: Named, home: Home = None) -> None:
 
 
 def _change(user: str, home: Path | None, **wanted: object) -> None:
+    from app_server.access.audit_trail import trail_of_command_line
     from app_server.access.people import change
     from app_server.access.people_schemas import ChangePerson, Person
-    from app_server.users.service import find_owner
 
     async def work(session: "AsyncSession", _config: Config) -> Person:
-        owner = await find_owner(session)
-        assert owner is not None, "the first start makes the owner"
+        owner = await _owner(session)
         person = await _found(session, user)
-        change(owner, person, ChangePerson.model_validate(wanted))
+        trail = trail_of_command_line(owner)
+        change(session, owner, trail, person, ChangePerson.model_validate(wanted))
         await session.flush()
         return Person.model_validate(person)
 
     person = in_database(configuration(home=home), work)
     state = "disabled" if person.disabled_at else "enabled"
     typer.echo(f"{person.name} ({person.role}) is {state}.")
+
+
+async def _owner(session: "AsyncSession") -> "User":
+    from app_server.users.service import find_owner
+
+    owner = await find_owner(session)
+    assert owner is not None, "the first start makes the owner"
+    return owner
+
+
+async def _trail(session: "AsyncSession") -> "AuditTrail":
+    from app_server.access.audit_trail import trail_of_command_line
+
+    return trail_of_command_line(await _owner(session))
 
 
 async def _found(session: "AsyncSession", user: str) -> "User":

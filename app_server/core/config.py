@@ -188,6 +188,9 @@ class Config(BaseSettings):
     llm_calls_per_user: int = Field(default=96, ge=1)
     """How many all sandboxes of a user may have under way, with the user's trials of models."""
 
+    audit_retention_days: int = Field(default=0, ge=0)
+    """For how long the audit log keeps an entry; 0: for ever."""
+
     session_days: int = Field(default=30, ge=1)
     """How long an unused browser stays signed in."""
     session_max_days: int = Field(default=180, ge=1)

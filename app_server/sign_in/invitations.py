@@ -2,7 +2,9 @@
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import AuditTrail, trail_of_command_line
 from app_server.access.people_schemas import SignInLinkInfo
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.settings.sharing import add_first_profiles
@@ -18,13 +20,25 @@ async def create_account(session: AsyncSession, *, name: str, role: Role) -> Use
     return person
 
 
-async def new_link(session: AsyncSession, config: Config, person: User) -> SignInLinkInfo:
+async def new_link(session: AsyncSession, config: Config, person: User, trail: AuditTrail) -> SignInLinkInfo:
     """The token stands in the fragment of the URL, which no log and no proxy sees."""
     token = await create_link(session, person.id)
+    target = (AuditTarget.USER, person.id)
+    trail.record(session, AuditAction.SIGN_IN_LINK_CREATED, target, name=person.name)
     return SignInLinkInfo(url=f"{config.base_url}/sign-in#token={token}", expires_at=now() + LINK_LIFETIME)
+
+
+async def invite(
+    session: AsyncSession, config: Config, trail: AuditTrail, *, name: str, role: Role
+) -> tuple[User, SignInLinkInfo]:
+    """A new account, and the link by which its person signs in."""
+    person = await create_account(session, name=name, role=role)
+    target = (AuditTarget.USER, person.id)
+    trail.record(session, AuditAction.MEMBER_CREATED, target, name=person.name, role=role)
+    return person, await new_link(session, config, person, trail)
 
 
 async def new_owner_link(session: AsyncSession, config: Config) -> str:
     owner = await find_owner(session)
     assert owner is not None, "the first start makes the owner"
-    return (await new_link(session, config, owner)).url
+    return (await new_link(session, config, owner, trail_of_command_line(owner))).url

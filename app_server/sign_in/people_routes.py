@@ -6,10 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 
 from app_server.access import people
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.access.people_schemas import ChangePerson, Invitation, InvitePerson, Person, SignInLinkInfo
 from app_server.core.database import ReadSession, Session
-from app_server.sign_in.invitations import create_account, new_link
+from app_server.sign_in.invitations import invite, new_link
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/people", tags=["People"])
@@ -22,32 +23,33 @@ async def list_people(session: ReadSession) -> Sequence[User]:
 
 @router.post("", status_code=201)
 async def invite_person(
-    manager: CurrentUser, session: Session, body: InvitePerson, request: Request
+    manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson, request: Request
 ) -> Invitation:
     """A new account, and the link by which its person signs in. 403 `role_not_manageable`."""
     people.require_can_manage(manager, body.role)
-    person = await create_account(session, name=body.name, role=body.role)
-    link = await new_link(session, request.state.config, person)
+    person, link = await invite(session, request.state.config, trail, name=body.name, role=body.role)
     return Invitation(person=Person.model_validate(person), sign_in_link=link)
 
 
 @router.patch("/{person_id}", response_model=Person)
-async def change_person(manager: CurrentUser, session: Session, person_id: UUID, body: ChangePerson) -> User:
+async def change_person(
+    manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, body: ChangePerson
+) -> User:
     """Holds at once. What a disabled person has open ends within two seconds. Their conversations stay.
 
     403 `role_not_manageable`, 404 `person_not_found`.
     """
     person = await people.find(session, person_id)
-    people.change(manager, person, body)
+    people.change(session, manager, trail, person, body)
     await session.flush()
     return person
 
 
 @router.post("/{person_id}/sign-in-link", status_code=201)
 async def create_sign_in_link(
-    manager: CurrentUser, session: Session, person_id: UUID, request: Request
+    manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, request: Request
 ) -> SignInLinkInfo:
     """Another one-time link, for another browser. 403 `role_not_manageable`, 404 `person_not_found`."""
     person = await people.find(session, person_id)
     people.require_can_manage(manager, person.role)
-    return await new_link(session, request.state.config, person)
+    return await new_link(session, request.state.config, person, trail)

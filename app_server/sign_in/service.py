@@ -8,6 +8,8 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.authentication import account_disabled
+from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
+from app_server.audit.chain import Actor, NewEntry, record
 from app_server.core.database import now
 from app_server.core.errors import BadRequest, Gone
 from app_server.users.models import SignInLink, User, WebSession
@@ -88,30 +90,43 @@ async def sign_in_with_link(
     user.signed_in_at = now()
     await session.execute(delete(WebSession).where(WebSession.expires_at < now()))
     signed_in = NewBrowserSession(user, cookie=new_token(), page_proof=new_token())
-    session.add(
-        WebSession(
-            token_hash=token_hash(signed_in.cookie),
-            proof_hash=token_hash(signed_in.page_proof),
-            user_id=user.id,
-            identity_id=link.identity_id,
-            provider_session=link.provider_session,
-            user_agent=browser.user_agent and browser.user_agent[:_MAX_USER_AGENT],
-            address=browser.address,
-            last_used_at=now(),
-            expires_at=expires_at,
-        )
+    web_session = WebSession(
+        token_hash=token_hash(signed_in.cookie),
+        proof_hash=token_hash(signed_in.page_proof),
+        user_id=user.id,
+        identity_id=link.identity_id,
+        provider_session=link.provider_session,
+        user_agent=browser.user_agent and browser.user_agent[:_MAX_USER_AGENT],
+        address=browser.address,
+        last_used_at=now(),
+        expires_at=expires_at,
     )
+    session.add(web_session)
     await session.flush()
+    means = ActorMeans.PROVIDER if link.identity_id else ActorMeans.LINK
+    actor = _actor(user, means, web_session.id, browser.address)
+    record(session, _about_session(actor, AuditAction.SIGN_IN_SUCCEEDED, web_session.id))
     return signed_in
 
 
-async def sign_out(session: AsyncSession, cookie: str, page_proof: str) -> None:
+async def sign_out(session: AsyncSession, cookie: str, page_proof: str, *, address: str | None) -> None:
     """Does nothing with a wrong proof: the cookie alone ends no session either."""
-    await session.execute(
-        delete(WebSession).where(
-            WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)
-        )
+    ended = delete(WebSession).where(
+        WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)
     )
+    found = (await session.execute(ended.returning(WebSession.id, WebSession.user_id))).one_or_none()
+    if found is not None:
+        user = await session.get_one(User, found.user_id)
+        actor = _actor(user, ActorMeans.SESSION, found.id, address)
+        record(session, _about_session(actor, AuditAction.SIGN_OUT, found.id))
+
+
+def _actor(user: User, means: ActorMeans, session_id: UUID, address: str | None) -> Actor:
+    return Actor(means, user_id=user.id, name=user.name, credential_id=session_id, address=address)
+
+
+def _about_session(actor: Actor, action: AuditAction, session_id: UUID) -> NewEntry:
+    return NewEntry(actor, action, AuditTarget.SESSION, session_id.hex)
 
 
 async def _why_not(session: AsyncSession, token: str) -> BadRequest | Gone:

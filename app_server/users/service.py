@@ -64,8 +64,10 @@ async def create_api_key(
     return row, key
 
 
-async def delete_api_key(session: AsyncSession, user: User, api_key_id: UUID) -> None:
+async def delete_api_key(session: AsyncSession, user: User, api_key_id: UUID) -> str:
+    """The name that it had. Raises NotFound `api_key_not_found`."""
     statement = delete(ApiKey).where(ApiKey.id == api_key_id, ApiKey.user_id == user.id)
-    deleted = await session.scalar(statement.returning(ApiKey.id))
-    if deleted is None:
+    name: str | None = await session.scalar(statement.returning(ApiKey.name))
+    if name is None:
         raise NotFound("There is no such API key.", code="api_key_not_found")
+    return name

@@ -1,12 +1,15 @@
 """The accounts of people who sign in by a provider: made at the first sign-in, kept up to date at each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import Select, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
+from app_server.audit.chain import Actor
 from app_server.core.identity_providers import IdentityProvider
 from app_server.sign_in.invitations import create_account
 from app_server.sign_in.oidc.identity import ProviderIdentity
@@ -16,18 +19,40 @@ from app_server.users.models import Role, User, WebSession
 
 
 async def account_of(
-    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity
+    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity, address: str | None
 ) -> tuple[User, ExternalIdentity]:
-    """The account, made if this person comes for the first time.
+    """The account, made if this person comes for the first time. address: of the browser, for the audit log.
 
     Where groups give roles, the provider's word about the role counts, except for the owner.
     Raises Forbidden `oidc_no_role`.
     """
-    known = await _find(session, identity) or await _create(session, identity)
+    known = await _find(session, identity)
+    is_new = known is None
+    known = known or await _create(session, identity)
     known.email = identity.email
     user = await session.get_one(User, known.user_id)
-    if provider.roles and user.role != Role.OWNER:
-        user.role = _required(identity.role)
+    trail = AuditTrail(Actor(ActorMeans.PROVIDER, user_id=user.id, name=user.name, address=address))
+    target = (AuditTarget.USER, user.id)
+    if is_new:
+        trail.record(
+            session,
+            AuditAction.MEMBER_CREATED,
+            target,
+            name=user.name,
+            role=user.role,
+            provider=provider.name,
+        )
+    if provider.roles and user.role != Role.OWNER and user.role != _required(identity.role):
+        before, user.role = user.role, _required(identity.role)
+        trail.record(
+            session,
+            AuditAction.MEMBER_ROLE_CHANGED,
+            target,
+            name=user.name,
+            role=user.role,
+            before=before,
+            provider=provider.name,
+        )
     return user, known
 
 
@@ -63,10 +88,10 @@ async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
 
 async def end_sessions(
     session: AsyncSession, issuer: str, *, subject: str | None, provider_session: str | None
-) -> int:
+) -> Sequence[tuple[UUID, UUID]]:
     """Signs out the browsers that came by this provider: those of one sign-in there, or of the person.
 
-    The number of sessions that ended.
+    The sessions that ended: the id of each, and of its user.
     """
     identities = select(ExternalIdentity.id).where(ExternalIdentity.issuer == issuer)
     if subject is not None:
@@ -74,7 +99,8 @@ async def end_sessions(
     ended = delete(WebSession).where(WebSession.identity_id.in_(identities))
     if provider_session is not None:
         ended = ended.where(WebSession.provider_session == provider_session)
-    return len((await session.scalars(ended.returning(WebSession.id))).all())
+    found = await session.execute(ended.returning(WebSession.id, WebSession.user_id))
+    return [(row.id, row.user_id) for row in found]
 
 
 async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalIdentity | None:

@@ -3,7 +3,9 @@
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session, Timestamp
 from app_server.sign_in.oidc import accounts, attempts, exchange
@@ -65,7 +67,10 @@ async def begin_connection(
 
 
 @router.delete("/{provider}", status_code=204)
-async def end_connection(user: CurrentUser, session: Session, provider: str, request: Request) -> None:
+async def end_connection(
+    user: CurrentUser, trail: CurrentTrail, session: Session, provider: str, request: Request
+) -> None:
     """Browsers that are signed in stay so. 404 `oidc_provider_not_found`, `identity_not_found`."""
     providers: Providers = request.state.identity_providers
     await accounts.disconnect(session, user.id, providers.find(provider).issuer)
+    trail.record(session, AuditAction.IDENTITY_DISCONNECTED, (AuditTarget.IDENTITY, provider))

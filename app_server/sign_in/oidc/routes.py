@@ -2,13 +2,17 @@
 
 import logging
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import AuditTrail, address_of
 from app_server.access.authentication import account_disabled
+from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
+from app_server.audit.chain import Actor
 from app_server.core.config import Config
 from app_server.core.database import Session
 from app_server.core.errors import AppError, BadGateway, BadRequest
@@ -17,7 +21,9 @@ from app_server.sign_in.oidc import accounts, attempts, exchange, refusals
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.oidc.identity import ProviderIdentity, identity_of
 from app_server.sign_in.oidc.tokens import read_logout_token
+from app_server.sign_in.refused import RefusedSignIns
 from app_server.sign_in.service import LinkOrigin, create_link
+from app_server.users.models import User
 
 logger = logging.getLogger(__name__)
 
@@ -96,10 +102,13 @@ async def complete_sign_in(
         identity = identity_of(provider, claims)
         if attempt.connects:
             await accounts.connect(session, identity, attempt.connects)
+            await _record_connection(session, request, name, attempt.connects)
             outcome = f"connected={name}"
         else:
-            outcome = f"token={await _link_for(session, provider, identity)}"
+            outcome = f"token={await _link_for(session, provider, identity, address_of(request))}"
     except AppError as refusal:
+        refused: RefusedSignIns = request.state.refused_sign_ins
+        refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
         outcome = f"refused={refusal.code}"
     reply = RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
     attempts.forget(reply, config)
@@ -125,12 +134,25 @@ async def log_out_by_provider(
     ended = await accounts.end_sessions(
         session, provider.issuer, subject=claims.get("sub"), provider_session=claims.get("sid")
     )
-    logger.info("%s has ended %d browser sessions", name, ended)
+    for session_id, user_id in ended:
+        trail = AuditTrail(Actor(ActorMeans.PROVIDER, user_id=user_id, address=address_of(request)))
+        target = (AuditTarget.SESSION, session_id)
+        trail.record(session, AuditAction.SESSION_REVOKED, target, provider=name)
+    logger.info("%s has ended %d browser sessions", name, len(ended))
     return Response(headers={"Cache-Control": "no-store"})
 
 
-async def _link_for(session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity) -> str:
-    user, known = await accounts.account_of(session, provider, identity)
+async def _record_connection(session: AsyncSession, request: Request, name: str, user_id: UUID) -> None:
+    user = await session.get_one(User, user_id)
+    actor = Actor(ActorMeans.PROVIDER, user_id=user_id, name=user.name, address=address_of(request))
+    target = (AuditTarget.IDENTITY, name)
+    AuditTrail(actor).record(session, AuditAction.IDENTITY_CONNECTED, target)
+
+
+async def _link_for(
+    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity, address: str | None
+) -> str:
+    user, known = await accounts.account_of(session, provider, identity, address)
     if user.disabled_at is not None:
         raise account_disabled()
     await session.flush()

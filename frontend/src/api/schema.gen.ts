@@ -970,6 +970,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Audit Log
+         * @description What was done, the newest first. `since` is included, `until` is not; a time without a zone is UTC.
+         *
+         *     400 `bad_page_id`.
+         */
+        get: operations["search_audit_log_api_v1_audit_log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit-log/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit Log
+         * @description All entries that the filter leaves, the oldest first, as a file. The log tells of the export.
+         */
+        get: operations["export_audit_log_api_v1_audit_log_export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/config/models/search": {
         parameters: {
             query?: never;
@@ -2707,6 +2749,13 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * ActorMeans
+         * @description How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link or by a provider, a
+         *     sandbox that works for a user, a command on the server's machine, or the server itself.
+         * @enum {string}
+         */
+        ActorMeans: "session" | "key" | "link" | "provider" | "sandbox" | "command_line" | "server";
+        /**
          * AdministeredLimit
          * @description What an administrator allows; `spent` in the present period, which began at `began_at`.
          */
@@ -2872,6 +2921,59 @@ export interface components {
             /** Updated At */
             updated_at: string;
         };
+        /**
+         * AuditAction
+         * @description What was done or refused: `THING.CHANGE`. New ones are added; none is renamed, since rows name them.
+         * @enum {string}
+         */
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed";
+        /**
+         * AuditEntryInfo
+         * @description One thing that was done or refused. `id`: 1, 2, 3 … without gaps.
+         *
+         *     `actor_id`, `actor_name`: the user, with the name of that moment; null: not known, or the server.
+         *     `credential_id`: of the key, the session or the sandbox. `details`: names and numbers, never a secret.
+         *     `hash`: SHA-256 over the entry and the hash of the one before, 64 hex digits.
+         */
+        AuditEntryInfo: {
+            action: components["schemas"]["AuditAction"];
+            /** Actor Id */
+            actor_id: string | null;
+            /** Actor Name */
+            actor_name: string | null;
+            /** Address */
+            address: string | null;
+            /** Credential Id */
+            credential_id: string | null;
+            /** Details */
+            details: {
+                [key: string]: unknown;
+            };
+            /** Happened At */
+            happened_at: string;
+            /** Hash */
+            hash: string;
+            /** Id */
+            id: number;
+            means: components["schemas"]["ActorMeans"];
+            outcome: components["schemas"]["AuditOutcome"];
+            /** Previous Hash */
+            previous_hash: string;
+            /** Target Id */
+            target_id: string | null;
+            target_kind: components["schemas"]["AuditTarget"] | null;
+        };
+        /**
+         * AuditOutcome
+         * @enum {string}
+         */
+        AuditOutcome: "success" | "refused";
+        /**
+         * AuditTarget
+         * @description Kinds of things that actions are about. Their ids stand beside them as text.
+         * @enum {string}
+         */
+        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "audit_log";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -4500,6 +4602,13 @@ export interface components {
             /** Next Page Id */
             next_page_id?: string | null;
         };
+        /** Page[AuditEntryInfo] */
+        Page_AuditEntryInfo_: {
+            /** Items */
+            items: components["schemas"]["AuditEntryInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
         /** Page[LLMModel] */
         Page_LLMModel_: {
             /** Items */
@@ -4563,7 +4672,7 @@ export interface components {
          * @description Each route of the public API asks for one of them, see access/route_access.py.
          * @enum {string}
          */
-        Permission: "read" | "work" | "settings" | "keys" | "administer";
+        Permission: "read" | "work" | "settings" | "keys" | "administer" | "audit";
         /**
          * Person
          * @description `signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used.
@@ -8176,6 +8285,84 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_audit_log_api_v1_audit_log_get: {
+        parameters: {
+            query?: {
+                page_id?: string | null;
+                limit?: number;
+                since?: string | null;
+                until?: string | null;
+                actor_id?: string | null;
+                action?: components["schemas"]["AuditAction"][] | null;
+                target_kind?: components["schemas"]["AuditTarget"] | null;
+                target_id?: string | null;
+                outcome?: components["schemas"]["AuditOutcome"] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AuditEntryInfo_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_audit_log_api_v1_audit_log_export_get: {
+        parameters: {
+            query?: {
+                format?: "jsonl" | "csv";
+                since?: string | null;
+                until?: string | null;
+                actor_id?: string | null;
+                action?: components["schemas"]["AuditAction"][] | null;
+                target_kind?: components["schemas"]["AuditTarget"] | null;
+                target_id?: string | null;
+                outcome?: components["schemas"]["AuditOutcome"] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
+                    "text/csv": unknown;
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -18,8 +18,8 @@ from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 
-READ, WORK, SETTINGS, KEYS, ADMINISTER = Permission
-EVERYTHING = {READ, WORK, SETTINGS, KEYS, ADMINISTER}
+READ, WORK, SETTINGS, KEYS, ADMINISTER, AUDIT = Permission
+EVERYTHING = {READ, WORK, SETTINGS, KEYS, ADMINISTER, AUDIT}
 MEANS: dict[str, tuple[Role, list[Permission] | None, set[Permission]]] = {
     "a viewer": (Role.VIEWER, None, {READ, KEYS}),
     "a member": (Role.MEMBER, None, {READ, WORK, SETTINGS, KEYS}),
@@ -30,6 +30,7 @@ MEANS: dict[str, tuple[Role, list[Permission] | None, set[Permission]]] = {
     "a member's key for keys": (Role.MEMBER, [READ, KEYS], {READ, KEYS}),
     "a key with scopes that its viewer does not have": (Role.VIEWER, list(Permission), {READ, KEYS}),
     "an admin's key to administer": (Role.ADMIN, [READ, ADMINISTER], {READ, ADMINISTER}),
+    "an admin's key for the audit log": (Role.ADMIN, [AUDIT], {AUDIT}),
 }
 
 

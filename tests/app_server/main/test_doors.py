@@ -35,7 +35,7 @@ OPEN = frozenset(
 """What needs no sign-in. Whatever is added here must be safe for anybody who reaches the port."""
 
 
-ADMINISTRATION = ("/api/v1/administration/", "/api/v1/people")
+ADMINISTRATION = ("/api/v1/administration/", "/api/v1/people", "/api/v1/audit-log")
 """What members may not even look at."""
 
 

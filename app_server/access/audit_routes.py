@@ -1,0 +1,107 @@
+"""The audit log, for those who may read it: owner and administrators."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import StreamingResponse
+
+from app_server.access.audit_schemas import AuditEntryInfo, as_csv, as_json_lines
+from app_server.access.audit_trail import CurrentTrail
+from app_server.audit import search
+from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
+from app_server.audit.search import AuditFilter
+from app_server.core.database import Database, ReadSession, now
+from app_server.core.errors import BadRequest
+from app_server.core.pagination import Limit, Page, PageId, decode_page_id, encode_page_id
+
+router = APIRouter(prefix="/api/v1/audit-log", tags=["Audit log"])
+
+_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv"}
+_MAX_DIGITS = 18
+
+
+def _filter(
+    since: datetime | None = None,
+    until: datetime | None = None,
+    actor_id: UUID | None = None,
+    action: Annotated[list[AuditAction] | None, Query(max_length=len(AuditAction))] = None,
+    target_kind: AuditTarget | None = None,
+    target_id: Annotated[str | None, Query(max_length=300)] = None,
+    outcome: AuditOutcome | None = None,
+) -> AuditFilter:
+    return AuditFilter(
+        since=_aware(since),
+        until=_aware(until),
+        actor_id=actor_id,
+        actions=tuple(action or ()),
+        target_kind=target_kind,
+        target_id=target_id,
+        outcome=outcome,
+    )
+
+
+Filter = Annotated[AuditFilter, Depends(_filter)]
+
+
+@router.get("")
+async def search_audit_log(
+    wanted: Filter, session: ReadSession, page_id: PageId = None, limit: Limit = 50
+) -> Page[AuditEntryInfo]:
+    """What was done, the newest first. `since` is included, `until` is not; a time without a zone is UTC.
+
+    400 `bad_page_id`.
+    """
+    before = None if page_id is None else _position(page_id)
+    entries, next_before = await search.search(session, wanted, before=before, limit=limit)
+    return Page(
+        items=[AuditEntryInfo.model_validate(one) for one in entries],
+        next_page_id=None if next_before is None else encode_page_id(str(next_before)),
+    )
+
+
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {}, "text/csv": {}}}},
+)
+async def export_audit_log(
+    wanted: Filter,
+    trail: CurrentTrail,
+    request: Request,
+    format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
+) -> StreamingResponse:
+    """All entries that the filter leaves, the oldest first, as a file. The log tells of the export."""
+    database: Database = request.state.database
+    async with database.session() as session:
+        trail.record(
+            session,
+            AuditAction.AUDIT_LOG_EXPORTED,
+            (AuditTarget.AUDIT_LOG, format),
+            since=wanted.since,
+            until=wanted.until,
+            actor_id=wanted.actor_id,
+            actions=wanted.actions or None,
+        )
+    lines = (as_csv if format == "csv" else as_json_lines)(_infos(database, wanted))
+    name = f"audit-log-{now():%Y-%m-%d}.{format}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(lines, media_type=_TYPES[format], headers=headers)
+
+
+async def _infos(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntryInfo]:
+    async for entry in search.every(database, wanted):
+        yield AuditEntryInfo.model_validate(entry)
+
+
+def _position(page_id: str) -> int:
+    (text,) = decode_page_id(page_id, parts=1)
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
+    return int(text)
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

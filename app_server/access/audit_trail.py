@@ -1,0 +1,79 @@
+"""Tells the audit log what a request has done, and for whom."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.requests import HTTPConnection
+
+from app_server.access.authentication import CurrentPrincipal
+from app_server.access.principal import Principal
+from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
+from app_server.audit.chain import Actor, NewEntry, record
+from app_server.users.models import User
+
+_MEANS = {"key": ActorMeans.KEY, "session": ActorMeans.SESSION}
+
+
+@dataclass(frozen=True)
+class AuditTrail:
+    """Records for one actor. Each entry is written when the session commits, or not at all."""
+
+    actor: Actor
+
+    def record(
+        self,
+        session: AsyncSession,
+        action: AuditAction,
+        target: tuple[AuditTarget, UUID | str] | None = None,
+        *,
+        outcome: AuditOutcome = AuditOutcome.SUCCESS,
+        **details: Any,
+    ) -> None:
+        """target: its kind, and its id or name. details: never a secret; what is None is left out."""
+        kind, id_ = target or (None, None)
+        entry = NewEntry(
+            actor=self.actor,
+            action=action,
+            target_kind=kind,
+            target_id=id_.hex if isinstance(id_, UUID) else id_,
+            outcome=outcome,
+            details=details,
+        )
+        record(session, entry)
+
+
+def address_of(connection: HTTPConnection) -> str | None:
+    """From which a request comes, as trusted proxies tell it."""
+    return connection.client.host if connection.client else None
+
+
+def trail_of(principal: Principal, connection: HTTPConnection) -> AuditTrail:
+    actor = Actor(
+        means=_MEANS[principal.credential.kind],
+        user_id=principal.user.id,
+        name=principal.user.name,
+        credential_id=principal.credential.id,
+        address=address_of(connection),
+    )
+    return AuditTrail(actor)
+
+
+def trail_of_sandbox(user_id: UUID, sandbox_id: UUID) -> AuditTrail:
+    """For what a sandbox does with the things of its user."""
+    return AuditTrail(Actor(ActorMeans.SANDBOX, user_id=user_id, credential_id=sandbox_id))
+
+
+def trail_of_command_line(owner: User) -> AuditTrail:
+    """For commands on the server's machine, which act as the owner."""
+    return AuditTrail(Actor(ActorMeans.COMMAND_LINE, user_id=owner.id, name=owner.name))
+
+
+async def _current_trail(principal: CurrentPrincipal, connection: HTTPConnection) -> AuditTrail:
+    return trail_of(principal, connection)
+
+
+CurrentTrail = Annotated[AuditTrail, Depends(_current_trail)]
+"""The trail of the request: `trail.record(session, AuditAction.…, …)`."""

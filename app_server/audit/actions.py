@@ -1,0 +1,86 @@
+"""The closed list of what the audit log can tell of, and by which means and on what it was done."""
+
+from enum import StrEnum
+
+
+class AuditAction(StrEnum):
+    """What was done or refused: `THING.CHANGE`. New ones are added; none is renamed, since rows name them."""
+
+    SIGN_IN_SUCCEEDED = "sign_in.succeeded"
+    SIGN_IN_REFUSED = "sign_in.refused"
+    SIGN_OUT = "sign_in.ended"
+    SIGN_IN_LINK_CREATED = "sign_in_link.created"
+    SESSION_REVOKED = "session.revoked"
+    IDENTITY_CONNECTED = "identity.connected"
+    IDENTITY_DISCONNECTED = "identity.disconnected"
+    KEY_CREATED = "key.created"
+    KEY_DELETED = "key.deleted"
+    MEMBER_CREATED = "member.created"
+    MEMBER_RENAMED = "member.renamed"
+    MEMBER_ROLE_CHANGED = "member.role_changed"
+    MEMBER_DISABLED = "member.disabled"
+    MEMBER_ENABLED = "member.enabled"
+    SECRET_CREATED = "secret.created"  # noqa: S105 (the name of an action)
+    SECRET_CHANGED = "secret.changed"  # noqa: S105
+    SECRET_DELETED = "secret.deleted"  # noqa: S105
+    SECRET_USED = "secret.used"  # noqa: S105
+    GIT_CREDENTIAL_CHANGED = "git_credential.changed"
+    GIT_CREDENTIAL_DELETED = "git_credential.deleted"
+    MCP_SERVER_CHANGED = "mcp_server.changed"
+    MCP_SERVER_DELETED = "mcp_server.deleted"
+    EGRESS_CHANGED = "egress.changed"
+    EGRESS_CREDENTIAL_CHANGED = "egress_credential.changed"
+    EGRESS_CREDENTIAL_DELETED = "egress_credential.deleted"
+    PROFILE_CHANGED = "profile.changed"
+    PROFILE_DELETED = "profile.deleted"
+    PROFILE_SHARED = "profile.shared"
+    PROFILE_UNSHARED = "profile.unshared"
+    CONFIRMATION_CHANGED = "confirmation.changed"
+    SPENDING_LIMIT_CHANGED = "spending_limit.changed"
+    TRUST_GRANTED = "trust.granted"
+    TRUST_REVOKED = "trust.revoked"
+    AGENT_ACTION_APPROVED = "agent_action.approved"
+    AGENT_ACTION_REFUSED = "agent_action.refused"
+    CONVERSATION_EXPORTED = "conversation.exported"
+    GIT_PUSHED = "git.pushed"
+    AUDIT_LOG_EXPORTED = "audit_log.exported"
+    AUDIT_LOG_TRIMMED = "audit_log.trimmed"
+
+
+class AuditOutcome(StrEnum):
+    SUCCESS = "success"
+    REFUSED = "refused"
+
+
+class ActorMeans(StrEnum):
+    """How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link or by a provider, a
+    sandbox that works for a user, a command on the server's machine, or the server itself.
+    """
+
+    SESSION = "session"
+    KEY = "key"
+    LINK = "link"
+    PROVIDER = "provider"
+    SANDBOX = "sandbox"
+    COMMAND_LINE = "command_line"
+    SERVER = "server"
+
+
+class AuditTarget(StrEnum):
+    """Kinds of things that actions are about. Their ids stand beside them as text."""
+
+    USER = "user"
+    SESSION = "session"
+    KEY = "key"
+    IDENTITY = "identity"
+    SECRET = "secret"  # noqa: S105 (a kind of thing)
+    GIT_HOST = "git_host"
+    MCP_SERVER = "mcp_server"
+    NETWORK = "network"
+    PROFILE = "profile"
+    CONFIRMATION = "confirmation"
+    SPENDING_LIMIT = "spending_limit"
+    TRUST_GRANT = "trust_grant"
+    CONVERSATION = "conversation"
+    REPOSITORY = "repository"
+    AUDIT_LOG = "audit_log"

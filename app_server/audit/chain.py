@@ -1,0 +1,143 @@
+"""Adds entries to the audit log, each tied to the one before by a hash.
+
+An entry is written in the transaction of the change that it tells of: both are kept, or neither. Entries
+are held back until that transaction is about to commit. So the head of the chain, which all writers lock, is
+the last thing that a transaction locks, and it is held only for the commit.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import event, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session as SyncSession
+
+from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
+from app_server.audit.models import HEAD_ID, AuditEntry, AuditHead
+from app_server.core.database import now
+
+MAX_TEXT = 300
+"""Characters of a text in the details, and of the id of a target; what is longer is cut."""
+
+_PENDING = "slipway.audit"
+_HASHED = (
+    "id",
+    "happened_at",
+    "actor_id",
+    "actor_name",
+    "means",
+    "credential_id",
+    "address",
+    "action",
+    "target_kind",
+    "target_id",
+    "outcome",
+    "details",
+    "previous_hash",
+)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who acts, and how. `credential_id`: of the key, the session or the sandbox by which they act."""
+
+    means: ActorMeans
+    user_id: UUID | None = None
+    name: str | None = None
+    credential_id: UUID | None = None
+    address: str | None = None
+
+
+SERVER = Actor(ActorMeans.SERVER)
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """What is to be written. `details` hold names and numbers, never a secret."""
+
+    actor: Actor
+    action: AuditAction
+    target_kind: AuditTarget | None = None
+    target_id: str | None = None
+    outcome: AuditOutcome = AuditOutcome.SUCCESS
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def record(session: AsyncSession, entry: NewEntry) -> None:
+    """Writes the entry when the session commits; forgets it when the session rolls back."""
+    session.info.setdefault(_PENDING, []).append(entry)
+
+
+def hash_of(row: Mapping[str, Any]) -> str:
+    """The hash of an entry, given by the names of its columns: SHA-256 of canonical JSON, 64 hex digits."""
+    values = {name: _canonical(row[name]) for name in _HASHED}
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@event.listens_for(SyncSession, "before_commit")
+def _write(session: SyncSession) -> None:
+    if session.in_nested_transaction() or not (pending := session.info.pop(_PENDING, None)):
+        return
+    session.flush()  # what else the transaction locks comes before the head
+    head = select(AuditHead.last_id, AuditHead.last_hash).where(AuditHead.id == HEAD_ID)
+    last_id, last_hash = session.execute(head.with_for_update()).one()
+    rows = []
+    for entry in pending:
+        last_id += 1
+        row = _row(entry, last_id, last_hash)
+        last_hash = row["hash"]
+        rows.append(row)
+    session.execute(insert(AuditEntry), rows)
+    moved = update(AuditHead).where(AuditHead.id == HEAD_ID).values(last_id=last_id, last_hash=last_hash)
+    session.execute(moved.execution_options(synchronize_session=False))
+
+
+@event.listens_for(SyncSession, "after_rollback")
+def _forget(session: SyncSession) -> None:
+    session.info.pop(_PENDING, None)
+
+
+def _row(entry: NewEntry, id_: int, previous_hash: str) -> dict[str, Any]:
+    actor = entry.actor
+    row: dict[str, Any] = {
+        "id": id_,
+        "happened_at": now(),
+        "actor_id": actor.user_id,
+        "actor_name": actor.name,
+        "means": actor.means,
+        "credential_id": actor.credential_id,
+        "address": actor.address,
+        "action": entry.action,
+        "target_kind": entry.target_kind,
+        "target_id": entry.target_id and entry.target_id[:MAX_TEXT],
+        "outcome": entry.outcome,
+        "details": {name: _bounded(value) for name, value in entry.details.items() if value is not None},
+        "previous_hash": previous_hash,
+    }
+    return {**row, "hash": hash_of(row)}
+
+
+def _bounded(value: Any) -> Any:
+    """As JSON has it, with texts and lists of a bounded length."""
+    if isinstance(value, str):
+        return str(value)[:MAX_TEXT]
+    if isinstance(value, Mapping):
+        return {str(name): _bounded(each) for name, each in list(value.items())[:100]}
+    if isinstance(value, list | tuple | set | frozenset):
+        each = sorted(value) if isinstance(value, set | frozenset) else list(value)
+        return [_bounded(one) for one in each[:100]]
+    if isinstance(value, UUID):
+        return value.hex
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="microseconds")
+    return value.hex if isinstance(value, UUID) else value

@@ -1,0 +1,81 @@
+"""The audit log as rows: its entries, which are only ever added, and the head of their chain."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, Connection, Index, String, Table, event
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
+from app_server.core.database import Base, enum_column
+
+NO_HASH = "0" * 64
+"""Stands where the hash of the entry before the first one would stand."""
+HEAD_ID = 1
+
+
+class AuditEntry(Base):
+    """One thing that was done or refused. `id`: 1, 2, 3 … without gaps, in the order of the commits.
+
+    Users are named without a foreign key: an entry outlives them. `details` holds names and numbers, never
+    a secret. `hash`: over everything else in the row, with the hash of the entry before (see chain.py).
+    """
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (
+        Index("ix_audit_entries_actor_id", "actor_id", "id"),
+        Index("ix_audit_entries_action", "action", "id"),
+        Index("ix_audit_entries_target_id", "target_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    happened_at: Mapped[datetime] = mapped_column(index=True)
+    actor_id: Mapped[UUID | None]
+    """The user; null: not known, or the server itself."""
+    actor_name: Mapped[str | None] = mapped_column(String(200))
+    """The user's name at that moment."""
+    means: Mapped[ActorMeans] = mapped_column(enum_column(ActorMeans))
+    credential_id: Mapped[UUID | None]
+    """Of the API key, the browser session or the sandbox."""
+    address: Mapped[str | None] = mapped_column(String(64))
+    """From which the request came."""
+    action: Mapped[AuditAction] = mapped_column(enum_column(AuditAction))
+    target_kind: Mapped[AuditTarget | None] = mapped_column(enum_column(AuditTarget))
+    target_id: Mapped[str | None] = mapped_column(String(300))
+    outcome: Mapped[AuditOutcome] = mapped_column(enum_column(AuditOutcome))
+    details: Mapped[dict[str, Any]]
+    previous_hash: Mapped[str] = mapped_column(String(64))
+    hash: Mapped[str] = mapped_column(String(64))
+
+
+class AuditHead(Base):
+    """The one row that says where the chain begins and ends.
+
+    `anchor_id`, `anchor_hash`: of the last entry that was cut for its age; 0 and NO_HASH: none was.
+    `last_id`, `last_hash`: of the newest entry. Who writes an entry locks this row.
+    """
+
+    __tablename__ = "audit_head"
+    __table_args__ = (CheckConstraint(f"id = {HEAD_ID}", name="single"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    anchor_id: Mapped[int] = mapped_column(BigInteger)
+    anchor_hash: Mapped[str] = mapped_column(String(64))
+    last_id: Mapped[int] = mapped_column(BigInteger)
+    last_hash: Mapped[str] = mapped_column(String(64))
+
+
+FIRST_HEAD = {
+    "id": HEAD_ID,
+    "anchor_id": 0,
+    "anchor_hash": NO_HASH,
+    "last_id": 0,
+    "last_hash": NO_HASH,
+}
+
+
+@event.listens_for(AuditHead.__table__, "after_create")
+def _insert_head(table: Table, connection: Connection, **_: object) -> None:
+    """For tables that are made without the migrations."""
+    connection.execute(table.insert().values(FIRST_HEAD))

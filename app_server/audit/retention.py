@@ -1,0 +1,47 @@
+"""Cuts old entries from the audit log, and leaves an anchor from which the rest can still be verified."""
+
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.audit.chain import SERVER, NewEntry, record
+from app_server.audit.models import HEAD_ID, AuditEntry, AuditHead
+from app_server.core.database import Database, now
+
+_BATCH = 5000
+
+
+async def trim(database: Database, days: int) -> None:
+    """Cuts entries that are more than so many days old; 0: keeps all.
+
+    Only from the beginning of the chain: an entry that is younger keeps those after it. Each cut is written
+    into the log.
+    """
+    has_more = days > 0
+    while has_more:
+        async with database.session() as session:
+            has_more = await _trim(session, timedelta(days=days)) == _BATCH
+
+
+async def _trim(session: AsyncSession, age: timedelta) -> int:
+    """How many it has cut."""
+    locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
+    anchor_id, last_id = (await session.execute(locked)).one()
+    youngest = select(func.min(AuditEntry.id)).where(AuditEntry.happened_at >= now() - age)
+    first_kept = await session.scalar(youngest) or last_id + 1
+    up_to = min(first_kept - 1, anchor_id + _BATCH)
+    # What tells of a cut is no reason for another one: else a quiet server would cut for ever.
+    told = select(AuditEntry.id).where(
+        AuditEntry.id <= up_to, AuditEntry.action != AuditAction.AUDIT_LOG_TRIMMED
+    )
+    if up_to <= anchor_id or await session.scalar(told.limit(1)) is None:
+        return 0
+    anchor_hash = await session.scalar(select(AuditEntry.hash).where(AuditEntry.id == up_to))
+    await session.execute(delete(AuditEntry).where(AuditEntry.id <= up_to))
+    moved = update(AuditHead).where(AuditHead.id == HEAD_ID)
+    await session.execute(moved.values(anchor_id=up_to, anchor_hash=anchor_hash))
+    details = {"entries": up_to - anchor_id, "up_to": up_to, "hash": anchor_hash}
+    record(session, NewEntry(SERVER, AuditAction.AUDIT_LOG_TRIMMED, AuditTarget.AUDIT_LOG, details=details))
+    return up_to - anchor_id

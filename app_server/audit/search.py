@@ -1,0 +1,72 @@
+"""Finds entries of the audit log: by time, actor, action and target, in pages by their ids."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
+from app_server.audit.models import AuditEntry
+from app_server.core.database import Database
+
+EXPORT_BATCH = 500
+
+
+@dataclass(frozen=True)
+class AuditFilter:
+    """What is looked for. None and an empty tuple: everything. `since` is included, `until` is not."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    actor_id: UUID | None = None
+    actions: tuple[AuditAction, ...] = ()
+    target_kind: AuditTarget | None = None
+    target_id: str | None = None
+    outcome: AuditOutcome | None = None
+
+    def apply(self, query: Select[AuditEntry]) -> Select[AuditEntry]:
+        if self.since is not None:
+            query = query.where(AuditEntry.happened_at >= self.since)
+        if self.until is not None:
+            query = query.where(AuditEntry.happened_at < self.until)
+        if self.actions:
+            query = query.where(AuditEntry.action.in_(self.actions))
+        for column, value in (
+            (AuditEntry.actor_id, self.actor_id),
+            (AuditEntry.target_kind, self.target_kind),
+            (AuditEntry.target_id, self.target_id),
+            (AuditEntry.outcome, self.outcome),
+        ):
+            if value is not None:
+                query = query.where(column == value)
+        return query
+
+
+async def search(
+    session: AsyncSession, wanted: AuditFilter, *, before: int | None, limit: int
+) -> tuple[Sequence[AuditEntry], int | None]:
+    """The newest first, below the id `before`; and what to give as `before` for the next page."""
+    query = wanted.apply(select(AuditEntry)).order_by(AuditEntry.id.desc()).limit(limit + 1)
+    if before is not None:
+        query = query.where(AuditEntry.id < before)
+    found = (await session.scalars(query)).all()
+    page = found[:limit]
+    return page, page[-1].id if len(found) > limit else None
+
+
+async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntry]:
+    """Those that are there at the beginning, the oldest first. No transaction is open between batches."""
+    async with database.read() as session:
+        newest = await session.scalar(select(func.max(AuditEntry.id))) or 0
+    after, has_more = 0, True
+    while has_more:
+        query = wanted.apply(select(AuditEntry)).where(AuditEntry.id > after, AuditEntry.id <= newest)
+        async with database.read() as session:
+            found = (await session.scalars(query.order_by(AuditEntry.id).limit(EXPORT_BATCH))).all()
+        for entry in found:
+            yield entry
+            after = entry.id
+        has_more = len(found) == EXPORT_BATCH

@@ -1,0 +1,115 @@
+"""Proves that no entry of the audit log was changed, removed or put in."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select, text
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.audit.actions import AuditAction
+from app_server.audit.chain import hash_of
+from app_server.audit.models import HEAD_ID, NO_HASH, AuditEntry, AuditHead
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class ChainMark:
+    """An entry that was noted elsewhere: its id and its hash."""
+
+    id: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """`entries`: how many were checked. `head`: the newest one, to be noted elsewhere.
+    `problem`: the first thing that is wrong, in a sentence; None: nothing is.
+    """
+
+    entries: int
+    anchor: ChainMark
+    head: ChainMark
+    problem: str | None = None
+
+
+async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verification:
+    """Checks every entry, in one view of the database.
+
+    known: an entry noted earlier, which must still be there as it was. It finds even a chain that was
+    written anew as a whole. The session must be a new one.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+    return await _Check(known).run(session)
+
+
+class _Broken(Exception):
+    """Its text says what is wrong."""
+
+
+@dataclass
+class _Check:
+    known: ChainMark | None
+    count: int = 0
+    newest_cut: dict[str, Any] = field(default_factory=dict)
+
+    async def run(self, session: AsyncSession) -> Verification:
+        row = await session.scalar(select(AuditHead).where(AuditHead.id == HEAD_ID))
+        if row is None:
+            nothing = ChainMark(0, "")
+            return Verification(0, nothing, nothing, "The head of the chain is missing.")
+        anchor, head = ChainMark(row.anchor_id, row.anchor_hash), ChainMark(row.last_id, row.last_hash)
+        problem = None
+        try:
+            await self._require_whole(session, anchor, head)
+        except _Broken as broken:
+            problem = str(broken)
+        except (LookupError, ValueError):  # a word, a date or JSON that this server would not have written
+            problem = f"An entry after {anchor.id + self.count} cannot be read: it was changed."
+        return Verification(self.count, anchor, head, problem)
+
+    async def _require_whole(self, session: AsyncSession, anchor: ChainMark, head: ChainMark) -> None:
+        last = anchor
+        self._require_known(anchor)
+        if self.known and self.known.id < anchor.id:
+            raise _Broken(f"Entry {self.known.id} was cut for its age. Give one that you noted later.")
+        async for row in _rows(session, anchor.id):
+            last = self._following(last, row)
+            self._require_known(last)
+            self.count += 1
+            if row["action"] is AuditAction.AUDIT_LOG_TRIMMED:
+                self.newest_cut = row["details"]
+        if last != head:
+            raise _Broken(f"The newest entries are missing: entry {head.id} should be the last one.")
+        told = ChainMark(self.newest_cut.get("up_to", 0), self.newest_cut.get("hash", NO_HASH))
+        if anchor != told:
+            raise _Broken(f"The log begins after entry {anchor.id}, but no entry tells of this cut.")
+        if self.known and self.known.id > head.id:
+            raise _Broken(f"Entry {self.known.id}, which you know, is missing.")
+
+    def _following(self, last: ChainMark, row: dict[str, Any]) -> ChainMark:
+        if row["id"] != last.id + 1:
+            raise _Broken(f"Entries are missing between {last.id} and {row['id']}.")
+        if row["previous_hash"] != last.hash:
+            raise _Broken(f"Entry {row['id']} does not follow the entry before it.")
+        if row["hash"] != hash_of(row):
+            raise _Broken(f"Entry {row['id']} was changed.")
+        return ChainMark(row["id"], row["hash"])
+
+    def _require_known(self, mark: ChainMark) -> None:
+        if self.known and self.known.id == mark.id and self.known.hash != mark.hash:
+            raise _Broken(f"Entry {mark.id} is not the one that you know.")
+
+
+async def _rows(session: AsyncSession, after: int) -> AsyncIterator[dict[str, Any]]:
+    while True:
+        query = select(AuditEntry.__table__).where(AuditEntry.id > after)
+        query = query.order_by(AuditEntry.id).limit(_BATCH)
+        found = (await session.execute(query)).mappings().all()
+        for row in found:
+            yield dict(row)
+        if len(found) < _BATCH:
+            return
+        after = found[-1]["id"]

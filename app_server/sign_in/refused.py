@@ -1,0 +1,68 @@
+"""Tells the audit log of refused sign-ins. Anyone may cause them, so that their number is limited."""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from uuid import UUID
+
+from starlette.requests import HTTPConnection
+
+from app_server.access.audit_trail import address_of
+from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome
+from app_server.audit.chain import Actor, NewEntry, record
+from app_server.core.background import Background
+from app_server.core.database import Database
+from app_server.core.errors import AppError
+
+MAX_PER_MINUTE = 60
+
+
+@dataclass
+class RefusedSignIns:
+    """Of one app server. What exceeds the limit is counted, and the next entry tells the number."""
+
+    database: Database
+    background: Background
+    _recent: deque[float] = field(default_factory=deque)
+    _left_out: int = 0
+
+    @contextmanager
+    def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
+        """Records an AppError of the block, and raises it again."""
+        try:
+            yield
+        except AppError as refusal:
+            self.tell(connection, means, refusal.code)
+            raise
+
+    def tell(
+        self,
+        connection: HTTPConnection,
+        means: ActorMeans,
+        code: str,
+        *,
+        provider: str | None = None,
+        user_id: UUID | None = None,
+    ) -> None:
+        """Writes the entry beside the request, whose own transaction may be rolled back."""
+        while self._recent and monotonic() - self._recent[0] > 60:
+            self._recent.popleft()
+        if len(self._recent) >= MAX_PER_MINUTE:
+            self._left_out += 1
+            return
+        self._recent.append(monotonic())
+        details = {"code": code, "provider": provider, "left_out_before": self._left_out or None}
+        self._left_out = 0
+        entry = NewEntry(
+            Actor(means, user_id=user_id, address=address_of(connection)),
+            AuditAction.SIGN_IN_REFUSED,
+            outcome=AuditOutcome.REFUSED,
+            details=details,
+        )
+        self.background.start(self._write(entry), name="record a refused sign-in")
+
+    async def _write(self, entry: NewEntry) -> None:
+        async with self.database.session() as session:
+            record(session, entry)
