@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, WebSocket, expect
 
 from tests.support.browser import DESKTOP, Visitor, visitor
 from tests.support.scripted_llm import ScriptedLLM, call
@@ -31,9 +31,13 @@ NOT_WHOLLY_ISOLATED = re.compile("(Commands are not isolated|Partly isolated)")
 
 def reconnect(page: Page) -> None:
     """What a laptop that wakes up does: drops its connection and resumes the stream over a new one."""
-    with page.expect_websocket() as opening:
+    with page.expect_websocket(is_event_stream) as opening:
         page.evaluate("window.dispatchEvent(new Event('online'))")
     opening.value.wait_for_event("framereceived")
+
+
+def is_event_stream(socket: WebSocket) -> bool:
+    return "/events/stream" in socket.url
 
 
 def look_at_the_model_dialog_on_a_small_phone(someone: Visitor) -> None:
@@ -139,7 +143,10 @@ def test_a_browser_that_reconnects_a_hundred_times_ends_with_exactly_the_log(
     # So tall that no row is left out of the document.
     with scripted_server.client() as client, visitor({"width": 1440, "height": 40_000}) as someone:
         conversation_id = start_conversation(client, "forty steps")
-        page = open_conversation(someone, scripted_server, conversation_id)
+        # The first connection has to stand, or else it is the one that the first reconnection ends.
+        with someone.page.expect_websocket(is_event_stream) as opening:
+            page = open_conversation(someone, scripted_server, conversation_id)
+        opening.value.wait_for_event("framereceived")
         for _ in range(RECONNECTS):
             reconnect(page)
         wait_for_status(client, conversation_id, "finished")
