@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
@@ -12,6 +13,8 @@ from app_server.access.authentication import CurrentPrincipal
 from app_server.access.principal import Principal
 from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
 from app_server.audit.chain import Actor, NewEntry, record
+from app_server.audit.models import AuditEntry
+from app_server.core.database import Database
 from app_server.users.models import User
 
 _MEANS = {"key": ActorMeans.KEY, "session": ActorMeans.SESSION}
@@ -61,9 +64,31 @@ def trail_of(principal: Principal, connection: HTTPConnection) -> AuditTrail:
     return AuditTrail(actor)
 
 
-def trail_of_sandbox(user_id: UUID, sandbox_id: UUID) -> AuditTrail:
+async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> AuditTrail:
     """For what a sandbox does with the things of its user."""
-    return AuditTrail(Actor(ActorMeans.SANDBOX, user_id=user_id, credential_id=sandbox_id))
+    user = await session.get_one(User, user_id)
+    return AuditTrail(Actor(ActorMeans.SANDBOX, user_id, user.name, credential_id=sandbox_id))
+
+
+async def record_first_use(
+    database: Database, user_id: UUID, sandbox_id: UUID, name: str, *, of_conversation: UUID | None = None
+) -> None:
+    """Records that a sandbox has looked up a secret, unless the log tells it already.
+
+    of_conversation: whose own secret it is, which came with its start; None: one that the user keeps.
+    """
+    known = select(AuditEntry.details).where(
+        AuditEntry.target_id == name,
+        AuditEntry.action == AuditAction.SECRET_USED,
+        AuditEntry.credential_id == sandbox_id,
+    )
+    own = of_conversation and of_conversation.hex
+    async with database.read() as session:
+        if any(one.get("conversation_id") == own for one in await session.scalars(known)):
+            return
+    async with database.session() as session:
+        trail = await trail_of_sandbox(session, user_id, sandbox_id)
+        trail.record(session, AuditAction.SECRET_USED, (AuditTarget.SECRET, name), conversation_id=own)
 
 
 def trail_of_command_line(owner: User) -> AuditTrail:

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser, require_user
 from app_server.all_settings.form import SettingsSchema, agent_schema, conversation_schema
 from app_server.all_settings.schemas import CurrentUserInfo, Saved, SaveSettings, SettingsInfo
@@ -45,7 +46,9 @@ async def get_settings(user: CurrentUser, session: ReadSession, request: Request
         409: {"description": "The stored key was given for another address"},
     },
 )
-async def save_settings(user: CurrentUser, session: Session, body: SaveSettings, request: Request) -> Saved:
+async def save_settings(
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSettings, request: Request
+) -> Saved:
     """Changes what is given. A model changes the profile that is in use; the built-in one stays as it is, and
     `default` is made and used instead. What cannot be set is refused, unless it is sent back as it was.
     """
@@ -53,7 +56,7 @@ async def save_settings(user: CurrentUser, session: Session, body: SaveSettings,
         reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
         if reason:
             raise sandbox_specs_not_allowed(reason)
-    await _keeper(request, session, user).save(body)
+    await _keeper(request, session, user).save(body, trail)
     return Saved(message="The settings are saved.")
 
 

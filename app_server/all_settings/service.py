@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server import demo
+from app_server.access.audit_trail import AuditTrail
 from app_server.all_settings.schemas import (
     ConversationSettings,
     LLMDiff,
@@ -14,6 +15,7 @@ from app_server.all_settings.schemas import (
     SaveSettings,
     SettingsInfo,
 )
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest
 from app_server.git.credentials import list_credentials
@@ -71,10 +73,10 @@ class SettingsStore:
             provider_tokens_set=tokens,
         )
 
-    async def save(self, changes: SaveSettings) -> None:
+    async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
         """Raises what the features do: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …"""
-        await self._save_model(changes)
-        await self._save_conversation(changes)
+        await self._save_model(changes, trail)
+        await self._save_conversation(changes, trail)
         given = changes.model_fields_set
         own: dict[str, Any] = {
             name: getattr(changes, name) or None
@@ -92,7 +94,7 @@ class SettingsStore:
                 changes.default_sandbox_spec_id,
             )
 
-    async def _save_model(self, changes: SaveSettings) -> None:
+    async def _save_model(self, changes: SaveSettings, trail: AuditTrail) -> None:
         llm, has_budget = changes.agent_settings_diff.llm, "max_budget_per_task" in changes.model_fields_set
         if not (llm.model_fields_set or has_budget):
             return
@@ -102,6 +104,8 @@ class SettingsStore:
         name = active.name if active else NEW_PROFILE
         await profiles.save_profile(self.session, self.cipher, self.user.id, name, wanted)
         await profiles.activate_profile(self.session, self.user.id, name)
+        target = (AuditTarget.PROFILE, name)
+        trail.record(self.session, AuditAction.PROFILE_CHANGED, target, change="saved", model=wanted.model)
 
     async def _own_model(self) -> LLMProfile | None:
         """The profile in use, if it can be changed."""
@@ -109,7 +113,7 @@ class SettingsStore:
         is_changeable = active and active.user_id == self.user.id and active.name != demo.PROFILE
         return active if is_changeable else None
 
-    async def _save_conversation(self, changes: SaveSettings) -> None:
+    async def _save_conversation(self, changes: SaveSettings, trail: AuditTrail) -> None:
         diff = changes.conversation_settings_diff
         if diff.max_iterations is not None:
             await self._merge({"max_iterations": diff.max_iterations})
@@ -121,6 +125,8 @@ class SettingsStore:
             wanted = _mode(asks, analyzer)
             if (asks, analyzer) != (now.confirmation_mode, now.security_analyzer):
                 await self._merge({"confirmation_mode": wanted.value})
+                target = (AuditTarget.CONFIRMATION, "user")
+                trail.record(self.session, AuditAction.CONFIRMATION_CHANGED, target, mode=wanted)
 
     async def _conversation_settings(self, own: UserSettings | None) -> ConversationSettings:
         mode = await chosen_mode(self.session, self.user.id) or self.default_mode

@@ -13,6 +13,8 @@ from app_server.core.errors import AppError, ConfigurationError
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
+    from app_server.core.database import Database
+
 Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
@@ -45,6 +47,18 @@ def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
     """What `work` answers, in one transaction. Ends the program with a sentence when that fails."""
+
+    async def in_one_transaction(database: "Database", config: Config) -> Result:
+        async with database.session() as session:
+            return await work(session, config)
+
+    return in_whole_database(config, in_one_transaction)
+
+
+def in_whole_database(
+    config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
+) -> Result:
+    """What `work` answers, with sessions that it opens. Ends the program with a sentence when that fails."""
     try:
         return asyncio.run(_in_database(config, work))
     except ConfigurationError as error:
@@ -54,7 +68,7 @@ def in_database(
 
 
 async def _in_database(
-    config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
+    config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
     from app_server.core.database import Database
     from app_server.core.migrations import is_current
@@ -66,7 +80,6 @@ async def _in_database(
         try:
             if not await is_current(database):
                 leave(NO_SERVER_YET)
-            async with database.session() as session:
-                return await work(session, config)
+            return await work(database, config)
         finally:
             await database.close()

@@ -6,7 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.addresses import parse_rule
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
@@ -39,29 +41,35 @@ async def get_network(user: CurrentUser, session: ReadSession, request: Request)
 
 @router.put("")
 async def set_network(
-    user: CurrentUser, session: Session, body: SetNetwork, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SetNetwork, request: Request
 ) -> NetworkSettings:
     """Holds at once, for what begins from now on. 409 `too_many_hosts`."""
     await settings.save(session, user.id, OF_USER, body.mode, [parse_rule(host) for host in body.hosts])
+    trail.record(
+        session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, "user"), mode=body.mode, hosts=body.hosts
+    )
     return await _shown(request, session, user.id)
 
 
 @router.put("/repositories")
 async def set_repository_network(
-    user: CurrentUser, session: Session, body: SetRepositoryNetwork
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SetRepositoryNetwork
 ) -> RepositoryNetwork:
     """Holds at once, for what begins from now on. 409 `too_many_hosts`, 422 `repository_not_found`."""
     scope = Scope.of_repository(await identity_of(session, user.id, body.repository))
     hosts = [parse_rule(host) for host in body.hosts]
+    target = (AuditTarget.NETWORK, scope.subject)
+    trail.record(session, AuditAction.EGRESS_CHANGED, target, mode=body.mode, hosts=body.hosts)
     return RepositoryNetwork.of(await settings.save(session, user.id, scope, body.mode, hosts))
 
 
 @router.delete("/repositories", status_code=204)
 async def forget_repository_network(
-    user: CurrentUser, session: Session, repository: RepositoryInQuery
+    user: CurrentUser, trail: CurrentTrail, session: Session, repository: RepositoryInQuery
 ) -> None:
     """By its identity; nothing happens when nothing was set."""
     await settings.forget(session, user.id, Scope.of_repository(repository))
+    trail.record(session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, repository), change="forgotten")
 
 
 @router.get("/records")

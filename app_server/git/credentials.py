@@ -113,9 +113,11 @@ async def change_credential(
     return row
 
 
-async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> None:
-    """Raises NotFound."""
-    await session.delete(await _require(session, user_id, credential_id))
+async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> str:
+    """The host that it was for. Raises NotFound."""
+    row = await _require(session, user_id, credential_id)
+    await session.delete(row)
+    return row.origin
 
 
 async def _require(session: AsyncSession, user_id: UUID, credential_id: UUID) -> GitCredential:

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.done import Done
 from app_server.core.errors import BadRequest, Forbidden
@@ -64,21 +66,24 @@ async def get_git_info(
 
 @router.post("/secrets/git-providers")
 async def save_provider_tokens(
-    user: CurrentUser, session: Session, body: SaveProviderTokens, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveProviderTokens, request: Request
 ) -> Done:
     """Adds the tokens, or replaces those of the same hosts; tokens of other hosts stay."""
     for provider, given in body.provider_tokens.items():
         origin = _origin_of(provider, given.host)
         if given.token:
             await credentials.save_token(session, request.state.cipher, user.id, origin, given.token)
+            target = (AuditTarget.GIT_HOST, origin)
+            trail.record(session, AuditAction.GIT_CREDENTIAL_CHANGED, target, has_new_token=True)
     return Done(message="The tokens are saved.")
 
 
 @router.delete("/secrets/git-providers")
-async def delete_provider_tokens(user: CurrentUser, session: Session) -> Done:
+async def delete_provider_tokens(user: CurrentUser, trail: CurrentTrail, session: Session) -> Done:
     """All of them, of every host."""
     for row in await credentials.list_credentials(session, user.id):
         await credentials.delete_credential(session, user.id, row.id)
+        trail.record(session, AuditAction.GIT_CREDENTIAL_DELETED, (AuditTarget.GIT_HOST, row.origin))
     return Done(message="The tokens are deleted.")
 
 

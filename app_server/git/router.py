@@ -4,9 +4,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
+from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.git import credentials
+from app_server.git.models import GitCredential
 from app_server.git.schemas import ChangeGitCredential, GitCredentialInfo, SaveGitCredential
 
 router = APIRouter(prefix="/api/v1/settings/git-credentials", tags=["Settings"])
@@ -20,23 +23,44 @@ async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[
 
 @router.post("", status_code=201)
 async def save_git_credential(
-    user: CurrentUser, session: Session, body: SaveGitCredential, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, request: Request
 ) -> GitCredentialInfo:
     """Adds it, or replaces the one of the same host: in force from the next clone, fetch or push on."""
     cipher = request.state.cipher
-    return GitCredentialInfo.of(await credentials.save_credential(session, cipher, user.id, body))
+    saved = await credentials.save_credential(session, cipher, user.id, body)
+    _record_change(trail, session, saved, has_new_token=True)
+    return GitCredentialInfo.of(saved)
 
 
 @router.patch("/{credential_id}")
 async def change_git_credential(
-    user: CurrentUser, session: Session, credential_id: UUID, body: ChangeGitCredential, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    credential_id: UUID,
+    body: ChangeGitCredential,
+    request: Request,
 ) -> GitCredentialInfo:
     cipher = request.state.cipher
     changed = await credentials.change_credential(session, cipher, user.id, credential_id, body)
+    _record_change(trail, session, changed, has_new_token=body.token is not None)
     return GitCredentialInfo.of(changed)
 
 
 @router.delete("/{credential_id}", status_code=204)
-async def delete_git_credential(user: CurrentUser, session: Session, credential_id: UUID) -> None:
+async def delete_git_credential(
+    user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
+) -> None:
     """Agents reach only what is open to everybody at this host from then on."""
-    await credentials.delete_credential(session, user.id, credential_id)
+    host = await credentials.delete_credential(session, user.id, credential_id)
+    trail.record(session, AuditAction.GIT_CREDENTIAL_DELETED, (AuditTarget.GIT_HOST, host))
+
+
+def _record_change(trail: AuditTrail, session: Session, row: GitCredential, *, has_new_token: bool) -> None:
+    trail.record(
+        session,
+        AuditAction.GIT_CREDENTIAL_CHANGED,
+        (AuditTarget.GIT_HOST, row.origin),
+        push_scope=row.push_scope,
+        has_new_token=has_new_token,
+    )

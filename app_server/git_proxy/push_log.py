@@ -7,6 +7,8 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import trail_of_sandbox
+from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 from app_server.git_proxy.commands import Command
 from app_server.git_proxy.models import GitPush, PushOutcome
 from app_server.sandbox_records.models import Sandbox
@@ -60,23 +62,44 @@ async def record(
     session.add_all(rows)
     await session.flush()
     _log(rows)
+    if reasons is not None:
+        await _audit(session, rows)
     return [row.id for row in rows]
 
 
 async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
-    """outcomes: by ref, None for what the host has carried out, else why not."""
+    """outcomes: by ref, None for what the host has carried out, else why not; left out: not known."""
     rows = list(await session.scalars(select(GitPush).where(GitPush.id.in_(ids))))
     for row in rows:
         if row.ref in outcomes:
             row.reason = outcomes[row.ref]
             row.outcome = PushOutcome.ACCEPTED if row.reason is None else PushOutcome.REJECTED
     _log(rows)
+    await _audit(session, rows)
 
 
 async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPush]:
     """The newest first."""
     query = select(GitPush).where(GitPush.sandbox_id == sandbox_id)
     return (await session.scalars(query.order_by(GitPush.created_at.desc()).limit(MAX_LISTED))).all()
+
+
+async def _audit(session: AsyncSession, rows: Sequence[GitPush]) -> None:
+    """One entry for each branch or tag."""
+    for row in rows:
+        trail = await trail_of_sandbox(session, row.user_id, row.sandbox_id)
+        is_refused = row.outcome in {PushOutcome.REFUSED, PushOutcome.REJECTED}
+        trail.record(
+            session,
+            AuditAction.GIT_PUSHED,
+            (AuditTarget.REPOSITORY, row.repository),
+            outcome=AuditOutcome.REFUSED if is_refused else AuditOutcome.SUCCESS,
+            ref=row.ref,
+            old_commit=row.old_commit,
+            new_commit=row.new_commit,
+            result=row.outcome,
+            reason=row.reason,
+        )
 
 
 def _log(rows: Iterable[GitPush]) -> None:

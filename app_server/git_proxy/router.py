@@ -113,8 +113,7 @@ async def _pass_on(
         reply = await _called(access, "git-receive-pack", request, body())
     except Refusal as no:
         reasons = {command.ref: str(no) for command in pushed.commands}
-        if not isinstance(no, upstream.Unanswered):
-            await access.settle(ids, reasons)
+        await access.settle(ids, {} if isinstance(no, upstream.Unanswered) else reasons)
         await reader.drain()
         return refusal.to_push(refused(pushed, reasons, str(no)))
     return Push(reply, access, ids, has_sideband=pushed.has_sideband)

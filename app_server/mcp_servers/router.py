@@ -2,7 +2,9 @@
 
 from fastapi import APIRouter, Request
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import Database, ReadSession, Session
 from app_server.core.encryption import Cipher
@@ -36,29 +38,46 @@ async def list_servers(user: CurrentUser, session: ReadSession, request: Request
 
 @router.post("/{name}", status_code=201)
 async def add_server(
-    user: CurrentUser, session: Session, name: ServerNameInPath, body: SaveMcpServer, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    name: ServerNameInPath,
+    body: SaveMcpServer,
+    request: Request,
 ) -> McpServerInfo:
     """Conversations that are started from now on have it."""
     cipher = request.state.cipher
     server = await service.add_server(session, cipher, user.id, name, body)
+    trail.record(session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="added")
     return await service.info_of(session, cipher, server)
 
 
 @router.patch("/{name}")
 async def change_server(
-    user: CurrentUser, session: Session, name: ServerNameInPath, body: ChangeMcpServer, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    name: ServerNameInPath,
+    body: ChangeMcpServer,
+    request: Request,
 ) -> McpServerInfo:
     """What is left out stays. Headers and address hold from the next call of any conversation on."""
     cipher = request.state.cipher
     changes = body.model_extra or {}
     server = await service.change_server(session, cipher, user.id, name, changes)
+    target = (AuditTarget.MCP_SERVER, name)
+    fields = sorted(changes)
+    trail.record(session, AuditAction.MCP_SERVER_CHANGED, target, change="changed", fields=fields)
     return await service.info_of(session, cipher, server)
 
 
 @router.delete("/{name}", status_code=204)
-async def delete_server(user: CurrentUser, session: Session, name: ServerNameInPath) -> None:
+async def delete_server(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ServerNameInPath
+) -> None:
     """Conversations that have it cannot reach it any more."""
     await service.delete_server(session, user.id, name)
+    trail.record(session, AuditAction.MCP_SERVER_DELETED, (AuditTarget.MCP_SERVER, name))
 
 
 @router.post("/{name}/test")
@@ -105,13 +124,20 @@ async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Requ
 
 
 @router.delete("/{name}/sign-in", status_code=204)
-async def disconnect(user: CurrentUser, session: Session, name: ServerNameInPath) -> None:
+async def disconnect(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ServerNameInPath
+) -> None:
     """Forgets the tokens. Conversations cannot reach the server any more until it is connected again."""
     await service.disconnect(session, await service.get_server(session, user.id, name))
+    trail.record(
+        session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="disconnected"
+    )
 
 
 @sign_in_router.post("")
-async def finish_sign_in(user: CurrentUser, body: FinishSignIn, request: Request) -> SignedIn:
+async def finish_sign_in(
+    user: CurrentUser, trail: CurrentTrail, body: FinishSignIn, request: Request
+) -> SignedIn:
     """Takes what the browser was sent back with: once, by the user who began, for ten minutes."""
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
@@ -120,6 +146,9 @@ async def finish_sign_in(user: CurrentUser, body: FinishSignIn, request: Request
     finished = await sign_ins.finish(user.id, answer)
     async with database.session() as session:
         name = await service.connect(session, cipher, user.id, finished)
+        trail.record(
+            session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="connected"
+        )
     return SignedIn(name=name)
 
 

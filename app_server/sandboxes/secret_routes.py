@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
+from app_server.access.audit_trail import record_first_use
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import NotFound
@@ -46,11 +47,12 @@ async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, request: Request
 async def look_up(
     sandbox: CurrentSandbox, sandbox_id: UUID, name: SecretNameInPath, request: Request
 ) -> PlainTextResponse:
-    """The value of the secret, as text."""
+    """The value of the secret, as text. The audit log tells of the first use by each sandbox."""
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
     async with database.read() as session:
         secret = await get_secret(session, sandbox.user_id, name)
+    await record_first_use(database, sandbox.user_id, sandbox.id, name)
     return PlainTextResponse(cipher.decrypt(secret.value_encrypted), headers={"Cache-Control": "no-store"})

@@ -4,7 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.done import Done
 from app_server.core.pagination import Limit, Page, PageId
@@ -36,22 +38,38 @@ async def search_secrets(
 
 
 @router.post("", status_code=201)
-async def save_secret(user: CurrentUser, session: Session, body: SaveSecret, request: Request) -> SavedSecret:
+async def save_secret(
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSecret, request: Request
+) -> SavedSecret:
     """Adds it, or replaces the one of the same name: agents get the new value from their next command on."""
-    row = await service.save_secret(session, request.state.cipher, user.id, body)
+    row, is_new = await service.save_secret(session, request.state.cipher, user.id, body)
+    action = AuditAction.SECRET_CREATED if is_new else AuditAction.SECRET_CHANGED
+    trail.record(session, action, (AuditTarget.SECRET, row.name))
     return SavedSecret(name=row.name, description=row.description, message="The secret is saved.")
 
 
 @router.put("/{name}")
 async def change_secret(
-    user: CurrentUser, session: Session, name: SecretNameInPath, body: ChangeSecret, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    name: SecretNameInPath,
+    body: ChangeSecret,
+    request: Request,
 ) -> SavedSecret:
     row = await service.change_secret(session, request.state.cipher, user.id, name, body)
+    renamed = None if row.name == name else row.name
+    has_value = body.value is not None
+    target = (AuditTarget.SECRET, name)
+    trail.record(session, AuditAction.SECRET_CHANGED, target, new_name=renamed, has_new_value=has_value)
     return SavedSecret(name=row.name, description=row.description, message="The secret is changed.")
 
 
 @router.delete("/{name}")
-async def delete_secret(user: CurrentUser, session: Session, name: SecretNameInPath) -> Done:
+async def delete_secret(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: SecretNameInPath
+) -> Done:
     """Agents that were told of it cannot use it any more."""
     await service.delete_secret(session, user.id, name)
+    trail.record(session, AuditAction.SECRET_DELETED, (AuditTarget.SECRET, name))
     return Done(message="The secret is deleted.")

@@ -46,9 +46,15 @@ async def get_secret(session: AsyncSession, user_id: UUID, name: str) -> Secret:
     return secret
 
 
-async def save_secret(session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveSecret) -> Secret:
-    """Adds it, or replaces the one of the same name. Raises Conflict `too_many_secrets`."""
+async def save_secret(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveSecret
+) -> tuple[Secret, bool]:
+    """Adds it, or replaces the one of the same name; and whether it is new.
+
+    Raises Conflict `too_many_secrets`.
+    """
     secret = await _find(session, user_id, given.name)
+    is_new = secret is None
     if secret is None:
         if len(await list_secrets(session, user_id)) >= MAX_SECRETS:
             raise Conflict(f"There can be at most {MAX_SECRETS} secrets.", code="too_many_secrets")
@@ -57,7 +63,7 @@ async def save_secret(session: AsyncSession, cipher: Cipher, user_id: UUID, give
     secret.description = given.description
     secret.value_encrypted = cipher.encrypt(given.value.get_secret_value())
     await _flush(session)
-    return secret
+    return secret, is_new
 
 
 async def change_secret(

@@ -7,7 +7,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.settings.models import UserSettings
 
@@ -50,11 +52,13 @@ async def get_confirmation(user: CurrentUser, session: ReadSession, request: Req
 
 @router.put("")
 async def set_confirmation(
-    user: CurrentUser, session: Session, body: SetConfirmation, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SetConfirmation, request: Request
 ) -> ConfirmationSettings:
     """Holds for tasks that are started from now on."""
     await session.merge(UserSettings(user_id=user.id, confirmation_mode=body.mode))
     await session.flush()
+    target = (AuditTarget.CONFIRMATION, "user")
+    trail.record(session, AuditAction.CONFIRMATION_CHANGED, target, mode=body.mode or "default")
     return _shown(request, body.mode)
 
 

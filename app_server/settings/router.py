@@ -4,7 +4,9 @@ from fastapi import APIRouter, Request
 from pydantic import SecretStr
 
 from agent_runtime.catalogue.lookup import facts_of
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.models import LLMProfile
@@ -44,7 +46,12 @@ async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileName
 
 @router.post("/{name}", status_code=201)
 async def save_profile(
-    user: CurrentUser, session: Session, name: ProfileNameInPath, body: SaveProfile, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    name: ProfileNameInPath,
+    body: SaveProfile,
+    request: Request,
 ) -> ChangedProfile:
     """Makes it, or replaces one of this name."""
     cipher = request.state.cipher
@@ -55,43 +62,67 @@ async def save_profile(
             without = {"api_key": SecretStr(""), "extra_headers": {}}
         llm = llm.model_copy(update=without)
     row = await profiles.save_profile(session, cipher, user.id, name, llm)
+    trail.record(
+        session,
+        AuditAction.PROFILE_CHANGED,
+        (AuditTarget.PROFILE, name),
+        change="saved",
+        model=row.model,
+        has_new_key=bool(llm.api_key and llm.api_key.get_secret_value()),
+    )
     return _changed(row, user, "saved")
 
 
 @router.delete("/{name}")
-async def delete_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> DeletedProfile:
+async def delete_profile(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
+) -> DeletedProfile:
     await profiles.delete_profile(session, user.id, name)
+    trail.record(session, AuditAction.PROFILE_DELETED, (AuditTarget.PROFILE, name))
     return DeletedProfile(name=name, message=f"The profile {name} is deleted.")
 
 
 @router.post("/{name}/activate")
-async def activate_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> ChangedProfile:
+async def activate_profile(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
+) -> ChangedProfile:
     """One's own, or a shared one."""
-    return _changed(await profiles.activate_profile(session, user.id, name), user, "in use")
+    row = await profiles.activate_profile(session, user.id, name)
+    trail.record(session, AuditAction.PROFILE_CHANGED, (AuditTarget.PROFILE, name), change="activated")
+    return _changed(row, user, "in use")
 
 
 @router.post("/{name}/rename")
 async def rename_profile(
-    user: CurrentUser, session: Session, name: ProfileNameInPath, body: RenameProfile
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath, body: RenameProfile
 ) -> ChangedProfile:
-    return _changed(await profiles.rename_profile(session, user.id, name, body.new_name), user, "renamed")
+    row = await profiles.rename_profile(session, user.id, name, body.new_name)
+    target = (AuditTarget.PROFILE, name)
+    trail.record(session, AuditAction.PROFILE_CHANGED, target, change="renamed", new_name=body.new_name)
+    return _changed(row, user, "renamed")
 
 
 @sharing_router.put("/{name}")
-async def share_profile(user: CurrentUser, session: Session, name: ProfileNameInPath) -> ChangedProfile:
+async def share_profile(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
+) -> ChangedProfile:
     """Lets everyone use a profile of one's own. Its key stays here; each person's calls count for them.
 
     404 `llm_profile_not_found`, 409 `shared_profile_exists`.
     """
-    return _changed(await sharing.share_profile(session, user.id, name), user, "shared")
+    row = await sharing.share_profile(session, user.id, name)
+    trail.record(session, AuditAction.PROFILE_SHARED, (AuditTarget.PROFILE, name), model=row.model)
+    return _changed(row, user, "shared")
 
 
 @sharing_router.delete("/{name}")
 async def stop_sharing_profile(
-    user: CurrentUser, session: Session, name: ProfileNameInPath
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
     """Conversations that use it stop at their next call. 404 `llm_profile_not_found`."""
-    return _changed(await sharing.stop_sharing_profile(session, name), user, "shared no more")
+    row = await sharing.stop_sharing_profile(session, name)
+    trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
+    return _changed(row, user, "shared no more")
 
 
 @facts_router.get("")

@@ -5,7 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.trust_grants import service
 from app_server.trust_grants.models import Consent
@@ -21,6 +23,14 @@ async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[Con
 
 
 @router.delete("/{consent_id}", status_code=204)
-async def revoke_consent(user: CurrentUser, session: Session, consent_id: UUID) -> None:
+async def revoke_consent(user: CurrentUser, trail: CurrentTrail, session: Session, consent_id: UUID) -> None:
     """Starts from then on ask again. What a conversation has taken up stays in that conversation."""
-    await service.revoke(session, user.id, consent_id)
+    consent = await service.revoke(session, user.id, consent_id)
+    trail.record(
+        session,
+        AuditAction.TRUST_REVOKED,
+        (AuditTarget.TRUST_GRANT, consent.repository),
+        kind=consent.kind,
+        name=consent.name,
+        hash=consent.hash,
+    )

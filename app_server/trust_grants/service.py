@@ -53,10 +53,11 @@ async def decide(
     )
 
 
-async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> None:
+async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> Consent:
     """The next start asks for it again. Raises NotFound, also for a grant of another user."""
     query = select(Consent).where(Consent.user_id == user_id, Consent.id == consent_id)
     consent = await session.scalar(query)
     if consent is None:
         raise NotFound("No such consent.")
     await session.delete(consent)
+    return consent

@@ -2,10 +2,12 @@
 
 from typing import Annotated, Self
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from agent_runtime.wire import ConfirmationResponseRequest
+from app_server.access.audit_trail import CurrentTrail
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.confirmation_policy import analyzer_of, mode_of, policy_of
 from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
 from app_server.conversations.schemas import Success
@@ -44,7 +46,13 @@ class SetConfirmationMode(BaseModel):
 
 
 @router.post("/respond-to-confirmation")
-async def respond(viewer: Viewer, conversation: OwnedConversation, body: RespondToConfirmation) -> Success:
+async def respond(
+    viewer: Viewer,
+    trail: CurrentTrail,
+    conversation: OwnedConversation,
+    body: RespondToConfirmation,
+    request: Request,
+) -> Success:
     """Approves what waits, or refuses it, all or some. 409 `nothing_to_confirm`, `confirmation_outdated`."""
     answer = ConfirmationResponseRequest(
         accept=body.accept,
@@ -55,6 +63,17 @@ async def respond(viewer: Viewer, conversation: OwnedConversation, body: Respond
         run=not body.accept,
     )
     await viewer.sandboxes.client(conversation.sandbox_id).respond_to_confirmation(conversation.id, answer)
+    approved = body.action_ids if body.accept else body.approved_action_ids or []
+    refused = [one for one in body.action_ids if one not in approved]
+    async with request.state.database.session() as session:
+        for action, ids in (
+            (AuditAction.AGENT_ACTION_APPROVED, approved),
+            (AuditAction.AGENT_ACTION_REFUSED, refused),
+        ):
+            if ids:
+                target = (AuditTarget.CONVERSATION, conversation.id)
+                remembers = body.remember or None
+                trail.record(session, action, target, action_ids=ids, count=len(ids), remember=remembers)
     return Success()
 
 
@@ -72,8 +91,17 @@ async def get_mode(viewer: Viewer, conversation: OwnedConversation) -> PresentMo
 
 
 @router.post("/confirmation-mode")
-async def set_mode(viewer: Viewer, conversation: OwnedConversation, body: SetConfirmationMode) -> Success:
+async def set_mode(
+    viewer: Viewer,
+    trail: CurrentTrail,
+    conversation: OwnedConversation,
+    body: SetConfirmationMode,
+    request: Request,
+) -> Success:
     """From the agent's next step on. What waits already goes on waiting."""
     agent = viewer.sandboxes.client(conversation.sandbox_id)
     await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
+    async with request.state.database.session() as session:
+        target = (AuditTarget.CONVERSATION, conversation.id)
+        trail.record(session, AuditAction.CONFIRMATION_CHANGED, target, mode=body.mode)
     return Success()

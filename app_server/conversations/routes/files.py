@@ -8,7 +8,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from agent_runtime.events.base import JsonObject
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.log.export import markdown_chunks, zip_chunks
 from app_server.conversations.routes.dependencies import OwnedWorkplace, Viewer
 from app_server.conversations.schemas import PlainText
@@ -46,6 +48,7 @@ class ProjectHooks(BaseModel):
 )
 async def download_conversation(
     user: CurrentUser,
+    trail: CurrentTrail,
     viewer: Viewer,
     conversation_id: UUID,
     request: Request,
@@ -59,6 +62,9 @@ async def download_conversation(
         conversation = await viewer.find(session, conversation_id, user_id=user.id)
     if conversation is None:
         raise NotFound("No such conversation.")
+    async with request.state.database.session() as session:
+        target = (AuditTarget.CONVERSATION, conversation_id)
+        trail.record(session, AuditAction.CONVERSATION_EXPORTED, target, format=format)
     chunks = (zip_chunks if format == "zip" else markdown_chunks)(request.state.database, conversation)
     name = f"{conversation_id.hex}.{_ENDINGS[format]}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

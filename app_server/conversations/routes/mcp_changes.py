@@ -3,6 +3,8 @@
 from fastapi import APIRouter, Request
 
 from agent_runtime.wire import McpChangeAnswer, McpQuestionAnswer
+from app_server.access.audit_trail import CurrentTrail
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.mcp_approvals.service import keep_answer
@@ -12,13 +14,20 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 @router.post("/answer-mcp-change")
 async def answer(
-    viewer: Viewer, conversation: OwnedConversation, body: McpChangeAnswer, request: Request
+    viewer: Viewer,
+    trail: CurrentTrail,
+    conversation: OwnedConversation,
+    body: McpChangeAnswer,
+    request: Request,
 ) -> Success:
     """Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`."""
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # Before it is relayed: the sandbox may tell of the approval before it has answered us.
     async with request.state.database.session() as session:
         await keep_answer(session, conversation.user_id, conversation.id, body)
+        action = AuditAction.AGENT_ACTION_APPROVED if body.accept else AuditAction.AGENT_ACTION_REFUSED
+        target = (AuditTarget.CONVERSATION, conversation.id)
+        trail.record(session, action, target, mcp_server=body.server, changed_tool=body.tool)
     await client.answer_mcp_change(conversation.id, body)
     return Success()
 

@@ -4,7 +4,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations import refused_hosts as network
 from app_server.conversations import service
 from app_server.conversations.refused_hosts import AnswerNetwork, ConversationNetwork
@@ -24,9 +26,22 @@ async def get_conversation_network(
 
 @router.post("/answer")
 async def answer_refused_host(
-    user: CurrentUser, session: Session, conversation_id: UUID, body: AnswerNetwork, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    conversation_id: UUID,
+    body: AnswerNetwork,
+    request: Request,
 ) -> ConversationNetwork:
     """Holds at once: the next attempt goes through. 400 `no_repository`, 409 `too_many_hosts`."""
     conversation = await service.require(session, user.id, conversation_id)
     await network.answer(session, conversation, body)
+    trail.record(
+        session,
+        AuditAction.EGRESS_CHANGED,
+        (AuditTarget.CONVERSATION, conversation_id),
+        host=body.host,
+        port=body.port,
+        answer=body.answer,
+    )
     return await network.network_of(session, request.state.config, conversation)

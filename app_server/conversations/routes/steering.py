@@ -4,7 +4,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from agent_runtime.wire import Dollars
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
@@ -27,6 +29,7 @@ class SetBudget(BaseModel):
 @router.post("/budget")
 async def set_budget(
     user: CurrentUser,
+    trail: CurrentTrail,
     viewer: Viewer,
     conversation: OwnedConversation,
     body: SetBudget,
@@ -38,6 +41,8 @@ async def set_budget(
         counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
         payer = Payer(user.id, conversation.id)
         await allow_conversation(session, payer, body.max_budget_per_task, spent_before=counted)
+        target = (AuditTarget.CONVERSATION, conversation.id)
+        trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.max_budget_per_task)
     agent = viewer.sandboxes.client(conversation.sandbox_id)
     await agent.set_budget(conversation.id, body.max_budget_per_task)
     if body.run:

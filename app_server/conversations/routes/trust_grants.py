@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 
 from agent_runtime.wire import Offer, OffersResponse
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import service
 from app_server.conversations.models import StartStatus, StartTask
@@ -23,6 +24,7 @@ from app_server.conversations.start.executables import (
     word_of,
 )
 from app_server.conversations.start.setup_script import SetupRun
+from app_server.conversations.start.trust_record import record_decisions
 from app_server.core.errors import Conflict
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision
@@ -45,7 +47,12 @@ async def get_consent(
 
 @router.post("/consent")
 async def answer_offers(
-    user: CurrentUser, place: OwnedWorkplace, conversation_id: UUID, body: AnswerOffers, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    place: OwnedWorkplace,
+    conversation_id: UUID,
+    body: AnswerOffers,
+    request: Request,
 ) -> ConversationConsent:
     """Remembers the answers; what is allowed runs, or joins the conversation, at once.
 
@@ -59,6 +66,8 @@ async def answer_offers(
     async with request.state.database.session() as session:
         await consents.decide(session, user.id, identity, allowed, Decision.ALLOWED)
         await consents.decide(session, user.id, identity, refused, Decision.REFUSED)
+        record_decisions(session, trail, identity, allowed, is_allowed=True)
+        record_decisions(session, trail, identity, refused, is_allowed=False)
     if is_ready:
         await _carry_out(request, place, conversation_id, allowed)
     return await get_consent(user, place, conversation_id, request)

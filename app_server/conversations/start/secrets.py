@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import record_first_use
 from app_server.conversations.models import Conversation, StartTask
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
@@ -50,6 +51,7 @@ async def look_up(
     values = orjson.loads(request.state.cipher.decrypt(kept)) if kept else {}
     if name not in values:
         raise _not_found()
+    await record_first_use(database, sandbox.user_id, sandbox.id, name, of_conversation=conversation_id)
     return PlainTextResponse(values[name], headers={"Cache-Control": "no-store"})
 
 

@@ -12,7 +12,10 @@ from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
+from app_server.access.audit_trail import AuditTrail
 from app_server.agent_client.client import AgentClient
+from app_server.audit.actions import ActorMeans
+from app_server.audit.chain import Actor
 from app_server.conversations.git_access import git_work_of, remotes_of
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
@@ -24,6 +27,7 @@ from app_server.conversations.start.context import Start, Step, StepOutcome
 from app_server.conversations.start.executables import JOINING, Word
 from app_server.conversations.start.log_reconciliation import catch_up
 from app_server.conversations.start.memory_files import put_notes
+from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
 from app_server.core.errors import NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
@@ -301,3 +305,5 @@ async def _remember_consent(start: Start) -> None:
         allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]
         async with start.database.session() as session:
             await consents.decide(session, start.user_id, start.identity, allowed, Decision.ALLOWED)
+            trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=start.user_id))
+            record_decisions(session, trail, start.identity, allowed, is_allowed=True)

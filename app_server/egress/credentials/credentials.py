@@ -179,12 +179,13 @@ async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) 
     return row
 
 
-async def remove(session: AsyncSession, user: User, credential_id: UUID) -> None:
-    """Raises NotFound, Forbidden."""
+async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
+    """The host that it was for. Raises NotFound, Forbidden."""
     row = await require(session, user, credential_id)
     if row.scope is CredentialScope.SERVER:
         _require_owner(user)
     await session.delete(row)
+    return row.host
 
 
 async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:

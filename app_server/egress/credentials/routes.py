@@ -5,7 +5,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.addresses import DEFAULT_PORTS, HostRule
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
@@ -38,7 +40,7 @@ async def list_network_credentials(
 
 @router.post("", status_code=201)
 async def save_network_credential(
-    user: CurrentUser, session: Session, body: SaveNetworkCredential, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveNetworkCredential, request: Request
 ) -> NetworkCredential:
     """Adds it, or replaces that of the same scope, host, port and path: in force from the next connection on.
 
@@ -59,6 +61,14 @@ async def save_network_credential(
     )
     scope = Scope.of_repository(subject) if subject else OF_USER
     row = await credentials.save(session, request.state.cipher, user, given)
+    trail.record(
+        session,
+        AuditAction.EGRESS_CREDENTIAL_CHANGED,
+        (AuditTarget.NETWORK, row.host),
+        scope=row.scope,
+        repository=subject or None,
+        allows_host=body.allow,
+    )
     config: Config = request.state.config
     if (
         body.allow
@@ -72,9 +82,12 @@ async def save_network_credential(
 
 
 @router.delete("/{credential_id}", status_code=204)
-async def delete_network_credential(user: CurrentUser, session: Session, credential_id: UUID) -> None:
+async def delete_network_credential(
+    user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
+) -> None:
     """Holds at once: the next request goes without it. The host stays on the lists it is on."""
-    await credentials.remove(session, user, credential_id)
+    host = await credentials.remove(session, user, credential_id)
+    trail.record(session, AuditAction.EGRESS_CREDENTIAL_DELETED, (AuditTarget.NETWORK, host))
 
 
 @router.get("/{credential_id}/uses")

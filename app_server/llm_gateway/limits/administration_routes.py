@@ -6,6 +6,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import select
 
+from app_server.access.audit_trail import CurrentTrail
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Id, ReadSession, Session, now
 from app_server.core.errors import NotFound
 from app_server.llm_gateway.limits import spending
@@ -42,25 +44,39 @@ async def get_spending_limits(session: ReadSession) -> SpendingLimits:
 
 
 @router.put("/default")
-async def set_default_spending_limit(session: Session, body: SetSpendingLimit) -> SetSpendingLimit:
+async def set_default_spending_limit(
+    trail: CurrentTrail, session: Session, body: SetSpendingLimit
+) -> SetSpendingLimit:
     """Holds at once, for all users who have no limit of their own here."""
     amount = None if body.limit is None else spending.to_micros(body.limit)
+    target = (AuditTarget.SPENDING_LIMIT, "default")
+    trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
     return _default_as_shown(await spending.set_default(session, amount, Period(body.period)))
 
 
 @router.put("/users/{user_id}")
-async def set_spending_limit_of_user(session: Session, user_id: UUID, body: SetSpendingLimit) -> UserLimit:
+async def set_spending_limit_of_user(
+    trail: CurrentTrail, session: Session, user_id: UUID, body: SetSpendingLimit
+) -> UserLimit:
     """Holds at once, beside the limit that the user has set: the lower one counts."""
     user = await _user(session, user_id)
     account = await spending.administered_account(session, user.id)
     allow(account, body)
     account.follows_default = False
     await session.flush()
+    trail.record(
+        session,
+        AuditAction.SPENDING_LIMIT_CHANGED,
+        (AuditTarget.SPENDING_LIMIT, user.id),
+        name=user.name,
+        limit=body.limit,
+        period=body.period,
+    )
     return _as_shown(user, account)
 
 
 @router.delete("/users/{user_id}")
-async def forget_spending_limit_of_user(session: Session, user_id: UUID) -> UserLimit:
+async def forget_spending_limit_of_user(trail: CurrentTrail, session: Session, user_id: UUID) -> UserLimit:
     """From now on the user is allowed what everybody is."""
     user = await _user(session, user_id)
     default = await spending.default_limit(session, lock=True)
@@ -68,6 +84,8 @@ async def forget_spending_limit_of_user(session: Session, user_id: UUID) -> User
     account.allowed, account.period, account.follows_default = default.allowed, default.period, True
     spending.begin_anew_if_due(account)
     await session.flush()
+    target = (AuditTarget.SPENDING_LIMIT, user.id)
+    trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, name=user.name, follows_default=True)
     return _as_shown(user, account)
 
 

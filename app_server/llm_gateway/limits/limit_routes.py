@@ -8,7 +8,9 @@ from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from agent_runtime.wire import Dollars
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Session
 from app_server.llm_gateway.limits import spending
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
@@ -65,18 +67,22 @@ async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLim
 
 
 @router.put("")
-async def set_spending_limit(user: CurrentUser, session: Session, body: SetSpendingLimit) -> SpendingLimit:
+async def set_spending_limit(
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SetSpendingLimit
+) -> SpendingLimit:
     """Holds at once. What was spent stays spent, unless another period begins later than the present one."""
     account = await spending.user_account(session, user.id)
     allow(account, body)
     account.raised = 0
     await session.flush()
+    target = (AuditTarget.SPENDING_LIMIT, user.id)
+    trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
     return await _shown(session, user.id)
 
 
 @router.post("/raise")
 async def raise_spending_limit(
-    user: CurrentUser, session: Session, body: RaiseSpendingLimit
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: RaiseSpendingLimit
 ) -> SpendingLimit:
     """Lets agents go on that have reached the limit. Counts from what is spent, should that be more.
 
@@ -87,6 +93,8 @@ async def raise_spending_limit(
         missing = max(account.spent - account.limit, 0)
         account.raised += missing + spending.to_micros(body.by)
     await session.flush()
+    target = (AuditTarget.SPENDING_LIMIT, user.id)
+    trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, raised_by=body.by)
     return await _shown(session, user.id)
 
 

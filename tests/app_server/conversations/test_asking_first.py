@@ -63,6 +63,9 @@ async def test_a_risky_step_waits_is_approved_and_runs(home: Home, scripted_llm:
     assert "ran" in observed["observation"]["content"][0]["text"]
     late = await respond(home, conversation, accept=True, action_ids=waiting)
     assert (late.status_code, late.json()["code"]) == (409, "nothing_to_confirm")
+    log = await home.client.get("/api/v1/audit-log", params={"target_kind": "conversation"})
+    [told] = [one for one in log.json()["items"] if one["action"] == "agent_action.approved"]
+    assert (told["target_id"], told["details"]["action_ids"]) == (conversation, waiting)
 
 
 async def test_a_refused_agent_goes_on_with_the_reason(home: Home, scripted_llm: ScriptedLLM):

@@ -43,6 +43,9 @@ async def test_the_zip_holds_every_event_also_while_the_sandbox_sleeps(
     assert [json.loads(archive.read(name)) for name in files] == events.json()["items"]
     first = events.json()["items"][0]["id"]
     assert files[0] == f"event_000000_{first}.json"
+    told = await home.client.get("/api/v1/audit-log", params={"action": "conversation.exported"})
+    [entry] = told.json()["items"]
+    assert (entry["target_id"], entry["details"]) == (conversation_id, {"format": "zip"})
 
 
 async def test_the_text_tells_what_was_said_and_done_and_not_what_was_undone(

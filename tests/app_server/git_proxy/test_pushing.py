@@ -5,7 +5,9 @@ import os
 import signal
 
 import pytest
+from sqlalchemy import select
 
+from app_server.audit.models import AuditEntry
 from app_server.git.models import PushScope
 from tests.app_server.eventually import eventually
 from tests.app_server.git_proxy.conftest import CANARY, Sandbox, until
@@ -27,6 +29,12 @@ async def test_a_new_branch_is_pushed_changed_forced_and_deleted(sandbox: Sandbo
     assert (await sandbox.push(":refs/heads/mend")).status == 0
     assert "refs/heads/mend" not in host.branches(HARBOUR)
     assert await sandbox.record() == [("refs/heads/mend", "accepted", None)] * 3
+    async with sandbox.app.database.read() as session:
+        told = (await session.scalars(select(AuditEntry).order_by(AuditEntry.id))).all()
+    assert [(one.action, one.means, one.target_id) for one in told] == [
+        ("git.pushed", "sandbox", f"{host.origin.removeprefix('http://')}/{HARBOUR}")
+    ] * 3
+    assert told[0].details["new_commit"] == first
 
 
 @pytest.mark.parametrize(
