@@ -54,6 +54,8 @@ from app_server.sandbox_reports.fairness import Fairness
 from app_server.sandboxes.service import Sandboxes
 from app_server.settings.sharing import add_first_profiles
 from app_server.sign_in.oidc.discovery import Providers
+from app_server.sign_in.passwords import throttle
+from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
@@ -100,6 +102,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background = Background()
         stack.push_async_callback(background.close)
         credentials_in_use = CredentialsInUse(database)
+        password_hashing = PasswordHashing()
+        stack.push_async_callback(password_hashing.close)
         spending = Spending(database)
         stack.push_async_callback(spending.close)
         if config.database_file:
@@ -130,6 +134,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             (spending.renew, "reservations of calls", RENEWAL_SECONDS),
             (partial(trim, database, config.audit_retention_days), "audit log", _TRIM_INTERVAL_SECONDS),
             (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
+            (partial(throttle.tidy, database), "failed sign-ins", throttle.TIDY_SECONDS),
             (sandboxes.rest, "idle sandboxes", _REST_INTERVAL_SECONDS),
             (sandboxes.measure, "sizes of workspaces", _REST_INTERVAL_SECONDS),
             (sandboxes.archiving.tidy, "archives", _REST_INTERVAL_SECONDS),
@@ -142,6 +147,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "cipher": cipher,
             "http": http,
             "identity_providers": Providers(config.oidc_providers, http),
+            "password_hashing": password_hashing,
             "guard": guard,
             "guarded_http": guarded_http,
             "relay_transport": relay_transport,

@@ -52,6 +52,8 @@ from app_server.sign_in import people_routes
 from app_server.sign_in import router as sign_in
 from app_server.sign_in.oidc import connection_routes as oidc_connections
 from app_server.sign_in.oidc import routes as oidc
+from app_server.sign_in.passwords import account_routes as password_settings
+from app_server.sign_in.passwords import routes as passwords
 from app_server.skills import router as skills
 from app_server.trust_grants import router as consents
 
@@ -63,6 +65,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (sign_in.router, OPEN),
     (oidc.router, OPEN),
     (oidc_connections.router, KEYS),
+    (passwords.router, OPEN),
+    (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
     (audit_routes.router, AUDIT),
     (settings.router, SETTINGS),

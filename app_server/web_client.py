@@ -106,6 +106,7 @@ class WebClientConfig(ProtocolConfig):
 
     version: str
     ports_have_names: bool
+    password_sign_in: bool
     sandbox: SandboxIsolation
     workspace_limit: WorkspaceLimit
     demo: DemoInfo
@@ -118,6 +119,7 @@ async def get_web_client_config(request: Request) -> WebClientConfig:
         updated_at=_STARTED_AT,
         version=VERSION,
         ports_have_names=has_names(config, request.headers.get("host", "")),
+        password_sign_in=config.password_sign_in,
         sandbox=SandboxIsolation.model_validate(request.state.sandboxes.describe()),
         workspace_limit=WorkspaceLimit.model_validate(request.state.sandboxes.workspace_limit()),
         demo=DemoInfo(

@@ -13,7 +13,9 @@ GivenRole = Literal[Role.ADMIN, Role.MEMBER, Role.VIEWER]
 
 
 class Person(BaseModel):
-    """`signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used."""
+    """`signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used.
+    `has_totp`: whether the person has an authenticator app. Only the list of all people tells it.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -23,6 +25,7 @@ class Person(BaseModel):
     created_at: Timestamp
     signed_in_at: Timestamp | None
     disabled_at: Timestamp | None
+    has_totp: bool = False
 
 
 class InvitePerson(BaseModel):

@@ -53,13 +53,14 @@ class AuditOutcome(StrEnum):
 
 
 class ActorMeans(StrEnum):
-    """How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link or by a provider, a
-    sandbox that works for a user, a command on the server's machine, or the server itself.
+    """How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link, a password or a
+    provider, a sandbox that works for a user, a command on the server's machine, or the server itself.
     """
 
     SESSION = "session"
     KEY = "key"
     LINK = "link"
+    PASSWORD = "password"  # noqa: S105 (a means)
     PROVIDER = "provider"
     SANDBOX = "sandbox"
     COMMAND_LINE = "command_line"

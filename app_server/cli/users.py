@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from app_server.cli.home import Home, Json, Port, configuration, in_database, leave
+from app_server.cli.home import Home, Json, Port, configuration, in_database, in_whole_database, leave
 from app_server.core.config import Config
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from app_server.access.audit_trail import AuditTrail
+    from app_server.core.database import Database
     from app_server.users.models import User
 
 users = typer.Typer(help="The people who may sign in.", no_args_is_help=True)
@@ -74,6 +75,54 @@ def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> No
         return (await new_link(session, config, person, await _trail(session))).url
 
     typer.echo(in_database(configuration(port=port, home=home), link))
+
+
+@users.command("password")
+def set_password(
+    user: Named,
+    login: Annotated[
+        str | None, typer.Option(help="The login name. Default: the one they have, or one like their name.")
+    ] = None,
+    home: Home = None,
+) -> None:
+    """Set a person's password, which this terminal asks for. It signs out all of their browsers."""
+    from app_server.core.encryption import load_cipher
+    from app_server.sign_in.passwords import accounts, policy
+    from app_server.sign_in.passwords.hashing import PasswordHashing
+
+    async def found(session: "AsyncSession", _config: Config) -> "tuple[User, str]":
+        person = await _found(session, user)
+        known = await accounts.find(session, person.id)
+        return person, login or (known.login_name if known else policy.suggested_login_name(person.name))
+
+    config = configuration(home=home)
+    person, login_name = in_database(config, found)
+    password = typer.prompt(f"New password of {login_name}", hide_input=True, confirmation_prompt=True)
+
+    async def replace(database: "Database", config: Config) -> None:
+        hashing = PasswordHashing()
+        of_users = accounts.PasswordAccounts(database, hashing, load_cipher(config))
+        await of_users.replace_password(person, login_name=login_name, password=password)
+        await hashing.close()
+
+    in_whole_database(config, replace)
+    typer.echo(f"{person.name} signs in with the login name {policy.login_key(login_name)}.")
+    if not config.password_sign_in:
+        typer.echo("SLIPWAY_PASSWORD_SIGN_IN is off: the password does not count until it is on.", err=True)
+
+
+@users.command("reset-totp")
+def reset_totp(user: Named, home: Home = None) -> None:
+    """Remove a person's authenticator app and recovery codes, for someone who has lost them."""
+    from app_server.sign_in.passwords import totp
+
+    async def reset(session: "AsyncSession", _config: Config) -> tuple[str, bool]:
+        person = await _found(session, user)
+        return person.name, await totp.remove(session, person.id)
+
+    name, had_one = in_database(configuration(home=home), reset)
+    said = "The authenticator app of {} is removed." if had_one else "{} has no authenticator app."
+    typer.echo(said.format(name))
 
 
 @users.command("role")

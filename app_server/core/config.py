@@ -134,6 +134,9 @@ class Config(BaseSettings):
     oidc_providers: list[IdentityProvider] = []
     """By which people sign in beside one-time links: see docs/single-sign-on.md."""
 
+    password_sign_in: bool = True
+    """Whether people can set a password and sign in with it: see docs/accounts.md."""
+
     sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
     sandbox_host_certificate: Path | None = None
     sandbox_host_key: Path | None = None

@@ -1,6 +1,5 @@
 """The people of this installation, for those who administer it."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -11,14 +10,19 @@ from app_server.access.authentication import CurrentUser
 from app_server.access.people_schemas import ChangePerson, Invitation, InvitePerson, Person, SignInLinkInfo
 from app_server.core.database import ReadSession, Session
 from app_server.sign_in.invitations import invite, new_link
+from app_server.sign_in.passwords import totp
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/people", tags=["People"])
 
 
-@router.get("", response_model=list[Person])
-async def list_people(session: ReadSession) -> Sequence[User]:
-    return await people.list_people(session)
+@router.get("")
+async def list_people(session: ReadSession) -> list[Person]:
+    with_totp = await totp.users_with_it(session)
+    return [
+        Person.model_validate(one).model_copy(update={"has_totp": one.id in with_totp})
+        for one in await people.list_people(session)
+    ]
 
 
 @router.post("", status_code=201)
@@ -43,6 +47,17 @@ async def change_person(
     people.change(session, manager, trail, person, body)
     await session.flush()
     return person
+
+
+@router.delete("/{person_id}/totp", status_code=204)
+async def reset_totp(manager: CurrentUser, session: Session, person_id: UUID) -> None:
+    """For a person who has lost the authenticator app: the password alone signs in again.
+
+    403 `role_not_manageable`, 404 `person_not_found`.
+    """
+    person = await people.find(session, person_id)
+    people.require_can_manage(manager, person.role)
+    await totp.remove(session, person.id)
 
 
 @router.post("/{person_id}/sign-in-link", status_code=201)

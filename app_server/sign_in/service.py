@@ -1,4 +1,4 @@
-"""Signing in: a one-time link is traded for a browser session."""
+"""Signing in: a one-time link is traded for a browser session, and what all ways to sign in end with."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -53,11 +53,12 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
 
 @dataclass(frozen=True)
 class NewBrowserSession:
-    """A new browser session: its cookie, and the proof for its pages."""
+    """A new browser session: its cookie, and the proof for its pages. is_first: the first of its user."""
 
     user: User
     cookie: str
     page_proof: str
+    is_first: bool
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,34 @@ async def sign_in_with_link(
     user = await session.get_one(User, link.user_id)
     if user.disabled_at is not None:
         raise account_disabled()
+    origin = LinkOrigin(link.identity_id, link.provider_session) if link.identity_id else None
+    means = ActorMeans.PROVIDER if origin else ActorMeans.LINK
+    return await open_session(
+        session, user, means=means, browser=browser, expires_at=expires_at, origin=origin
+    )
+
+
+async def open_session(
+    session: AsyncSession,
+    user: User,
+    *,
+    means: ActorMeans,
+    browser: Browser,
+    expires_at: datetime,
+    origin: LinkOrigin | None = None,
+) -> NewBrowserSession:
+    """The end of each sign-in that succeeds, whatever it was done with. The user must not be disabled."""
+    signed_in = NewBrowserSession(
+        user, cookie=new_token(), page_proof=new_token(), is_first=user.signed_in_at is None
+    )
     user.signed_in_at = now()
     await session.execute(delete(WebSession).where(WebSession.expires_at < now()))
-    signed_in = NewBrowserSession(user, cookie=new_token(), page_proof=new_token())
     web_session = WebSession(
         token_hash=token_hash(signed_in.cookie),
         proof_hash=token_hash(signed_in.page_proof),
         user_id=user.id,
-        identity_id=link.identity_id,
-        provider_session=link.provider_session,
+        identity_id=origin and origin.identity_id,
+        provider_session=origin and origin.provider_session,
         user_agent=browser.user_agent and browser.user_agent[:_MAX_USER_AGENT],
         address=browser.address,
         last_used_at=now(),
@@ -103,7 +123,6 @@ async def sign_in_with_link(
     )
     session.add(web_session)
     await session.flush()
-    means = ActorMeans.PROVIDER if link.identity_id else ActorMeans.LINK
     actor = _actor(user, means, web_session.id, browser.address)
     record(session, _about_session(actor, AuditAction.SIGN_IN_SUCCEEDED, web_session.id))
     return signed_in

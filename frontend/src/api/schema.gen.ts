@@ -1355,6 +1355,51 @@ export interface paths {
         patch: operations["update_memory_note_api_v1_memory__note_id__patch"];
         trace?: never;
     };
+    "/api/v1/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Password Settings */
+        get: operations["get_password_settings_api_v1_password_get"];
+        /**
+         * Set Password
+         * @description Sets or changes it. A change signs out all other browsers of the user.
+         *
+         *     400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
+         *     `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`,
+         *     409 `login_name_taken`, 429 `sign_in_throttled`.
+         */
+        put: operations["set_password_api_v1_password_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/password/removal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove Password
+         * @description 403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429.
+         */
+        post: operations["remove_password_api_v1_password_removal_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/people": {
         parameters: {
             query?: never;
@@ -1413,6 +1458,28 @@ export interface paths {
          */
         post: operations["create_sign_in_link_api_v1_people__person_id__sign_in_link_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person_id}/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Reset Totp
+         * @description For a person who has lost the authenticator app: the password alone signs in again.
+         *
+         *     403 `role_not_manageable`, 404 `person_not_found`.
+         */
+        delete: operations["reset_totp_api_v1_people__person_id__totp_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2532,6 +2599,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign In With Password
+         * @description 401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
+         *     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
+         */
+        post: operations["sign_in_with_password_api_v1_sign_in_password_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in/providers": {
         parameters: {
             query?: never;
@@ -2583,6 +2671,93 @@ export interface paths {
         get: operations["search_skills_api_v1_skills_search_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Totp
+         * @description A secret for an authenticator app. It counts once a code of the app has confirmed it.
+         *
+         *     403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, `totp_is_on`, 429.
+         */
+        post: operations["begin_totp_api_v1_totp_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/totp/confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm Totp
+         * @description From now on a sign-in with the password needs a code.
+         *
+         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+         */
+        post: operations["confirm_totp_api_v1_totp_confirmation_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/totp/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew Recovery Codes
+         * @description Ten new ones in place of all earlier ones. 403 `totp_code_wrong`, `browser_session_needed`, 409
+         *     `totp_is_off`, 429.
+         */
+        post: operations["renew_recovery_codes_api_v1_totp_recovery_codes_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/totp/removal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove Totp
+         * @description No code is needed from now on.
+         *
+         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+         */
+        post: operations["remove_totp_api_v1_totp_removal_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2750,11 +2925,11 @@ export interface components {
     schemas: {
         /**
          * ActorMeans
-         * @description How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link or by a provider, a
-         *     sandbox that works for a user, a command on the server's machine, or the server itself.
+         * @description How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link, a password or a
+         *     provider, a sandbox that works for a user, a command on the server's machine, or the server itself.
          * @enum {string}
          */
-        ActorMeans: "session" | "key" | "link" | "provider" | "sandbox" | "command_line" | "server";
+        ActorMeans: "session" | "key" | "link" | "password" | "provider" | "sandbox" | "command_line" | "server";
         /**
          * AdministeredLimit
          * @description What an administrator allows; `spent` in the present period, which began at `began_at`.
@@ -3433,6 +3608,14 @@ export interface components {
          * @enum {string}
          */
         CredentialScope: "server" | "user" | "repository";
+        /** CurrentPassword */
+        CurrentPassword: {
+            /**
+             * Current Password
+             * Format: password
+             */
+            current_password: string;
+        };
         /**
          * CurrentUserInfo
          * @description Who asks, with all that they have set.
@@ -4668,6 +4851,25 @@ export interface components {
             next_page_id?: string | null;
         };
         /**
+         * PasswordSettings
+         * @description `is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null without
+         *     a password. `totp_since`: null without an authenticator app.
+         */
+        PasswordSettings: {
+            /** Changed At */
+            changed_at: string | null;
+            /** Is Offered */
+            is_offered: boolean;
+            /** Login Name */
+            login_name: string | null;
+            /** Recovery Codes Left */
+            recovery_codes_left: number;
+            /** Suggested Login Name */
+            suggested_login_name: string;
+            /** Totp Since */
+            totp_since: string | null;
+        };
+        /**
          * Permission
          * @description Each route of the public API asks for one of them, see access/route_access.py.
          * @enum {string}
@@ -4676,12 +4878,18 @@ export interface components {
         /**
          * Person
          * @description `signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used.
+         *     `has_totp`: whether the person has an authenticator app. Only the list of all people tells it.
          */
         Person: {
             /** Created At */
             created_at: string;
             /** Disabled At */
             disabled_at: string | null;
+            /**
+             * Has Totp
+             * @default false
+             */
+            has_totp: boolean;
             /** Id */
             id: string;
             /** Name */
@@ -4883,6 +5091,14 @@ export interface components {
          * @enum {string}
          */
         Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
+        /**
+         * RecoveryCodes
+         * @description Each stands in for one code of the app. They are shown only once.
+         */
+        RecoveryCodes: {
+            /** Codes */
+            codes: string[];
+        };
         /**
          * RefusedHost
          * @description client: the program, as it calls itself. is_allowable: whether the user's word is all it takes.
@@ -5576,6 +5792,21 @@ export interface components {
             mode: components["schemas"]["EgressMode"] | null;
         };
         /**
+         * SetPassword
+         * @description `current_password`: needed if there is one.
+         */
+        SetPassword: {
+            /** Current Password */
+            current_password?: string | null;
+            /** Login Name */
+            login_name: string;
+            /**
+             * Password
+             * Format: password
+             */
+            password: string;
+        };
+        /**
          * SetRepositoryNetwork
          * @description repository: as users write it, or its identity as it was given out.
          */
@@ -5806,12 +6037,43 @@ export interface components {
             token: string;
         };
         /**
+         * SignInWithPassword
+         * @description `code`: six digits of the authenticator app, or a recovery code. It is needed after the answer
+         *     `totp_code_needed`.
+         */
+        SignInWithPassword: {
+            /** Code */
+            code?: string | null;
+            /** Login Name */
+            login_name: string;
+            /**
+             * Password
+             * Format: password
+             */
+            password: string;
+        };
+        /**
          * SignedIn
          * @description `name`: of the server that is connected now.
          */
         SignedIn: {
             /** Name */
             name: string;
+        };
+        /**
+         * SignedInByLink
+         * @description `may_choose_password`: the user was invited and has no password yet, so the page offers to set one.
+         */
+        SignedInByLink: {
+            /** Id */
+            id: string;
+            /** May Choose Password */
+            may_choose_password: boolean;
+            /** Name */
+            name: string;
+            /** Page Proof */
+            page_proof: string;
+            role: components["schemas"]["Role"];
         };
         /**
          * SignedInUser
@@ -6300,6 +6562,26 @@ export interface components {
             response_id: string;
         };
         /**
+         * TotpCode
+         * @description Six digits of the authenticator app, or a recovery code.
+         */
+        TotpCode: {
+            /** Code */
+            code: string;
+        };
+        /**
+         * TotpEnrolment
+         * @description `secret`: base32, to be typed into the app. `uri`: `otpauth://…`. `qr_svg`: an SVG picture of it.
+         */
+        TotpEnrolment: {
+            /** Qr Svg */
+            qr_svg: string;
+            /** Secret */
+            secret: string;
+            /** Uri */
+            uri: string;
+        };
+        /**
          * UpdateConversation
          * @description What is left out stays as it is.
          */
@@ -6451,6 +6733,8 @@ export interface components {
             kind: "WebClientConfig";
             /** Maintenance Start Time */
             maintenance_start_time?: null;
+            /** Password Sign In */
+            password_sign_in: boolean;
             /** Ports Have Names */
             ports_have_names: boolean;
             /** Posthog Client Key */
@@ -9048,6 +9332,97 @@ export interface operations {
             };
         };
     };
+    get_password_settings_api_v1_password_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordSettings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_password_api_v1_password_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetPassword"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_password_api_v1_password_removal_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CurrentPassword"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_people_api_v1_people_get: {
         parameters: {
             query?: never;
@@ -9164,6 +9539,35 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SignInLinkInfo"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_totp_api_v1_people__person_id__totp_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -11496,7 +11900,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignedInUser"];
+                    "application/json": components["schemas"]["SignedInByLink"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -11607,6 +12011,39 @@ export interface operations {
             };
         };
     };
+    sign_in_with_password_api_v1_sign_in_password_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInWithPassword"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedInUser"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_providers_api_v1_sign_in_providers_get: {
         parameters: {
             query?: never;
@@ -11683,6 +12120,136 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Page_ListedSkill_"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_totp_api_v1_totp_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CurrentPassword"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpEnrolment"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirm_totp_api_v1_totp_confirmation_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    renew_recovery_codes_api_v1_totp_recovery_codes_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_totp_api_v1_totp_removal_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -10,14 +10,20 @@ export interface SignedInUser extends User {
   page_proof: string
 }
 
+/** `may_choose_password`: an invited person who has no password yet. */
+export interface SignedInByLink extends SignedInUser {
+  may_choose_password: boolean
+}
+
 export interface User {
   id: string
   name: string
   role: 'owner' | 'admin' | 'member' | 'viewer'
 }
 
-/** A user as administrators see them. `signed_in_at`: the last sign-in. */
+/** A user as administrators see them. `signed_in_at`: the last sign-in. `has_totp`: only the list tells it. */
 export interface Person extends User {
+  has_totp?: boolean
   created_at: string
   signed_in_at: string | null
   disabled_at: string | null
@@ -33,6 +39,7 @@ export interface WebClientConfig {
   version: string
   /** Pages of a sandbox's ports are opened at host names of their own, not below a path of this server. */
   ports_have_names: boolean
+  password_sign_in: boolean
   sandbox: {
     backend: 'docker' | 'process' | 'remote'
     /** What of the server's machine is out of an agent's reach: all of it, its files and network, or nothing. */

@@ -28,6 +28,7 @@ export function fakeConfig(overrides: Partial<WebClientConfig> = {}): WebClientC
   return {
     version: '0.1.0',
     ports_have_names: true,
+    password_sign_in: true,
     sandbox: { backend: 'docker', isolation: 'full', is_isolated: true, warning: null },
     workspace_limit: { bytes: 20 * 1024 ** 3, kept_by: 'disk' },
     demo: { profile: 'demo', repository: '/srv/demo', task: 'Fix the failing test.' },

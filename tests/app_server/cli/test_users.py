@@ -23,18 +23,18 @@ class Terminal:
     def __init__(self, home: Path) -> None:
         self.home = home
 
-    def says(self, *arguments: str) -> str:
-        result = self.run(*arguments)
+    def says(self, *arguments: str, typed: str | None = None) -> str:
+        result = self.run(*arguments, typed=typed)
         assert result.exit_code == 0, result.output
         return result.stdout.strip()
 
-    def refuses(self, *arguments: str) -> str:
-        result = self.run(*arguments)
+    def refuses(self, *arguments: str, typed: str | None = None) -> str:
+        result = self.run(*arguments, typed=typed)
         assert result.exit_code == 2, result.output
         return result.stderr
 
-    def run(self, *arguments: str) -> Result:
-        return CliRunner().invoke(app, ["users", *arguments, "--home", str(self.home)])
+    def run(self, *arguments: str, typed: str | None = None) -> Result:
+        return CliRunner().invoke(app, ["users", *arguments, "--home", str(self.home)], input=typed)
 
     def people(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.says("list", "--json").splitlines()]
@@ -113,3 +113,15 @@ def test_a_name_that_is_not_clear_is_explained(terminal: Terminal) -> None:
 
 def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None:
     assert "slipway serve" in Terminal(tmp_path / "empty").refuses("list")
+
+
+def test_a_password_is_read_from_the_terminal_and_never_from_the_arguments(terminal: Terminal) -> None:
+    terminal.says("invite", "Ada Lovelace")
+    typed = "purple walrus on a train\n" * 2
+    said = terminal.says("password", "Ada Lovelace", typed=typed)
+    assert said.endswith("Ada Lovelace signs in with the login name ada.lovelace.")
+    assert "walrus" not in said
+    assert "password_too_short" in terminal.refuses("password", "Ada Lovelace", typed="short\nshort\n")
+    assert "ada2" in terminal.says("password", "Ada Lovelace", "--login", "Ada2", typed=typed)
+    assert terminal.run("password", "Ada Lovelace", "purple walrus on a train").exit_code == 2
+    assert terminal.says("reset-totp", "Ada Lovelace") == "Ada Lovelace has no authenticator app."

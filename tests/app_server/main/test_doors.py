@@ -25,6 +25,7 @@ OPEN = frozenset(
         "GET /server_info",
         "GET /api/v1/web-client/config",
         "POST /api/v1/sign-in/link",
+        "POST /api/v1/sign-in/password",
         "DELETE /api/v1/sign-in/session",
         "GET /api/v1/sign-in/providers",
         "GET /api/v1/sign-in/oidc/{name}",

@@ -37,7 +37,9 @@ async def browser(app: App, token: str) -> AsyncIterator[httpx.AsyncClient]:
 async def test_a_link_signs_in_its_user(anonymous: httpx.AsyncClient, token: str, owner: User) -> None:
     reply = await anonymous.post("/api/v1/sign-in/link", json={"token": token}, headers=ORIGIN)
     proof = reply.json().pop("page_proof")
-    assert reply.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner", "page_proof": proof}
+    assert reply.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner", "page_proof": proof} | {
+        "may_choose_password": False
+    }
     cookie = reply.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie

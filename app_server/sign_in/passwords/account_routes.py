@@ -1,0 +1,129 @@
+"""The password and the authenticator app of the current user. Only a signed-in browser may change them."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request
+
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.core.config import Config
+from app_server.core.database import ReadSession
+from app_server.sign_in.passwords import accounts, policy, totp
+from app_server.sign_in.passwords.accounts import PasswordAccounts
+from app_server.sign_in.passwords.refusals import browser_session_needed, password_sign_in_off
+from app_server.sign_in.passwords.schemas import (
+    CurrentPassword,
+    PasswordSettings,
+    RecoveryCodes,
+    SetPassword,
+    TotpCode,
+    TotpEnrolment,
+)
+
+router = APIRouter(prefix="/api/v1", tags=["Users"])
+
+
+async def _in_browser(principal: CurrentPrincipal) -> UUID:
+    """The id of the session. Raises Forbidden `browser_session_needed`."""
+    if principal.credential.kind != "session":
+        raise browser_session_needed()
+    return principal.credential.id
+
+
+async def _accounts(request: Request) -> PasswordAccounts:
+    state = request.state
+    return PasswordAccounts(state.database, state.password_hashing, state.cipher)
+
+
+SessionId = Annotated[UUID, Depends(_in_browser)]
+Accounts = Annotated[PasswordAccounts, Depends(_accounts)]
+
+
+@router.get("/password")
+async def get_password_settings(
+    user: CurrentUser, session: ReadSession, request: Request
+) -> PasswordSettings:
+    config: Config = request.state.config
+    known = await accounts.find(session, user.id)
+    secret = await totp.find(session, user.id)
+    return PasswordSettings(
+        is_offered=config.password_sign_in,
+        login_name=known and known.login_name,
+        suggested_login_name=policy.suggested_login_name(user.name),
+        changed_at=known and known.changed_at,
+        totp_since=secret and secret.confirmed_at,
+        recovery_codes_left=await totp.count_recovery_codes(session, user.id),
+    )
+
+
+@router.put("/password", status_code=204)
+async def set_password(
+    user: CurrentUser, session_id: SessionId, of_users: Accounts, body: SetPassword, request: Request
+) -> None:
+    """Sets or changes it. A change signs out all other browsers of the user.
+
+    400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
+    `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`,
+    409 `login_name_taken`, 429 `sign_in_throttled`.
+    """
+    config: Config = request.state.config
+    if not config.password_sign_in:
+        raise password_sign_in_off()
+    current = body.current_password
+    await of_users.set_password(
+        user,
+        login_name=body.login_name,
+        password=body.password.get_secret_value(),
+        current=current.get_secret_value() if current else None,
+        session_id=session_id,
+    )
+
+
+@router.post("/password/removal", status_code=204)
+async def remove_password(
+    user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
+) -> None:
+    """403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429."""
+    await of_users.remove_password(user, body.current_password.get_secret_value())
+
+
+@router.post("/totp", status_code=201)
+async def begin_totp(
+    user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
+) -> TotpEnrolment:
+    """A secret for an authenticator app. It counts once a code of the app has confirmed it.
+
+    403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, `totp_is_on`, 429.
+    """
+    enrolment = await of_users.begin_totp(user, body.current_password.get_secret_value())
+    return TotpEnrolment.model_validate(enrolment)
+
+
+@router.post("/totp/confirmation")
+async def confirm_totp(
+    user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
+) -> RecoveryCodes:
+    """From now on a sign-in with the password needs a code.
+
+    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+    """
+    return RecoveryCodes(codes=await of_users.confirm_totp(user, body.code))
+
+
+@router.post("/totp/recovery-codes")
+async def renew_recovery_codes(
+    user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
+) -> RecoveryCodes:
+    """Ten new ones in place of all earlier ones. 403 `totp_code_wrong`, `browser_session_needed`, 409
+    `totp_is_off`, 429.
+    """
+    return RecoveryCodes(codes=await of_users.renew_recovery_codes(user, body.code))
+
+
+@router.post("/totp/removal", status_code=204)
+async def remove_totp(user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode) -> None:
+    """No code is needed from now on.
+
+    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+    """
+    await of_users.remove_totp(user, body.code)

@@ -1,0 +1,78 @@
+"""Argon2id hashes of passwords, made in threads and a bounded number at a time.
+
+Parameters: RFC 9106, section 4, second choice (64 MiB, 3 passes, 4 lanes), as argon2-cffi has them.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from app_server.sign_in.passwords.refusals import too_many_checks
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+AT_A_TIME: Final = 2
+"""Each takes 64 MiB and four threads for a fraction of a second."""
+MAX_WAITING: Final = 40
+
+Result = TypeVar("Result")
+
+
+class PasswordHashing:
+    def __init__(self, hasher: "PasswordHasher | None" = None) -> None:
+        self._given = hasher
+        self._threads = ThreadPoolExecutor(AT_A_TIME, "password")
+        self._under_way = 0
+
+    @cached_property
+    def _hasher(self) -> "PasswordHasher":
+        if self._given is not None:
+            return self._given
+        from argon2 import PasswordHasher  # loaded where first used: a server must start quickly
+
+        return PasswordHasher()
+
+    @cached_property
+    def _of_nobody(self) -> str:
+        return self._hasher.hash("the password of no account")
+
+    async def hash(self, password: str) -> str:
+        """Raises TooManyRequests `sign_in_busy`."""
+        return await self._in_thread(lambda: self._hasher.hash(password))
+
+    async def is_right(self, password_hash: str | None, password: str) -> bool:
+        """None: of an unknown account. It takes as long as a wrong password, and is never right.
+
+        Raises TooManyRequests `sign_in_busy`.
+        """
+
+        def verify() -> bool:
+            from argon2.exceptions import InvalidHashError, VerificationError
+
+            # In any case, so that the first look at an unknown account takes no longer than the others.
+            of_nobody = self._of_nobody
+            try:
+                return self._hasher.verify(password_hash or of_nobody, password) and password_hash is not None
+            except (VerificationError, InvalidHashError):
+                return False
+
+        return await self._in_thread(verify)
+
+    def is_outdated(self, password_hash: str) -> bool:
+        """Whether it was made with other parameters than those of today."""
+        return self._hasher.check_needs_rehash(password_hash)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._threads.shutdown)
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        if self._under_way >= AT_A_TIME + MAX_WAITING:
+            raise too_many_checks()
+        self._under_way += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._under_way -= 1

@@ -1,0 +1,111 @@
+"""Which passwords and login names are accepted: NIST SP 800-63B, section 3.1.1. Pure.
+
+A password needs a length, and must not be what others would try first. No kinds of characters are asked for.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from app_server.sign_in.passwords import refusals
+
+MIN_CHARACTERS: Final = 12
+MAX_CHARACTERS: Final = 256
+
+_LOGIN_NAME = re.compile(r"[^\W_][\w.+@-]{1,99}")
+_SERVICE = "slipway"
+_ROWS = ("abcdefghijklmnopqrstuvwxyz", "1234567890", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+_MIN_UNIT = 6
+"""A password that only repeats fewer characters than that is as easy to guess."""
+
+
+def login_key(name: str) -> str:
+    """A login name as it is kept and compared: capitals, and ways to write the same letter, do not count."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
+
+
+def accepted_login_name(name: str) -> str:
+    """Its key. Raises BadRequest `login_name_invalid`."""
+    key = login_key(name)
+    if not _LOGIN_NAME.fullmatch(key):
+        raise refusals.login_name_invalid()
+    return key
+
+
+def suggested_login_name(name: str) -> str:
+    """One that is like the name of a person; it may be taken. Empty if nothing of the name can be used."""
+    key = re.sub(r"\s+", ".", login_key(name))
+    found = _LOGIN_NAME.search(key)
+    return found[0] if found else ""
+
+
+def normalised(password: str) -> str:
+    """As it is hashed: NFKC, so that it does not depend on the keyboard."""
+    return unicodedata.normalize("NFKC", password)
+
+
+def accepted_password(password: str, own_words: Iterable[str]) -> str:
+    """As it is hashed. own_words: the names and the e-mail addresses of its user.
+
+    Raises BadRequest `password_too_short`, `password_too_long`, `password_is_own_name`,
+    `password_too_common`.
+    """
+    text = normalised(password)
+    if len(text) < MIN_CHARACTERS:
+        raise refusals.password_too_short(MIN_CHARACTERS)
+    if len(text) > MAX_CHARACTERS:
+        raise refusals.password_too_long(MAX_CHARACTERS)
+    if _is_own(text, own_words):
+        raise refusals.password_is_own_name()
+    if is_common(text):
+        raise refusals.password_too_common()
+    return text
+
+
+def is_common(password: str) -> bool:
+    """A common one, a common word with digits and signs around it, a repetition, or a row of keys."""
+    text = password.casefold()
+    unit = _unit(text)
+    if unit != text and len(unit) < _MIN_UNIT:
+        return True
+    if any(text in row * 3 or text in row[::-1] * 3 for row in (*_ROWS, "".join(_ROWS[3:]))):
+        return True
+    forms = {text, unit, _without_edges(text), _without_edges(unit)}
+    return not forms.isdisjoint(_common_passwords())
+
+
+def _is_own(password: str, own_words: Iterable[str]) -> bool:
+    letters = _letters(password)
+    if not letters:
+        return False
+    units = {letters, _unit(letters)}
+    for word in (_SERVICE, *own_words):
+        forms = {_letters(word), _letters(word.partition("@")[0])}
+        if not units.isdisjoint(forms):
+            return True
+    return False
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in normalised(text).casefold() if letter.isalpha())
+
+
+def _unit(text: str) -> str:
+    """The shortest text that makes this one when it is repeated, and cut at the end."""
+    for size in range(1, len(text)):
+        if (text[:size] * (len(text) // size + 1))[: len(text)] == text and size * 2 <= len(text):
+            return text[:size]
+    return text
+
+
+def _without_edges(text: str) -> str:
+    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
+
+
+@cache
+def _common_passwords() -> frozenset[str]:
+    lines = files(__package__).joinpath("common_passwords.txt").read_text().splitlines()
+    return frozenset(line for line in lines if not line.startswith("# "))

@@ -1,0 +1,40 @@
+"""Signing in with a password."""
+
+from fastapi import APIRouter, Request, Response
+
+from app_server.access.web_sessions import end_of_session
+from app_server.audit.actions import ActorMeans
+from app_server.core.config import Config
+from app_server.core.database import now
+from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in_browser
+from app_server.sign_in.passwords.refusals import password_sign_in_off
+from app_server.sign_in.passwords.schemas import SignInWithPassword
+from app_server.sign_in.passwords.sign_in import PasswordSignIns
+from app_server.sign_in.refused import RefusedSignIns
+
+router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
+
+
+@router.post("/password")
+async def sign_in_with_password(
+    body: SignInWithPassword, request: Request, response: Response
+) -> SignedInUser:
+    """401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
+    `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
+    """
+    config: Config = request.state.config
+    if not config.password_sign_in:
+        raise password_sign_in_off()
+    state = request.state
+    sign_ins = PasswordSignIns(state.database, state.password_hashing, state.cipher)
+    refused: RefusedSignIns = state.refused_sign_ins
+    # Every refusal of a sign-in with a password passes here; every success passes `open_session`.
+    with refused.watched(request, ActorMeans.PASSWORD):
+        signed_in = await sign_ins.sign_in(
+            login_name=body.login_name,
+            password=body.password.get_secret_value(),
+            code=body.code,
+            browser=browser_of(request),
+            expires_at=end_of_session(config, now()),
+        )
+    return keep_in_browser(signed_in, config, response)

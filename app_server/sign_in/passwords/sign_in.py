@@ -1,0 +1,81 @@
+"""Signing in by login name and password, and by a code where the user has an authenticator app."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.authentication import account_disabled
+from app_server.audit.actions import ActorMeans
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.sign_in.passwords import policy, refusals, throttle, totp
+from app_server.sign_in.passwords.hashing import PasswordHashing
+from app_server.sign_in.passwords.models import PasswordLogin
+from app_server.sign_in.service import Browser, NewBrowserSession, open_session
+from app_server.users.models import User
+
+
+@dataclass(frozen=True)
+class PasswordSignIns:
+    """No transaction is open while a password is checked."""
+
+    database: Database
+    hashing: PasswordHashing
+    cipher: Cipher
+
+    async def sign_in(
+        self,
+        *,
+        login_name: str,
+        password: str,
+        code: str | None,
+        browser: Browser,
+        expires_at: datetime,
+    ) -> NewBrowserSession:
+        """A new browser session.
+
+        Unknown names, accounts without a password and wrong passwords take the same way and time.
+        Raises NotAuthenticated `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`,
+        TooManyRequests `sign_in_throttled`, `sign_in_busy`.
+        """
+        key = policy.login_key(login_name)
+        account = throttle.of_login(key)
+        others = [throttle.of_address(browser.address)] if browser.address else []
+        await throttle.begin_attempt(self.database, [account, *others])
+        text = policy.normalised(password)
+        async with self.database.read() as session:
+            known = await session.scalar(select(PasswordLogin).where(PasswordLogin.login_name == key))
+        is_right = await self.hashing.is_right(known.password_hash if known else None, text)
+        if known is None or not is_right:
+            raise refusals.login_refused()
+        renewed = await self.hashing.hash(text) if self.hashing.is_outdated(known.password_hash) else None
+        async with self.database.session() as session:
+            user = await self._user(session, known)
+            secret = await totp.find(session, user.id)
+            is_code_missing = secret is not None and not code
+            if user.disabled_at is not None or is_code_missing:
+                # Neither a failure nor a success: the password was right.
+                await throttle.take_back(session, [account, *others])
+            else:
+                if secret is not None and not await totp.accept(session, self.cipher, secret, code or ""):
+                    raise refusals.totp_code_wrong()
+                if renewed is not None:
+                    await self._renew(session, known, renewed)
+                await throttle.forgive(session, account, others)
+                return await open_session(
+                    session, user, means=ActorMeans.PASSWORD, browser=browser, expires_at=expires_at
+                )
+        raise refusals.totp_code_needed() if user.disabled_at is None else account_disabled()
+
+    async def _user(self, session: AsyncSession, known: PasswordLogin) -> User:
+        """Raises NotAuthenticated `login_refused` if the password was changed meanwhile."""
+        row = await session.get(PasswordLogin, known.user_id, with_for_update=True)
+        if row is None or row.password_hash != known.password_hash:
+            raise refusals.login_refused()
+        return await session.get_one(User, known.user_id)
+
+    async def _renew(self, session: AsyncSession, known: PasswordLogin, password_hash: str) -> None:
+        row = await session.get_one(PasswordLogin, known.user_id)
+        row.password_hash = password_hash
