@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.event_log.fold import fold_log
 from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.events.message import Message
@@ -36,14 +37,14 @@ def main(steps: int) -> None:
 async def _measure(path: Path, llm: ScriptedLLM, steps: int) -> None:
     client = LLMClient()
     try:
-        conversation = ConversationEngine.create(path / "c", _request(path, llm, steps), client)
+        conversation = create_conversation(path / "c", _request(path, llm, steps), client)
         clock: list[float] = []
         conversation.subscribe(_stamp_replies(clock))
         conversation.send(Message.of("user", "Work."))
         await conversation.run()
         _report(conversation, llm, clock, steps)
         await conversation.close()
-        milliseconds, again = _timed(lambda: ConversationEngine.open(path / "c", client))
+        milliseconds, again = _timed(lambda: open_conversation(path / "c", client))
         print(f"opened from its snapshot in {milliseconds:.1f} ms")
         milliseconds, whole = _timed(lambda: fold_log(again.log, "agent"))
         print(f"folded from all {again.log.last_seq} events in {milliseconds:.1f} ms")

@@ -21,8 +21,9 @@ from agent_runtime.llm.chat_completions import new_call_id
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, StreamListener
 from agent_runtime.llm.vendor_state import is_common_id
+from agent_runtime.tools.arguments import SECURITY_RISKS, ToolArgumentError, parse_arguments
 from agent_runtime.tools.registry import resolve_name
-from agent_runtime.tools.tool import SECURITY_RISKS, AnyTool, ToolArgumentError, parse_arguments
+from agent_runtime.tools.tool import AnyTool
 
 MAX_SUMMARY_CHARS = 200
 CORRECTABLE = ErrorClassification(kind="agent_action", retryable=True, user_action="retry")

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from agent_runtime.client.completion_files import write_completion
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
 from agent_runtime.delegation.separate_work_tree import let_go
 from agent_runtime.delegation.tasks import SubAgents
@@ -44,7 +45,7 @@ class Household:
         if conversation_id in self._live:
             return self._live[conversation_id]
         try:
-            found = ConversationEngine.open(
+            found = open_conversation(
                 self._directory(conversation_id),
                 self._client,
                 delegation=self.delegation_of(conversation_id),
@@ -59,7 +60,7 @@ class Household:
     def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
         assert request.conversation_id is not None
         try:
-            made = ConversationEngine.create(
+            made = create_conversation(
                 self._directory(request.conversation_id),
                 request,
                 self._client,

@@ -17,8 +17,11 @@ from agent_runtime.client.link import LinkLostError
 from agent_runtime.conversation.add_plugin import add_plugin, take_plugin_keys, take_up
 from agent_runtime.conversation.approval.answers import set_analyzer, set_policy
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
+from agent_runtime.conversation.branches import go_back
+from agent_runtime.conversation.changes import relabel
 from agent_runtime.conversation.checkpoints.rewind import rewind
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.errors import ConversationError
 from agent_runtime.conversation.event_log import frames
 from agent_runtime.conversation.event_log.follow import EndedError, SlowConsumerError, follow
@@ -115,13 +118,13 @@ class InProcess:
         await self._engine.interrupt()
 
     async def condense(self) -> None:
-        await self._engine.condense()
+        await self._engine.condensing.request()
 
     async def ask(self, question: str) -> str:
         return await ask(self._engine, question)
 
     async def navigate(self, event_id: str | None) -> None:
-        self._engine.navigate(event_id)
+        go_back(self._engine, event_id)
 
     async def checkpoints(self) -> CheckpointList:
         return self._engine.checkpoints.list()
@@ -133,7 +136,7 @@ class InProcess:
         return await rewind(self._engine, number, wanted)
 
     async def update(self, *, title: str | None, tags: dict[str, str] | None) -> None:
-        self._engine.update(title=title, tags=tags)
+        relabel(self._engine, title=title, tags=tags)
 
     async def fork(self, wanted: ForkRequest) -> Self:
         assert wanted.id is not None
@@ -195,10 +198,10 @@ class InProcess:
         with self._refusals():
             try:
                 delegation = self._household.delegation_of(self.id)
-                engine = ConversationEngine.open(self._directory, self._client, delegation=delegation)
+                engine = open_conversation(self._directory, self._client, delegation=delegation)
             except LogMissingError:
                 request = await self._approved.expand(await self._plugins.expand(self._request))
-                return ConversationEngine.create(
+                return create_conversation(
                     self._directory, request, self._client, conversation_id=self.id, delegation=delegation
                 )
         try:

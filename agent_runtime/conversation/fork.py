@@ -10,9 +10,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import open_conversation
 from agent_runtime.conversation.errors import EventNotFoundError
 from agent_runtime.conversation.event_log.log import EventLog, LogInUseError, Record, reading
 from agent_runtime.conversation.event_log.spec_seal import SpecSeal
+from agent_runtime.conversation.run.recovery import give_up
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.tools.delegation import ALONE, Delegation
@@ -40,7 +42,7 @@ async def fork(
     await asyncio.to_thread(
         _copy, source.directory, leaf, source.log.last_seq, directory, spec, source.log.seal
     )
-    copy = ConversationEngine.open(
+    copy = open_conversation(
         directory,
         source.llm_client.inner,
         agent=source.agent,
@@ -52,7 +54,7 @@ async def fork(
     copy.secrets.adopt(source.secrets)
     copy.keep_secrets()
     # Calls that still run over there have no result here.
-    copy.give_up("by the fork of this conversation")
+    give_up(copy, by="by the fork of this conversation")
     if not wanted.reset_metrics:
         copy.emit(ConversationStateUpdateEvent(key="stats", value=stats))
     return copy

@@ -11,6 +11,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.plugins.apply import sub_agents_of
 from agent_runtime.secrets.registry import Secrets
+from agent_runtime.tools.arguments import model_schema
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.external.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
@@ -23,7 +24,7 @@ from agent_runtime.tools.mcp.servers import McpServers
 from agent_runtime.tools.memory.search import MemorySearchTool
 from agent_runtime.tools.memory.write import MemoryWriteTool
 from agent_runtime.tools.registry import BUILT_IN, ToolNotFoundError, create_tools
-from agent_runtime.tools.tool import AnyTool, ToolContext, model_schema
+from agent_runtime.tools.tool import AnyTool, ToolContext
 
 logger = logging.getLogger(__name__)
 

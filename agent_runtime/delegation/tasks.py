@@ -7,9 +7,11 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from agent_runtime.context.sub_agents import SubAgent
+from agent_runtime.conversation.changes import note_children, set_budget
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.sub_agent_task import Task
 from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.conversation.run.recovery import recover
 from agent_runtime.conversation.run.slots import RunSlots
 from agent_runtime.delegation.brief import Brief, request_of
 from agent_runtime.delegation.following import Following
@@ -133,10 +135,10 @@ class SubAgents:
             raise DelegationError(f"{task_id} is still being worked on.")
         if task.isolation == "worktree":
             await set_apart(parent, child.id, self._home.trees)
-        child.recover()
+        recover(child)
         child.send(Message.of("user", wanted.prompt), message_id=wanted.call_id)
-        child.set_budget(
-            _allowed(parent, self._kinds.get(task.subagent), spent=total_cost(child.state.stats))
+        set_budget(
+            child, _allowed(parent, self._kinds.get(task.subagent), spent=total_cost(child.state.stats))
         )
         renewed = {"action_id": wanted.call_id, "status": "running"}
         parent.emit(task.model_copy(update=renewed).to_event(task_id))
@@ -193,11 +195,11 @@ class SubAgents:
         self, parent: ConversationEngine, brief: Brief, task_id: str, task: Task, prompt: str
     ) -> ConversationEngine:
         # Before it is there: a child that its parent does not know of would outlive it.
-        parent.note_children([*parent.state.children, task.conversation_id])
+        note_children(parent, [*parent.state.children, task.conversation_id])
         try:
             child = self._home.create(request_of(parent, brief), parent.secrets)
         except BaseException:
-            parent.note_children([one for one in parent.state.children if one != task.conversation_id])
+            note_children(parent, [one for one in parent.state.children if one != task.conversation_id])
             raise
         parent.emit(task.to_event(task_id))
         child.send(Message.of("user", prompt), message_id=task.action_id)

@@ -1,4 +1,4 @@
-"""What a tool is, how a model sees it, and how a model's arguments become an Action.
+"""What a tool is. `arguments` says how a model sees it, and how a model's arguments become an Action.
 
 Cancelling the task that awaits `Tool.run` is how a running tool is interrupted: the tool cleans up
 in `finally` and lets `CancelledError` pass.
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin, 
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
@@ -21,14 +21,9 @@ from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.effects import NO_EFFECTS, UNDECLARED, Acts, Effect
+from agent_runtime.tools.json_schema import parameters_of
 from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.workspace.environment import OF_CONVERSATION, command_environment
-
-SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
-
-
-class ToolArgumentError(Exception):
-    """Arguments that do not fit a tool. The text is for the model: it names parameters, never values."""
 
 
 class CallSuspendedError(Exception):
@@ -283,118 +278,3 @@ def _declared_action(tool: type[AnyTool]) -> type[Any] | None:
     bases = [base for base in tool.__dict__.get("__orig_bases__", ()) if get_origin(base) is Tool]
     found = get_args(bases[0])[0] if bases else None
     return found if isinstance(found, type) else None
-
-
-def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """The model's fields as a JSON Schema with `properties`, and `required` if any are."""
-    schema = _plain(arguments.model_json_schema())
-    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
-    required: list[JsonValue] = [n for n, field in arguments.model_fields.items() if field.is_required()]
-    return {"properties": properties, **({"required": required} if required else {})}
-
-
-def model_schema(tool: AnyTool, *, requires_risk: bool = False) -> dict[str, JsonValue]:
-    """The tool as an OpenAI function: its own parameters plus the two that every tool carries.
-
-    requires_risk: each call that changes something has to say how risky it is.
-    """
-    own = tool.parameters()
-    own_properties = own.get("properties")
-    properties = {
-        **_common_parameters(tool),
-        **(own_properties if isinstance(own_properties, dict) else {}),
-    }
-    parameters: dict[str, JsonValue] = {"type": "object", **own, "properties": properties}
-    if requires_risk and "security_risk" in properties:
-        needed = own.get("required", [])
-        parameters["required"] = ["security_risk", *(needed if isinstance(needed, list) else [])]
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
-    }
-
-
-def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> ActionT:
-    """The model's arguments as an Action; ToolArgumentError when they do not fit.
-
-    `security_risk` and `summary` belong to the call, not to the action; nulls count as left out.
-    """
-    names = tool.parameter_names()
-    own = {
-        name: value
-        for name, value in arguments.items()
-        if value is not None and (name in names or name not in {"security_risk", "summary"})
-    }
-    try:
-        return tool.parse(own)
-    except ValidationError as error:
-        raise ToolArgumentError(_explain(tool, error)) from error
-
-
-def _common_parameters(tool: AnyTool) -> dict[str, JsonValue]:
-    summary: dict[str, JsonValue] = {
-        "type": "string",
-        "description": "What this call does, in about ten words: the verb and its object. "
-        "People read it while they follow your work. Example: 'Run the unit tests of the parser'.",
-    }
-    if tool.annotations.readOnlyHint:
-        return {"summary": summary}
-    risk: dict[str, JsonValue] = {
-        "type": "string",
-        "description": "Your judgement of the harm this call could do: LOW reads or makes changes that are "
-        "easily undone inside the workspace, MEDIUM changes things that are hard to restore, "
-        "HIGH reaches outside the workspace or may lose or leak data. UNKNOWN if you cannot tell.",
-        "enum": list(SECURITY_RISKS),
-    }
-    return {"security_risk": risk, "summary": summary}
-
-
-def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:
-    """Pydantic's JSON Schema reduced to what every vendor accepts.
-
-    References are resolved, `X | null` becomes X, titles, defaults and closedness are dropped.
-    """
-    if isinstance(schema, list):
-        return [_plain(item, definitions) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if definitions is None:
-        found = schema.get("$defs", {})
-        definitions = found if isinstance(found, dict) else {}
-    if isinstance(reference := schema.get("$ref"), str):
-        target = definitions[reference.rsplit("/", 1)[-1]]
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        return _plain({**target, **rest}, definitions) if isinstance(target, dict) else target
-    if isinstance(choices := schema.get("anyOf"), list):
-        others = [choice for choice in choices if choice != {"type": "null"}]
-        if len(others) == 1 and isinstance(others[0], dict):
-            rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            return _plain({**others[0], **rest}, definitions)
-    return {
-        key: _plain_properties(value, definitions) if key == "properties" else _plain(value, definitions)
-        for key, value in schema.items()
-        if key not in {"title", "default", "additionalProperties", "$defs", "minimum"}
-    }
-
-
-def _plain_properties(properties: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
-    # Apart from the rest because a parameter may well be called "title" or "default".
-    if not isinstance(properties, dict):
-        return properties
-    return {name: _plain(schema, definitions) for name, schema in properties.items()}
-
-
-def _explain(tool: AnyTool, error: ValidationError) -> str:
-    problems = "; ".join(
-        f"`{'.'.join(map(str, problem['loc']))}`: {_plain_words(problem['type'], problem['msg'])}"
-        for problem in error.errors(include_input=False, include_url=False, include_context=False)
-    )
-    required = tool.parameters().get("required")
-    needed = required if isinstance(required, list) else []
-    known = ", ".join(f"{name} (required)" if name in needed else name for name in tool.parameter_names())
-    return f"The arguments of `{tool.name}` are not valid. {problems}. Its parameters are: {known}."
-
-
-def _plain_words(error_type: str, message: str) -> str:
-    words = {"missing": "is required and was not given", "extra_forbidden": "is not a parameter of this tool"}
-    return words.get(error_type, message)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 import httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
 
 from agent_runtime.wire import (
     API_KEY_HEADER,
@@ -40,6 +40,16 @@ from agent_runtime.wire import (
 from app_server.agent_client.calls import TIMEOUT_SECONDS, parse, to_json, to_params
 from app_server.agent_client.files import AgentFiles
 from app_server.agent_client.first_page import AgentPages
+from app_server.agent_client.replies import (
+    AgentServerInfo,
+    BashCommands,
+    BashOutputs,
+    BrowserView,
+    EventPage,
+    GitChange,
+    GitDiff,
+    IdleTime,
+)
 from app_server.core.errors import BadGateway, Conflict
 
 HEALTH_TIMEOUT_SECONDS = 2.0
@@ -54,66 +64,8 @@ SNAPSHOT_TIMEOUT_SECONDS = 300.0
 PLUGIN_TIMEOUT_SECONDS = 120.0
 MAX_PATCH_BYTES = 50 * 1024**2
 _BASH_EVENTS = "/api/bash/bash_events/search"
-
 HandOver = Literal["taken", "refused", "absent"]
 """What became of a session key: refused by a server that knows none of ours, or none of ours was there."""
-
-
-class _BashCommands(BaseModel):
-    items: list[BashCommand]
-
-
-class _BashOutputs(BaseModel):
-    items: list[BashOutput]
-
-
-class GitChange(BaseModel):
-    """One changed path of a repository, relative to its root."""
-
-    status: Literal["ADDED", "UPDATED", "DELETED", "MOVED"]
-    path: str
-
-
-class GitDiff(BaseModel):
-    """Both sides of one changed file; None where it does not exist."""
-
-    original: str | None = None
-    modified: str | None = None
-
-
-class EventPage(BaseModel):
-    """Events as they stand in a log, and where the next page begins; None after the last one."""
-
-    items: list[dict[str, Any]]
-    next_page_id: str | None = None
-
-
-class _ServerInfo(BaseModel):
-    usable_tools: list[str] = []
-
-
-class _IdleTime(BaseModel):
-    """In seconds."""
-
-    idle_time: float = Field(ge=0, allow_inf_nan=False)
-
-
-class BrowserTab(BaseModel):
-    """A page of the agent's browser. What it is called was written by others."""
-
-    url: str = Field(max_length=2_000)
-    title: str = Field(max_length=1_000)
-    is_current: bool
-
-
-class BrowserView(BaseModel):
-    """The agent's browser at one moment. image_url: the current page as a JPEG in a `data:` URL, if it could
-    be drawn.
-    """
-
-    is_open: bool
-    pages: list[BrowserTab] = Field(max_length=100)
-    image_url: str | None = Field(max_length=1_000_000, pattern=r"^data:image/jpeg;base64,[A-Za-z0-9+/=]*$")
 
 
 class AgentClient(AgentFiles, AgentPages):
@@ -124,7 +76,7 @@ class AgentClient(AgentFiles, AgentPages):
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
                 reply = await self._http.get(f"{self.url}/server_info", headers=self.passage)
-            return _IdleTime.model_validate_json(reply.raise_for_status().content).idle_time
+            return IdleTime.model_validate_json(reply.raise_for_status().content).idle_time
         except (httpx.HTTPError, TimeoutError, ValidationError):
             return None
 
@@ -312,7 +264,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def usable_tools(self) -> frozenset[str]:
         """The names of the tools that the sandbox has everything for."""
-        return frozenset(parse(_ServerInfo, await self._call("GET", "/server_info")).usable_tools)
+        return frozenset(parse(AgentServerInfo, await self._call("GET", "/server_info")).usable_tools)
 
     async def ports(self) -> list[ListeningPort]:
         """Those on which processes of the sandbox listen now."""
@@ -342,19 +294,19 @@ class AgentClient(AgentFiles, AgentPages):
         newest_first = {"sort_order": "TIMESTAMP_DESC"}
         params = {"kind__eq": "BashCommand", **newest_first}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
-        begun = parse(_BashCommands, reply).items
+        begun = parse(BashCommands, reply).items
         same = next((each for each in begun if (each.command, each.cwd) == (command, cwd)), None)
         if same is None:
             return None
         params = {"kind__eq": "BashOutput", "command_id__eq": same.id, "limit": "1", **newest_first}
-        last = parse(_BashOutputs, await self._call("GET", _BASH_EVENTS, params=params)).items
+        last = parse(BashOutputs, await self._call("GET", _BASH_EVENTS, params=params)).items
         return None if last and last[0].exit_code is not None else UUID(same.id)
 
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
         """The next pieces of its output; the last one of all has an `exit_code`."""
         params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
-        return parse(_BashOutputs, reply).items
+        return parse(BashOutputs, reply).items
 
     async def stop_command(self, command_id: UUID) -> None:
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")

@@ -28,8 +28,6 @@ EXCEPTIONS = {
     "methods of InProcess",
     "methods of Link",  # what the library's Conversation needs of an engine, and two that keep it
     "methods of OnServer",
-    "methods of ConversationEngine",
-    "module agent_runtime/conversation/conversation.py",
 }
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.event_log.fold import fold_log
 from agent_runtime.conversation.event_log.log import LOG_NAME
 from agent_runtime.events.message import Message
@@ -20,7 +20,7 @@ async def test_it_opens_from_its_snapshot_and_what_came_after_it(scripted_llm: S
     directory = tmp_path / "c"
     client = LLMClient()
     request = StartConversationRequest.model_validate(start_request(scripted_llm, tmp_path))
-    first = ConversationEngine.create(directory, request, client)
+    first = create_conversation(directory, request, client)
     for number in range(EVENTS):
         first.send(Message.of("user", f"number {number}"))
     whole = fold_log(first.log, "agent")
@@ -32,7 +32,7 @@ async def test_it_opens_from_its_snapshot_and_what_came_after_it(scripted_llm: S
         early = [state.unseen_messages[0][0], EVENTS - 1_500]
         log.execute("UPDATE events SET body = 'unreadable' WHERE seq != ? AND seq <= ?", early)
 
-    again = ConversationEngine.open(directory, client)
+    again = open_conversation(directory, client)
 
     assert (again.state, again.messages()) == (state, messages)
     scripted_llm.script(say("I have read it all."))

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_runtime.conversation.approval.answers import approve, reject
+from agent_runtime.conversation.branches import go_back
+from agent_runtime.conversation.changes import relabel, set_budget
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.run.goal_commands import pursue
@@ -170,7 +172,7 @@ def went_back(position: int | None) -> Act:
     async def act(stage: Stage) -> ConversationEngine:
         stage.llm.script(think("a"), say("One."), call("terminal", command="echo b"), say("Other."))
         conversation = await stage.talk(stage.create(), "Go.")
-        conversation.navigate(None if position is None else events_of(conversation)[position]["id"])
+        go_back(conversation, None if position is None else events_of(conversation)[position]["id"])
         return await stage.talk(conversation, "Differently.")
 
     return act
@@ -192,7 +194,7 @@ async def condensed_on_request(stage: Stage) -> ConversationEngine:
     stage.llm.fallback = working(8)
     conversation = stage.create(agent=condensing(stage.conversations, max_size=200, keep_first=2))
     await stage.talk(conversation, "Go.")
-    await conversation.condense()
+    await conversation.condensing.request()
     stage.llm.fallback = None
     stage.llm.script(say("Still here."))
     return await stage.talk(conversation, "And now?")
@@ -253,8 +255,8 @@ async def goal(stage: Stage) -> ConversationEngine:
 
 async def renamed(stage: Stage) -> ConversationEngine:
     conversation = await stage.talk(stage.create(), "Go.")
-    conversation.update(title="A name", tags={"team": "blue"})
-    conversation.set_budget(7.5)
+    relabel(conversation, title="A name", tags={"team": "blue"})
+    set_budget(conversation, 7.5)
     return conversation
 
 

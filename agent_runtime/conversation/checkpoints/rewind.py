@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection
 
+from agent_runtime.conversation.branches import go_back
 from agent_runtime.conversation.checkpoints.restore import carry_out, tell
 from agent_runtime.conversation.checkpoints.snapshots import (
     Checkpoint,
@@ -71,7 +72,7 @@ async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindR
     told = _told(target, wanted, result)
     intended = _intend(conversation, safety, target, leave, told) if wanted.files else None
     if wanted.chat and target.leaf != conversation.state.leaf_event_id:
-        conversation.navigate(target.leaf)
+        go_back(conversation, target.leaf)
     if intended is None:
         tell(conversation, told)
     else:

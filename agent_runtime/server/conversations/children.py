@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 from pydantic import ValidationError
 
+from agent_runtime.conversation.changes import note_children
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.delegation.separate_work_tree import is_set_apart, let_go, repository_of
 from agent_runtime.delegation.tasks import SubAgents
@@ -97,11 +98,11 @@ class Children:
             child_id = uuid4()
             working_dir, isolation = await self._place(parent, child_id, wanted.isolation)
             # Before it is there: a child that its parent does not know of would outlive it.
-            parent.note_children([*parent.state.children, child_id])
+            note_children(parent, [*parent.state.children, child_id])
             try:
                 child, _ = self._registry.create(_request(parent, wanted, child_id, working_dir))
             except BaseException:
-                parent.note_children([one for one in parent.state.children if one != child_id])
+                note_children(parent, [one for one in parent.state.children if one != child_id])
                 await work_tree.remove(self._tree_of(child_id))
                 raise
             child.agent = parent.agent
@@ -146,7 +147,7 @@ class Children:
             await work_tree.remove(tree)
         await self._tidy(conversation.working_dir)
         if parent is not None:
-            parent.note_children([one for one in parent.state.children if one != conversation_id])
+            note_children(parent, [one for one in parent.state.children if one != conversation_id])
 
     async def _place(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation

@@ -15,7 +15,8 @@ from uuid import UUID, uuid4
 from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
-from agent_runtime.conversation.conversation import ConversationEngine, SavedLLM
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.conversation.event_log.list_entry import Entry
@@ -29,6 +30,8 @@ from agent_runtime.conversation.event_log.log import (
 from agent_runtime.conversation.event_log.reconciliation import append_missing
 from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecChangedError, SpecSeal
 from agent_runtime.conversation.fork import fork
+from agent_runtime.conversation.naming import SavedLLM
+from agent_runtime.conversation.run.recovery import settle
 from agent_runtime.conversation.run.slots import RunSlots
 from agent_runtime.conversation.sealed_keys import Sealing
 from agent_runtime.conversation.trajectory.receive import Wishes, receive
@@ -124,7 +127,7 @@ class Registry:
             return existing, False
         directory = self._directory(conversation_id)
         try:
-            conversation = ConversationEngine.create(
+            conversation = create_conversation(
                 directory,
                 request,
                 self._client,
@@ -186,7 +189,7 @@ class Registry:
         if wishes.agent is not None:
             self._agents[wishes.conversation_id] = Agent.model_validate(wishes.agent)
         conversation = self.get(wishes.conversation_id)
-        conversation.settle("by the export of this conversation")
+        settle(conversation, by="by the export of this conversation")
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
@@ -287,7 +290,7 @@ class Registry:
         if live is not None or conversation_id in self._leaving:
             return live
         try:
-            conversation = ConversationEngine.open(
+            conversation = open_conversation(
                 self._directory(conversation_id),
                 self._client,
                 agent=self._agents.get(conversation_id),
@@ -312,7 +315,7 @@ class Registry:
         return conversation
 
     def _add(self, conversation: ConversationEngine) -> None:
-        conversation.saved_llm = self.saved_llm
+        conversation.naming.saved_llm = self.saved_llm
         self._live[conversation.id] = conversation
         self._idle.touch(conversation.id)
         conversation.subscribe(self._note)
@@ -361,7 +364,7 @@ class Registry:
             return
         if self._is_task(conversation):
             # Its parent is told that it was interrupted, and decides whether it goes on.
-            conversation.settle("by a restart")
+            settle(conversation, by="by a restart")
         elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
             # A log out of a backup is behind what is known of it, and must not go on from there.
             self._reporter.when_current(conversation.id, partial(self._go_on, conversation))

@@ -10,8 +10,9 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_runtime.events.content import TextContent
+from agent_runtime.tools.json_schema import parameters_of
 from agent_runtime.tools.mcp.tool import MCPToolAction, MCPToolObservation
-from agent_runtime.tools.tool import Tool, parameters_of
+from agent_runtime.tools.tool import Tool
 
 CARRIED = "MCPToolDefinition"
 

@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from agent_runtime.tools.tool import ActionT, Tool, ToolArgumentError
+from agent_runtime.tools.arguments import ToolArgumentError
+from agent_runtime.tools.tool import ActionT, Tool
 
 _KEYWORDS = ("properties", "required", "$defs", "definitions")
 MAX_RULE_CHARS = 500

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from app_server.agent_client.client import BrowserView
+from app_server.agent_client.replies import BrowserView
 from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser", tags=["Conversations"])

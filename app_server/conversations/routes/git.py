@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 
-from app_server.agent_client.client import GitChange, GitDiff
+from app_server.agent_client.replies import GitChange, GitDiff
 from app_server.conversations.routes.dependencies import OwnedConversation, OwnedWorkplace
 from app_server.conversations.schemas import PlainText
 from app_server.core.database import Id, ReadSession, Timestamp

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from app_server.agent_client.client import EventPage
+from app_server.agent_client.replies import EventPage
 from app_server.conversations.routes.dependencies import OwnedWorkplace
 from app_server.conversations.schemas import PlainText
 

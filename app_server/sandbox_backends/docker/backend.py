@@ -35,11 +35,10 @@ from app_server.sandbox_backends.docker.containers import (
     WORKSPACE,
     name_of,
 )
-from app_server.sandbox_backends.docker.firewall import NotFiltered, admit_only, advice, withdraw
 from app_server.sandbox_backends.docker.hardening import hardened, require_runtime
+from app_server.sandbox_backends.docker.host_protection import HostProtection
 from app_server.sandbox_backends.docker.host_reachability import LABEL as PROBE_LABEL
-from app_server.sandbox_backends.docker.host_reachability import is_host_reachable
-from app_server.sandbox_backends.docker.network import BRIDGE, NETWORK, ensure_network
+from app_server.sandbox_backends.docker.network import NETWORK, ensure_network
 from app_server.sandbox_backends.docker.volumes import Volumes
 from app_server.sandbox_backends.docker.warm_pool import WarmPool
 from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, Members, installation_of
@@ -73,11 +72,9 @@ class DockerBackend(OneMachine):
         self._gateway: str | None = None
         self._image: str | None = None
         self._builds = Builds()
-        self._is_admitted = False
-        self._not_filtered: str | None = None
+        self._protection = HostProtection(config)
         self._is_examined = False
         self._capacity_bytes: int | None = None
-        self._gap: str | None = None
         self._in_use: set[UUID] = set()
         self._volumes = Volumes(config)
         members = Members(config.home / POOL_FOLDER)
@@ -86,7 +83,7 @@ class DockerBackend(OneMachine):
 
     @property
     def kind(self) -> SandboxKind:
-        return SandboxKind(backend="docker", isolation="full", warning=self._gap)
+        return SandboxKind(backend="docker", isolation="full", warning=self._protection.gap)
 
     async def open(self) -> None:
         """Connects, and makes the network of the sandboxes. Raises StartFailure `docker_unavailable`."""
@@ -98,11 +95,7 @@ class DockerBackend(OneMachine):
         if self._gateway is None:
             return
         await self.call(self._clear_up, self._engine())
-        try:
-            await asyncio.to_thread(admit_only, BRIDGE, self._gateway, self._config.inner_port)
-            self._is_admitted = True
-        except NotFiltered as error:
-            self._not_filtered = str(error)
+        await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
         """What the last server in this home left, if it was killed."""
@@ -117,21 +110,10 @@ class DockerBackend(OneMachine):
             return
         self._is_examined = True
         await self.call(self._volumes.try_out, client, image)
-        options = {**hardened(self._config), "network": NETWORK}
-        owner = owner_of_helpers(self._config)
-        if await self.call(is_host_reachable, client, image, options, str(self._gateway), owner):
-            self._gap = self._describe_gap()
-            logger.warning("sandboxes reach services of this host", extra={"cause": self._gap})
+        await self.call(self._protection.examine, client, image, str(self._gateway))
 
     def inner_addresses(self) -> list[str]:
         return [self._gateway or "127.0.0.1"]
-
-    def _describe_gap(self) -> str:
-        why = f" ({self._not_filtered})" if self._not_filtered else ""
-        return (
-            "Agents can call services that this machine offers on all of its addresses: nothing filters what "
-            f"comes from their network{why}. {advice(BRIDGE, str(self._gateway), self._config.inner_port)}"
-        )
 
     @property
     def image(self) -> str | None:
@@ -278,18 +260,11 @@ class DockerBackend(OneMachine):
         if self._client:
             if self._config.stop_sandboxes_on_exit:
                 await asyncio.gather(*(self._end(sandbox_id) for sandbox_id in list(self._in_use)))
-            if self._is_admitted:
-                await self._withdraw()
+            await self._protection.withdraw(str(self._gateway))
         # A call that is still under way would open a connection that is never closed.
         await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
         if self._client:
             await asyncio.to_thread(self._client.close)
-
-    async def _withdraw(self) -> None:
-        try:
-            await asyncio.to_thread(withdraw, str(self._gateway), self._config.inner_port)
-        except NotFiltered as error:
-            logger.warning("a port stays open to containers", extra={"cause": str(error)})
 
     async def _end(self, sandbox_id: UUID) -> None:
         try:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.event_log.frames import END, EventFrame
 from agent_runtime.events.message import Message
 from agent_runtime.llm.complete import LLMClient
@@ -96,10 +97,10 @@ class Conversations:
         # A title would take a turn of the script.
         body = {"agent": spec, "workspace": place, "autotitle": False, **request}
         start = StartConversationRequest.model_validate(body)
-        return self._keep(ConversationEngine.create(self.path / "conversation", start, self.client))
+        return self._keep(create_conversation(self.path / "conversation", start, self.client))
 
     def reopen(self) -> ConversationEngine:
-        return self._keep(ConversationEngine.open(self.path / "conversation", self.client))
+        return self._keep(open_conversation(self.path / "conversation", self.client))
 
     def _keep(self, conversation: ConversationEngine) -> ConversationEngine:
         self._open.append(conversation)

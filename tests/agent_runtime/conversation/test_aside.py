@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent_runtime.conversation.changes import relabel
 from agent_runtime.conversation.side_question import ask
 from agent_runtime.wire import StartConversationRequest
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, events_of, user
@@ -111,15 +112,15 @@ async def test_the_named_profile_makes_the_title_and_the_agents_model_where_ther
     scripted_llm.fallback = naming(say("A title"))
     conversation = conversations.create(autotitle=True, title_llm_profile="small")
     small = conversation.agent.llm.model_copy(update={"model": "openai/small"})
-    conversation.saved_llm = {"small": small}.get
+    conversation.naming.saved_llm = {"small": small}.get
     conversation.send(user("Go."))
     await conversation.run()
     await scripted_llm.wait_for_requests(2)
 
     models = {is_naming(request): request.body["model"] for request in scripted_llm.requests}
     assert models == {True: "small", False: "scripted"}
-    conversation.saved_llm = {}.get
-    await conversation.generate_title()
+    conversation.naming.saved_llm = {}.get
+    await conversation.naming.generate()
     assert [request.body["model"] for request in scripted_llm.requests if is_naming(request)][1:] == [
         "scripted"
     ]
@@ -128,7 +129,7 @@ async def test_the_named_profile_makes_the_title_and_the_agents_model_where_ther
 async def test_title_and_tags_are_set_and_kept(conversations: Conversations, scripted_llm: ScriptedLLM):
     conversation = conversations.create(title="Old", tags={"a": "1"})
 
-    conversation.update(title="New", tags={"b": "2"})
+    relabel(conversation, title="New", tags={"b": "2"})
     await conversation.close()
 
     info = conversations.reopen().info()

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from agent_runtime.conversation.branches import go_back
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import AlreadyRunningError, EventNotFoundError
 from agent_runtime.conversation.fork import fork
@@ -36,7 +37,7 @@ async def test_after_going_back_the_model_sees_only_what_led_there(
     before = events_of(conversation)
     scripted_llm.script(say("Another two."))
 
-    conversation.navigate(event_id(conversation, "One."))
+    go_back(conversation, event_id(conversation, "One."))
     conversation.send(user("Second, differently?"))
     await conversation.run()
 
@@ -51,7 +52,7 @@ async def test_going_back_to_a_question_lets_it_be_answered_again(
     conversation = await talked(conversations, scripted_llm)
     scripted_llm.script(say("Two, on reflection."))
 
-    conversation.navigate(event_id(conversation, "Second?"))
+    go_back(conversation, event_id(conversation, "Second?"))
     await conversation.run()
 
     assert texts(scripted_llm.requests[-1])[1:] == ["First?", "One.", "Second?"]
@@ -64,7 +65,7 @@ async def test_going_back_to_the_very_beginning_starts_afresh(
     conversation = await talked(conversations, scripted_llm)
     scripted_llm.script(say("Hello."))
 
-    conversation.navigate(None)
+    go_back(conversation, None)
     assert conversation.info().leaf_event_id is None
     conversation.send(user("Hi."))
     await conversation.run()
@@ -76,7 +77,7 @@ async def test_the_branch_is_the_same_after_a_restart(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     conversation = await talked(conversations, scripted_llm)
-    conversation.navigate(event_id(conversation, "One."))
+    go_back(conversation, event_id(conversation, "One."))
     conversation.send(user("Third?"))
     seen, state = conversation.messages(), conversation.state
     await conversation.close()
@@ -95,7 +96,7 @@ async def test_a_call_one_goes_back_to_is_answered(conversations: Conversations,
     conversation.send(user("Go."))
     await conversation.run()
 
-    conversation.navigate(of_kind(conversation, "ActionEvent")[0]["id"])
+    go_back(conversation, of_kind(conversation, "ActionEvent")[0]["id"])
     await conversation.run()
 
     assert_pairs(scripted_llm.requests[-1].messages)
@@ -109,12 +110,12 @@ async def test_nobody_goes_back_while_running_or_to_what_is_not_there(
     conversation = conversations.create()
     conversation.send(user("Go."))
     with pytest.raises(EventNotFoundError):
-        conversation.navigate("nowhere")
+        go_back(conversation, "nowhere")
 
     conversation.start()
     await scripted_llm.wait_for_requests(1)
     with pytest.raises(AlreadyRunningError):
-        conversation.navigate(None)
+        go_back(conversation, None)
 
 
 async def test_a_fork_has_the_same_past_and_a_future_of_its_own(

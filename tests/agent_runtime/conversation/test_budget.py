@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent_runtime.conversation.changes import set_budget
 from agent_runtime.conversation.conversation import ConversationEngine
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, statuses_of, user
 from tests.support.scripted_llm import ScriptedLLM, calls, say
@@ -52,10 +53,10 @@ async def test_it_can_be_raised_by_any_amount_and_lifted(conversations: Conversa
     conversation = begin(conversations, max_budget_per_task=2)
     await conversation.run()
 
-    conversation.set_budget(5)
+    set_budget(conversation, 5)
     await conversation.run()
     raised = len(spending.requests)
-    conversation.set_budget(None)
+    set_budget(conversation, None)
     spending.script(say("Done."))
     await conversation.run()
 
@@ -68,7 +69,7 @@ async def test_one_that_is_set_before_the_first_reply_or_after_a_restart_holds(
     conversations: Conversations, spending: ScriptedLLM
 ):
     conversation = begin(conversations)
-    conversation.set_budget(1)
+    set_budget(conversation, 1)
     await conversation.run()
     await conversation.close()
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import ClientCallNotWaitingError
+from agent_runtime.conversation.run.recovery import recover
 from agent_runtime.events.content import ImageContent, TextContent
 from agent_runtime.tools.registry import ToolNotFoundError
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
@@ -110,7 +111,7 @@ async def test_a_call_waits_on_over_a_restart_and_its_answer_counts(
     await conversation.close()
 
     again = conversations.reopen()
-    again.recover()
+    recover(again)
     answer = [TextContent(text="Yes, red.")]
     if comes == "afterwards":
         again.start()

@@ -178,7 +178,7 @@ async def test_a_condenser_whose_own_model_is_full_is_shown_less_of_each_message
     conversation.send(user("Go."))
     await conversation.run()
 
-    await conversation.condense()
+    await conversation.condensing.request()
 
     whole, cut = scripted_llm.requests[-2:]
     assert long_thought in whole.last_text
@@ -194,7 +194,7 @@ async def test_a_condensation_can_be_asked_for_at_any_time(
     conversation.send(user("Go."))
     await conversation.run()
 
-    await conversation.condense()
+    await conversation.condensing.request()
 
     assert kinds_of(conversation)[-2:] == ["CondensationRequest", "Condensation"]
     assert conversation.status == "finished"
@@ -211,7 +211,7 @@ async def test_a_run_that_is_going_on_condenses_before_its_next_reply(
     conversation.start()
     await scripted_llm.wait_for_requests(3)
 
-    await conversation.condense()
+    await conversation.condensing.request()
     held.release()
     await conversation.wait()
 
@@ -226,11 +226,11 @@ async def test_a_condensation_that_fails_is_told_and_can_be_tried_again(
     conversation = conversations.create(agent=condensing(conversations))
     conversation.send(user("Go."))
     await conversation.run()
-    await conversation.condense()
+    await conversation.condensing.request()
     status_after_failure = conversation.status
 
     scripted_llm.script(say("SUMMARY"))
-    await conversation.condense()
+    await conversation.condensing.request()
 
     assert status_after_failure == "error"
     assert of_kind(conversation, "Condensation")[0]["summary"] == "SUMMARY"
@@ -241,12 +241,12 @@ async def test_without_a_condenser_or_anything_to_forget_nothing_is_condensed(
 ):
     plain = conversations.create()
     with pytest.raises(NoCondenserError):
-        await plain.condense()
+        await plain.condensing.request()
     await plain.delete()
 
     short = conversations.create(agent=condensing(conversations))
     with pytest.raises(NothingToCondenseError):
-        await short.condense()
+        await short.condensing.request()
 
     assert scripted_llm.requests == []
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent_runtime.conversation.branches import go_back
 from tests.agent_runtime.conversation.conftest import Conversations, agent_spec, events_of, of_kind, user
 from tests.support.mcp_processes import ROOT, STDIO, http_server
 from tests.support.patience import PATIENCE_SECONDS
@@ -66,7 +67,7 @@ async def test_the_system_prompt_of_a_new_beginning_describes_the_tools_of_a_ser
     conversation = conversations.create(agent={"mcp_config": {"sums": STDIO}})
     conversation.send(user("first"))
     await conversation.run()
-    conversation.navigate(None)
+    go_back(conversation, None)
     conversation.send(user("anew"))
 
     described = of_kind(conversation, "SystemPromptEvent")[-1]["tools"]

@@ -10,6 +10,7 @@ import pytest
 
 from agent_runtime.agent.execute import ready
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.run.recovery import recover
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.tools.registry import ToolSpec, create_tools
 from agent_runtime.tools.tool import ToolContext
@@ -169,8 +170,8 @@ async def test_after_a_crash_every_call_that_can_have_begun_may_have_run(
     await conversation.close()  # leaves the log as a crash does
 
     again = conversations.reopen()
-    again.recover()
-    again.recover()
+    recover(again)
+    recover(again)
 
     errors = [event["error"] for event in of_kind(again, "AgentErrorEvent")]
     assert ["may have run" in error for error in errors] == [True, True, False]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent_runtime.conversation.branches import go_back
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.replay import replay
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
@@ -192,7 +193,7 @@ async def test_who_goes_back_to_before_a_rule_gets_it_again(
     conversation = started(conversations)
     message = of_kind(conversation, "MessageEvent")[0]["id"]
     await conversation.run()
-    conversation.navigate(message)
+    go_back(conversation, message)
 
     await conversation.run()
 

@@ -121,7 +121,7 @@ async def condensing_alone(conversations: Conversations, scripted_llm: ScriptedL
     conversation = conversations.create(agent=condensing(conversations))
     conversation.send(user("Go."))
     await conversation.run()
-    condensation = asyncio.create_task(conversation.condense())
+    condensation = asyncio.create_task(conversation.condensing.request())
     await scripted_llm.wait_for_requests(4)
     return conversation, summary, condensation
 
@@ -177,7 +177,7 @@ async def test_after_a_condensation_that_failed_the_work_goes_on(
     conversation = conversations.create(agent=condensing(conversations))
     conversation.send(user("Go."))
     await conversation.run()
-    await conversation.condense()
+    await conversation.condensing.request()
 
     conversation.send(user("Go on."))
     await conversation.run()

@@ -5,6 +5,7 @@ import sqlite3
 import orjson
 import pytest
 
+from agent_runtime.conversation.branches import go_back
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.fold import Fold, fold_log
 from agent_runtime.conversation.event_log.log import LOG_NAME
@@ -46,7 +47,7 @@ async def went_back(conversations: Conversations, llm: ScriptedLLM) -> Conversat
     conversation = conversations.create()
     conversation.send(user("Go."))
     await conversation.run()
-    conversation.navigate(events_of(conversation)[1]["id"])
+    go_back(conversation, events_of(conversation)[1]["id"])
     conversation.send(user("Differently."))
     await conversation.run()
     return conversation

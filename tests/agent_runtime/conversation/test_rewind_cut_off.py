@@ -23,14 +23,14 @@ CHANGE_ALL = "for f in *.txt; do echo agent > $f; done; echo new > new"
 OPEN = """
 import asyncio, sys
 from pathlib import Path
-from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import open_conversation
 from agent_runtime.conversation.checkpoints.rewind import rewind
 from agent_runtime.conversation.checkpoints.triggers import position
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.wire import CheckpointKind, RewindRequest
 
 async def main():
-    conversation = ConversationEngine.open(Path(sys.argv[1]), LLMClient())
+    conversation = open_conversation(Path(sys.argv[1]), LLMClient())
     {work}
 
 asyncio.run(main())

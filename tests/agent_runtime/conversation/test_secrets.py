@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from agent_runtime.conversation.changes import relabel
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.fork import fork
 from agent_runtime.secrets.masking import MASK
@@ -164,7 +165,7 @@ async def test_it_is_in_no_event_no_frame_no_file_and_no_request(conversations: 
     watch = Watch(conversation)
     conversation.send(user(f"The password is {SHORT}."))
     await conversation.run()
-    conversation.update(title=f"About {SHORT}")
+    relabel(conversation, title=f"About {SHORT}")
 
     for said in (str(events_of(conversation)), str(watch.frames), str(conversation.info())):
         assert SHORT not in said

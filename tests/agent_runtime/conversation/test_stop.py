@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import open_conversation
 from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
+from agent_runtime.conversation.run.recovery import recover
 from agent_runtime.llm.complete import LLMClient
 from tests.agent_runtime.conversation.conftest import (
     Conversations,
@@ -128,8 +129,8 @@ async def test_a_closed_conversation_goes_on_where_it_was(
     await conversation.close()
 
     again = conversations.reopen()
-    again.recover()
-    again.recover()
+    recover(again)
+    recover(again)
     await again.run()
 
     (error,) = of_kind(again, "AgentErrorEvent")
@@ -162,7 +163,7 @@ async def test_only_one_may_write_to_a_log(conversations: Conversations):
 
 async def test_a_conversation_that_is_not_there_cannot_be_opened(tmp_path: Path, client: LLMClient):
     with pytest.raises(LogMissingError):
-        ConversationEngine.open(tmp_path / "nothing", client)
+        open_conversation(tmp_path / "nothing", client)
 
 
 async def test_deleting_removes_the_log_and_keeps_the_workspace(conversations: Conversations):

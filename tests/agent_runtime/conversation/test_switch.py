@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from agent_runtime.conversation.branches import go_back
+from agent_runtime.conversation.changes import set_budget
 from agent_runtime.conversation.model_switch import switch_llm
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.cost import budget_of
@@ -56,7 +58,7 @@ async def test_it_survives_a_restart_a_step_back_and_a_copy_but_its_key_is_not_k
     await conversation.run()
     switch_llm(conversation, model(scripted_llm, "other"))
 
-    conversation.navigate("first")
+    go_back(conversation, "first")
     await conversation.close()
     reopened = conversations.reopen()
 
@@ -117,7 +119,7 @@ async def test_the_budget_stays_unless_the_model_brings_its_own(
     conversation = conversations.create(llm={"max_budget_per_task": 2.5})
     switch_llm(conversation, model(scripted_llm, "second", usage_id="other"))
     kept = budget_of(conversation.state.stats, conversation.agent.llm)
-    conversation.set_budget(4)
+    set_budget(conversation, 4)
     switch_llm(conversation, model(scripted_llm, "third", usage_id="another"))
     raised = budget_of(conversation.state.stats, conversation.agent.llm)
     switch_llm(conversation, model(scripted_llm, "fourth", max_budget_per_task=1))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.creation import create_conversation
 from agent_runtime.conversation.event_log.log import EventLog
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import Message
@@ -28,7 +28,7 @@ async def made(path: Path, llm: ScriptedLLM, count: int) -> list[str]:
     ids = []
     for number in range(count):
         directory = path / "conversations" / UUID(int=number).hex
-        conversation = ConversationEngine.create(directory, request, client, conversation_id=UUID(int=number))
+        conversation = create_conversation(directory, request, client, conversation_id=UUID(int=number))
         conversation.send(Message(role="user", content=[TextContent(text=f"message {number}")]))
         await conversation.close()
         ids.append(str(conversation.id))

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import agent_runtime.tools
+from agent_runtime.tools.arguments import model_schema, parse_arguments
 from agent_runtime.tools.registry import ToolNotFoundError, ToolSpec, create_tools, tool_names
-from agent_runtime.tools.tool import AnyTool, ToolContext, model_schema, parse_arguments
+from agent_runtime.tools.tool import AnyTool, ToolContext
 
 README = Path(agent_runtime.tools.__file__).with_name("README.md")
 METADATA = "Metadata-Version: 2.1\nName: counting\nVersion: 1\n"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.events.content import ImageContent
+from agent_runtime.tools.arguments import parse_arguments
 from agent_runtime.tools.gemini import read_file
 from agent_runtime.tools.registry import ToolSpec, create_tools
-from agent_runtime.tools.tool import Observation, ToolContext, parse_arguments
+from agent_runtime.tools.tool import Observation, ToolContext
 
 Use = Callable[..., Awaitable[Observation]]
 

@@ -12,10 +12,11 @@ import pytest
 from agent_runtime.events.content import ImageContent
 from agent_runtime.secrets.masking import MASK
 from agent_runtime.secrets.registry import Secrets
+from agent_runtime.tools.arguments import parse_arguments
 from agent_runtime.tools.jupyter.tool import JupyterTool
 from agent_runtime.tools.mcp.tool import MCPToolObservation
 from agent_runtime.tools.registry import ToolNotFoundError, ToolSpec, create_tools
-from agent_runtime.tools.tool import ToolContext, parse_arguments
+from agent_runtime.tools.tool import ToolContext
 from agent_runtime.tools.truncate import MAX_OUTPUT_CHARS
 
 PIXEL = (

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_runtime.tools.arguments import parse_arguments
 from agent_runtime.tools.registry import ToolSpec, create_tools
-from agent_runtime.tools.tool import AnyTool, ToolContext, parse_arguments
+from agent_runtime.tools.tool import AnyTool, ToolContext
 
 
 def editor(root: Path, **params: str) -> AnyTool:

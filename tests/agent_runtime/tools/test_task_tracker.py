@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from agent_runtime.tools.arguments import parse_arguments
 from agent_runtime.tools.task_tracker import TaskTrackerTool
-from agent_runtime.tools.tool import ToolContext, parse_arguments
+from agent_runtime.tools.tool import ToolContext
 
 
 async def ask(state_dir: Path, **arguments):

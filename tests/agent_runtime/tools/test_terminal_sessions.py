@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from agent_runtime.tools.arguments import ToolArgumentError, model_schema, parse_arguments
 from agent_runtime.tools.claims import conflict
 from agent_runtime.tools.registry import ToolNotFoundError, ToolSpec, create_tools
 from agent_runtime.tools.terminal.models import TerminalObservation
 from agent_runtime.tools.terminal.tool import TerminalTool
-from agent_runtime.tools.tool import ToolArgumentError, ToolContext, model_schema, parse_arguments
+from agent_runtime.tools.tool import ToolContext
 
 Run = Callable[..., Awaitable[TerminalObservation]]
 

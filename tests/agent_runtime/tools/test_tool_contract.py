@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_runtime.tools.arguments import ToolArgumentError, model_schema, parse_arguments
 from agent_runtime.tools.browser.models import BrowserObservation
 from agent_runtime.tools.browser.session import BrowserSession
 from agent_runtime.tools.browser.tools import TOOLS
@@ -17,7 +18,7 @@ from agent_runtime.tools.registry import (
     resolve_name,
     tool_names,
 )
-from agent_runtime.tools.tool import AnyTool, ToolArgumentError, ToolContext, model_schema, parse_arguments
+from agent_runtime.tools.tool import AnyTool, ToolContext
 from agent_runtime.tools.truncate import truncate_middle
 from agent_runtime.wire import (
     ChildNotStartedError,

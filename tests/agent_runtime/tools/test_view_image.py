@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.events.content import ImageContent
+from agent_runtime.tools.arguments import ToolArgumentError, model_schema, parse_arguments
 from agent_runtime.tools.file_editor.models import FileEditorObservation
-from agent_runtime.tools.tool import ToolArgumentError, ToolContext, model_schema, parse_arguments
+from agent_runtime.tools.tool import ToolContext
 from agent_runtime.tools.view_image import ViewImageTool
 
 

@@ -3,6 +3,8 @@
 from fastapi import status
 from pydantic import ValidationError
 
+from agent_runtime.conversation.branches import go_back
+from agent_runtime.conversation.changes import relabel, set_budget
 from agent_runtime.conversation.model_switch import switch_llm as switch
 from agent_runtime.conversation.side_question import ask
 from agent_runtime.events.base import JsonObject
@@ -29,16 +31,16 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 @router.patch("")
 async def update(conversation: Found, changes: UpdateConversationRequest) -> Success:
     """Sets title, tags and budget; tags replace all earlier ones, a budget of null lifts it."""
-    conversation.update(title=changes.title, tags=changes.tags)
+    relabel(conversation, title=changes.title, tags=changes.tags)
     if "max_budget_per_task" in changes.model_fields_set:
-        conversation.set_budget(changes.max_budget_per_task)
+        set_budget(conversation, changes.max_budget_per_task)
     return Success()
 
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
     """Has older events summed up: now, or before the next reply of a run that is going on."""
-    await conversation.condense()
+    await conversation.condensing.request()
     return Success()
 
 
@@ -82,7 +84,7 @@ async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
 async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
     """Goes back to an event, to go on from there. The log keeps what came after it."""
-    conversation.navigate(request.event_id)
+    go_back(conversation, request.event_id)
     return conversation.info()
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from agent_runtime.tools.arguments import parse_arguments
 from agent_runtime.tools.browser.models import BrowserObservation
 from agent_runtime.tools.browser.session import BrowserSession
 from agent_runtime.tools.browser.tools import TOOLS
-from agent_runtime.tools.tool import parse_arguments
 from tests.support.web_site import WebSite, web_site
 
 LIMIT_SECONDS = 30.0

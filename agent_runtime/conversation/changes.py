@@ -1,0 +1,30 @@
+"""What is set from outside while a conversation lives: its title and tags, its budget, its children."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from agent_runtime.conversation.event_log.state import CHILDREN
+from agent_runtime.conversation.run.budget import budget_update
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.events.state import ConversationStateUpdateEvent
+
+
+def relabel(conversation: Running, *, title: str | None = None, tags: dict[str, str] | None = None) -> None:
+    """Sets what is given. Tags replace all earlier ones."""
+    given = {"title": title, "tags": tags}
+    changes = {key: value for key, value in given.items() if value is not None}
+    conversation.emit(*(ConversationStateUpdateEvent(key=key, value=value) for key, value in changes.items()))
+    conversation.publish_full_state()
+
+
+def set_budget(conversation: Running, dollars: float | None) -> None:
+    """Limits what the whole conversation may cost from now on. None: any amount."""
+    conversation.emit(budget_update(conversation, dollars))
+    conversation.publish_full_state()
+
+
+def note_children(conversation: Running, children: Sequence[UUID]) -> None:
+    """Notes which of the conversations that it has started still exist."""
+    value = [str(child) for child in children]
+    conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))
+    conversation.publish_full_state()

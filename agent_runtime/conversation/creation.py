@@ -1,0 +1,107 @@
+"""A conversation begins in a directory of its own, and is opened there again."""
+
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import orjson
+
+from agent_runtime.agent.agent import Agent, secrets_of
+from agent_runtime.conversation.approval.pending_actions import check_safeguards
+from agent_runtime.conversation.checkpoints.restore import complete
+from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.event_log.log import EventLog, LogMissingError
+from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.run.hook_dispatch import parse_hooks
+from agent_runtime.conversation.run.slots import RunSlots
+from agent_runtime.conversation.sealed_keys import Sealing, keep, recall
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.conversation.toolbox import Toolbox
+from agent_runtime.conversation.working import SECRETS
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.secrets.registry import Secrets
+from agent_runtime.tools.delegation import ALONE, Delegation
+from agent_runtime.wire import StartConversationRequest
+
+
+def create_conversation(
+    directory: Path,
+    request: StartConversationRequest,
+    client: LLMClient,
+    *,
+    conversation_id: UUID | None = None,
+    slots: RunSlots | None = None,
+    secrets: Secrets | None = None,
+    delegation: Delegation = ALONE,
+    sealing: Sealing | None = None,
+    seal: SpecSeal = UNSEALED,
+) -> ConversationEngine:
+    """A new conversation in its own directory. What a creation that was cut off has left is taken over.
+
+    pydantic.ValidationError for an agent that is none, ToolNotFoundError for tools that do not exist,
+    UnsupportedKindError for a policy or an analyzer, InvalidSecretError, FileExistsError if there is a
+    conversation already. secrets: where to keep those of the request. sealing: how keys are kept
+    on disk; without it they are not. seal: of its specification.
+    """
+    check_safeguards(request)
+    agent = Agent.model_validate(request.agent)
+    parse_hooks(request.hook_config)
+    secrets = secrets or Secrets()
+    secrets.update({**secrets_of(agent), **request.secrets})
+    named = request.model_dump(include={"title", "tags"})
+    request = request.model_copy(update=secrets.masker.value(named))
+    spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
+    Toolbox(spec, agent, directory, secrets, delegation)
+    spec.working_dir.mkdir(parents=True, exist_ok=True)
+    log = EventLog(directory, create=True, seal=seal)
+    if log.get_meta("spec") is not None:
+        log.close()
+        raise FileExistsError(str(directory))
+    log.set_meta(SECRETS, orjson.dumps(secrets.keepable()).decode())
+    keep(log, sealing, agent, secrets)
+    log.set_spec(spec.model_dump_json())
+    return ConversationEngine(directory, log, spec, agent, client, slots, secrets, delegation, sealing)
+
+
+def open_conversation(
+    directory: Path,
+    client: LLMClient,
+    *,
+    agent: Agent | None = None,
+    slots: RunSlots | None = None,
+    secrets: Secrets | None = None,
+    delegation: Delegation = ALONE,
+    sealing: Sealing | None = None,
+    seal: SpecSeal = UNSEALED,
+) -> ConversationEngine:
+    """The conversation of that directory, as it was. Keys come with `agent`, or are unsealed.
+
+    LogMissingError when there is none, LogInUseError when another process has it, SpecChangedError when
+    its specification is not the one that was written. seal: shows that.
+    """
+    log = EventLog(directory, seal=seal)
+    try:
+        spec = _read_spec(log, directory)
+        known = agent or Agent.model_validate(spec.agent)
+        kept, secrets = recall(log, sealing), secrets or Secrets()
+        secrets.restore(kept.secrets if kept else {})
+        opened = ConversationEngine(directory, log, spec, known, client, slots, secrets, delegation, sealing)
+        if agent is None and opened.state.agent is not None:
+            opened.agent = Agent.model_validate(opened.state.agent)
+        if agent is None and kept is not None:
+            opened.keys.fill(Agent.model_validate(kept.agent))
+        if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
+            opened.keys.keep()
+    except BaseException:
+        # Otherwise no later attempt could succeed: the log would stay locked.
+        log.close()
+        raise
+    if any(one.restoring is not None for one in opened.checkpoints.made):
+        opened.beside(complete(opened, opened.checkpoints), "complete rewind")
+    return opened
+
+
+def _read_spec(log: EventLog, directory: Path) -> Spec:
+    stored = log.spec()
+    if stored is None:
+        raise LogMissingError(str(directory))
+    return Spec.model_validate_json(stored)

@@ -1,0 +1,56 @@
+"""Condensations that a user asks for: at once, or by the run that is going on."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from agent_runtime.context.condense import summarizer
+from agent_runtime.conversation.errors import NoCondenserError, NothingToCondenseError
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.loop import condense
+from agent_runtime.events.condensation import CondensationRequest
+
+BeginAside = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
+"""Begins work beside the runs; the text names the task."""
+
+
+class Condensing:
+    """One condensation at a time."""
+
+    def __init__(self, conversation: Running, begin: BeginAside) -> None:
+        self._conversation = conversation
+        self._begin = begin
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        """Outside of a run. A run condenses as one of its steps."""
+        return self._task is not None
+
+    async def request(self) -> None:
+        """Has older events summed up now, or before the next reply if a run is going on.
+
+        NoCondenserError, NothingToCondenseError. A failure of the condenser's model is in the log.
+        """
+        if summarizer(self._conversation.agent.condenser) is None:
+            raise NoCondenserError
+        if self._task is None:
+            if self._conversation.plan_condensation(is_requested=True) is None:
+                raise NothingToCondenseError
+            self._conversation.emit(CondensationRequest())
+            if self._conversation.is_running:
+                return
+            self._task = self._begin(self._condense(), "condense")
+        await asyncio.wait([self._task])
+
+    async def wait(self) -> None:
+        """Returns when none is under way."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _condense(self) -> None:
+        try:
+            await condense(self._conversation)
+        finally:
+            self._task = None
+        self._conversation.publish_full_state()

@@ -1,0 +1,85 @@
+"""How a model sees a tool, and how the arguments that it sends become an Action."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue, ValidationError
+
+from agent_runtime.tools.tool import ActionT, AnyTool, Tool
+
+SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
+
+
+class ToolArgumentError(Exception):
+    """Arguments that do not fit a tool. The text is for the model: it names parameters, never values."""
+
+
+def model_schema(tool: AnyTool, *, requires_risk: bool = False) -> dict[str, JsonValue]:
+    """The tool as an OpenAI function: its own parameters plus the two that every tool carries.
+
+    requires_risk: each call that changes something has to say how risky it is.
+    """
+    own = tool.parameters()
+    own_properties = own.get("properties")
+    properties = {
+        **_common_parameters(tool),
+        **(own_properties if isinstance(own_properties, dict) else {}),
+    }
+    parameters: dict[str, JsonValue] = {"type": "object", **own, "properties": properties}
+    if requires_risk and "security_risk" in properties:
+        needed = own.get("required", [])
+        parameters["required"] = ["security_risk", *(needed if isinstance(needed, list) else [])]
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
+    }
+
+
+def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> ActionT:
+    """The model's arguments as an Action; ToolArgumentError when they do not fit.
+
+    `security_risk` and `summary` belong to the call, not to the action; nulls count as left out.
+    """
+    names = tool.parameter_names()
+    own = {
+        name: value
+        for name, value in arguments.items()
+        if value is not None and (name in names or name not in {"security_risk", "summary"})
+    }
+    try:
+        return tool.parse(own)
+    except ValidationError as error:
+        raise ToolArgumentError(_explain(tool, error)) from error
+
+
+def _common_parameters(tool: AnyTool) -> dict[str, JsonValue]:
+    summary: dict[str, JsonValue] = {
+        "type": "string",
+        "description": "What this call does, in about ten words: the verb and its object. "
+        "People read it while they follow your work. Example: 'Run the unit tests of the parser'.",
+    }
+    if tool.annotations.readOnlyHint:
+        return {"summary": summary}
+    risk: dict[str, JsonValue] = {
+        "type": "string",
+        "description": "Your judgement of the harm this call could do: LOW reads or makes changes that are "
+        "easily undone inside the workspace, MEDIUM changes things that are hard to restore, "
+        "HIGH reaches outside the workspace or may lose or leak data. UNKNOWN if you cannot tell.",
+        "enum": list(SECURITY_RISKS),
+    }
+    return {"security_risk": risk, "summary": summary}
+
+
+def _explain(tool: AnyTool, error: ValidationError) -> str:
+    problems = "; ".join(
+        f"`{'.'.join(map(str, problem['loc']))}`: {_plain_words(problem['type'], problem['msg'])}"
+        for problem in error.errors(include_input=False, include_url=False, include_context=False)
+    )
+    required = tool.parameters().get("required")
+    needed = required if isinstance(required, list) else []
+    known = ", ".join(f"{name} (required)" if name in needed else name for name in tool.parameter_names())
+    return f"The arguments of `{tool.name}` are not valid. {problems}. Its parameters are: {known}."
+
+
+def _plain_words(error_type: str, message: str) -> str:
+    words = {"missing": "is required and was not given", "extra_forbidden": "is not a parameter of this tool"}
+    return words.get(error_type, message)

@@ -1,0 +1,48 @@
+"""The JSON Schema of a pydantic model as every vendor of models accepts it."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, JsonValue
+
+
+def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
+    """The model's fields as a JSON Schema with `properties`, and `required` if any are."""
+    schema = _plain(arguments.model_json_schema())
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    required: list[JsonValue] = [n for n, field in arguments.model_fields.items() if field.is_required()]
+    return {"properties": properties, **({"required": required} if required else {})}
+
+
+def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:
+    """Pydantic's JSON Schema reduced to what every vendor accepts.
+
+    References are resolved, `X | null` becomes X, titles, defaults and closedness are dropped.
+    """
+    if isinstance(schema, list):
+        return [_plain(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if definitions is None:
+        found = schema.get("$defs", {})
+        definitions = found if isinstance(found, dict) else {}
+    if isinstance(reference := schema.get("$ref"), str):
+        target = definitions[reference.rsplit("/", 1)[-1]]
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return _plain({**target, **rest}, definitions) if isinstance(target, dict) else target
+    if isinstance(choices := schema.get("anyOf"), list):
+        others = [choice for choice in choices if choice != {"type": "null"}]
+        if len(others) == 1 and isinstance(others[0], dict):
+            rest = {key: value for key, value in schema.items() if key != "anyOf"}
+            return _plain({**others[0], **rest}, definitions)
+    return {
+        key: _plain_properties(value, definitions) if key == "properties" else _plain(value, definitions)
+        for key, value in schema.items()
+        if key not in {"title", "default", "additionalProperties", "$defs", "minimum"}
+    }
+
+
+def _plain_properties(properties: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
+    # Apart from the rest because a parameter may well be called "title" or "default".
+    if not isinstance(properties, dict):
+        return properties
+    return {name: _plain(schema, definitions) for name, schema in properties.items()}

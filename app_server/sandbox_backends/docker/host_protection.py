@@ -1,0 +1,58 @@
+"""What keeps sandboxes from the services of this host, and whether it does."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from app_server.core.config import Config
+from app_server.docker_engine.labels import owner_of_helpers
+from app_server.sandbox_backends.docker.firewall import NotFiltered, admit_only, advice, withdraw
+from app_server.sandbox_backends.docker.hardening import hardened
+from app_server.sandbox_backends.docker.host_reachability import is_host_reachable
+from app_server.sandbox_backends.docker.network import BRIDGE, NETWORK
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+logger = logging.getLogger(__name__)
+
+
+class HostProtection:
+    """gap: what stays open to sandboxes, in a sentence with its fix; None if nothing was found."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._is_admitted = False
+        self._not_filtered: str | None = None
+        self.gap: str | None = None
+
+    async def set_up(self, gateway: str) -> None:
+        """Closes this host to sandboxes, but for the inner listener. gateway: the host's address there."""
+        try:
+            await asyncio.to_thread(admit_only, BRIDGE, gateway, self._config.inner_port)
+            self._is_admitted = True
+        except NotFiltered as error:
+            self._not_filtered = str(error)
+
+    def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
+        """Tries it out from a container. Blocking, about a second."""
+        options = {**hardened(self._config), "network": NETWORK}
+        if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):
+            self.gap = self._describe_gap(gateway)
+            logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
+
+    async def withdraw(self, gateway: str) -> None:
+        """Closes the inner listener again, if it was opened."""
+        if not self._is_admitted:
+            return
+        try:
+            await asyncio.to_thread(withdraw, gateway, self._config.inner_port)
+        except NotFiltered as error:
+            logger.warning("a port stays open to containers", extra={"cause": str(error)})
+
+    def _describe_gap(self, gateway: str) -> str:
+        why = f" ({self._not_filtered})" if self._not_filtered else ""
+        return (
+            "Agents can call services that this machine offers on all of its addresses: nothing filters what "
+            f"comes from their network{why}. {advice(BRIDGE, gateway, self._config.inner_port)}"
+        )
