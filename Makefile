@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 ARGS ?=
-# How many tests run side by side: by default one per CPU. 0: in one process, which starts sooner.
+# How many tests run side by side: by default three for two CPUs. 0: in one process, which starts sooner.
 WORKERS ?= auto
 
 VENV := .venv

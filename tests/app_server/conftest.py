@@ -17,9 +17,10 @@ from starlette.types import ASGIApp
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.lifespan import State, lifespan
-from app_server.main import WithState, create_app, create_inner_app
+from app_server.main import WithState
 from app_server.users.models import User
 from app_server.users.service import create_api_key, find_owner
+from tests.support.apps import inner_app, public_app
 from tests.support.sandbox_image import FLAVOUR
 
 
@@ -54,7 +55,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
 @pytest.fixture
 async def app(config: Config) -> AsyncIterator[App]:
     async with lifespan(config) as state:
-        public, inner = create_app(config), create_inner_app(config)
+        public, inner = public_app(config), inner_app(config)
         yield App(config, state, WithState(public, state), WithState(inner, state))
 
 

@@ -20,11 +20,12 @@ from app_server.core.database import Database
 from app_server.core.errors import Unavailable
 from app_server.doctor.checks import examine
 from app_server.lifespan import lifespan
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.users.service import create_api_key, find_owner
 from tests.app_server.conftest import http_client, no_outer_configuration
 from tests.app_server.conversations.conftest import ROOT, eventually
 from tests.faults.start_faults import FAULTS, Fault, Place, walls_broken
+from tests.support.apps import public_app
 from tests.support.migrated import copy_migrated_sqlite
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
@@ -113,7 +114,7 @@ async def owner_client(config: Config, state: Any) -> AsyncIterator[httpx.AsyncC
         owner = await find_owner(session)
         assert owner is not None
         _, key = await create_api_key(session, owner, name="tests")
-    app = WithState(create_app(config), state)
+    app = WithState(public_app(config), state)
     async with http_client(app, headers={"Authorization": f"Bearer {key}"}) as client:
         yield client
 

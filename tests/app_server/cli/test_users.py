@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from app_server.cli.main import app
 from app_server.core.config import Config
 from app_server.lifespan import lifespan
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from tests.app_server.conftest import http_client
+from tests.support.apps import public_app
 
 
 class Terminal:
@@ -61,7 +62,7 @@ def sign_in(home: Path, link: str) -> httpx.Response:
         async with (
             lifespan(config) as state,
             http_client(
-                WithState(create_app(config), state), headers={"Origin": "http://localhost:3000"}
+                WithState(public_app(config), state), headers={"Origin": "http://localhost:3000"}
             ) as browser,
         ):
             token = link.partition("#token=")[2]

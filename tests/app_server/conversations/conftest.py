@@ -20,10 +20,11 @@ from app_server.conversations.models import Conversation
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.lifespan import lifespan
-from app_server.main import WithState, create_app, create_inner_app
+from app_server.main import WithState
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user, find_owner
+from tests.support.apps import inner_app, public_app
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
@@ -124,8 +125,8 @@ def config(tmp_path: Path, database_url: str) -> Config:
 async def home(config: Config) -> AsyncIterator[Home]:
     async with lifespan(config) as state:
         servers = [
-            _server(WithState(create_app(config), state), config.port),
-            _server(WithState(create_inner_app(config), state), config.inner_port),
+            _server(WithState(public_app(config), state), config.port),
+            _server(WithState(inner_app(config), state), config.inner_port),
         ]
         serving = [asyncio.create_task(server.serve()) for server in servers]
         await eventually(lambda: _started(servers))

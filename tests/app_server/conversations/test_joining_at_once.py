@@ -14,13 +14,14 @@ from sqlalchemy import delete, select
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
 from app_server.lifespan import lifespan
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.conversations.test_joining import ROOT, Sandboxes, choose
 from tests.app_server.problems import assert_problem
+from tests.support.apps import public_app
 
 Clients = tuple[httpx.AsyncClient, httpx.AsyncClient]
 
@@ -42,7 +43,7 @@ async def clients(app: App, made: Sandboxes, client: httpx.AsyncClient) -> Async
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(lifespan(app.config))
         await state["start_worker"].close()
-        public = WithState(create_app(app.config), state)
+        public = WithState(public_app(app.config), state)
         other = await stack.enter_async_context(http_client(public))
         other.headers["Authorization"] = client.headers["Authorization"]
         yield client, other

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from app_server.lifespan import lifespan
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sandbox_backends.process.agent_server_process import read_handle
 from tests.app_server.conftest import http_client
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 from tests.app_server.problems import assert_problem
+from tests.support.apps import public_app
 from tests.support.ports import free_port
 
 
@@ -30,7 +31,7 @@ async def test_the_other_server_starts_nothing_beside_it_and_says_where_it_is(
         sandboxes = state["sandboxes"]
         for _ in range(2):
             await sandboxes.check()
-        public = WithState(create_app(other), state)
+        public = WithState(public_app(other), state)
         async with http_client(public, headers={"Authorization": f"Bearer {home.key}"}) as client:
             message = {"role": "user", "content": [{"type": "text", "text": "hello"}], "run": False}
             refused = [

@@ -15,11 +15,12 @@ import httpx
 import pytest
 
 from app_server.core.config import Config
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sandboxes.service import RunningSandbox
 from app_server.users.models import User
 from tests.app_server.conftest import App, http_client, listening
 from tests.support import sandbox_site
+from tests.support.apps import public_app
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.ports import free_port
 
@@ -117,7 +118,7 @@ async def by_path(
     client.headers["Host"] = "slipway.lan"
     config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
     state = {**app.state, "config": config}
-    public = WithState(create_app(config), state)
+    public = WithState(public_app(config), state)
     async with http_client(public, headers=client.headers) as owner, listening(public) as url:
         path = urlsplit(await link(owner, site.sandbox.id, port=site.port)).path
         async with httpx.AsyncClient(base_url=url + path, headers={"Host": "slipway.lan"}) as visitor:

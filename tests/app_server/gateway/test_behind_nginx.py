@@ -14,12 +14,13 @@ import httpx
 import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sign_in.service import create_link
 from app_server.users.models import User
 from tests.app_server.conftest import App, listening
 from tests.app_server.gateway.conftest import Site, link
 from tests.app_server.gateway.pages import open_sign_in
+from tests.support.apps import public_app
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.requirements import NGINX_PATH
@@ -135,7 +136,7 @@ async def test_previews_work_behind_nginx_and_cannot_reach_us(
     port = free_port()
     ours = f"https://slipway.test:{port}"
     config = app.config.model_copy(update={"public_url": ours, "preview_domain": "preview.slipway.test"})
-    public = WithState(create_app(config), {**app.state, "config": config})
+    public = WithState(public_app(config), {**app.state, "config": config})
     headers = {**client.headers, "Host": f"slipway.test:{port}"}
     async with listening(public) as upstream, nginx(tmp_path, port, upstream), a_browser() as context:
         async with httpx.AsyncClient(base_url=upstream, headers=headers) as caller:

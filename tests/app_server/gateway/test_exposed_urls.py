@@ -8,11 +8,12 @@ import httpx
 import pytest
 import websockets
 
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sandboxes.service import RunningSandbox
 from tests.app_server.conftest import App, http_client
 from tests.app_server.gateway.conftest import link, run, until_listening
 from tests.app_server.problems import assert_problem
+from tests.support.apps import public_app
 
 NAMES = {"AGENT_SERVER": 8000, "VSCODE": 8001, "WORKER_1": 8011, "WORKER_2": 8012}
 
@@ -21,7 +22,7 @@ NAMES = {"AGENT_SERVER": 8000, "VSCODE": 8001, "WORKER_1": 8011, "WORKER_2": 801
 async def at_path(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
     """The owner, where ports have no names of their own."""
     config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
-    public = WithState(create_app(config), {**app.state, "config": config})
+    public = WithState(public_app(config), {**app.state, "config": config})
     async with http_client(public, headers={**client.headers, "Host": "slipway.lan"}) as owner:
         yield owner
 

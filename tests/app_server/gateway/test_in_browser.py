@@ -12,13 +12,14 @@ import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
 from app_server.core.config import Config
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sandboxes.service import RunningSandbox
 from app_server.sign_in.service import create_link
 from app_server.users.models import User
 from tests.app_server.conftest import App, listening
 from tests.app_server.gateway.conftest import link, run, until_listening
 from tests.app_server.gateway.pages import open_sign_in
+from tests.support.apps import public_app
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.signed_in import PROOF_HEADER
@@ -124,7 +125,7 @@ async def test_a_hostile_page_reaches_nothing_of_ours(
     form: str,
 ) -> None:
     config = app.config.model_copy(update={"preview_domain": ""} if form == "path" else {})
-    public = WithState(create_app(config), {**app.state, "config": config})
+    public = WithState(public_app(config), {**app.state, "config": config})
     port = free_port()
     async with listening(public) as url:
         ours = f"http://localhost:{urlsplit(url).port}"
@@ -180,7 +181,7 @@ async def test_a_vite_server_shows_changes_without_a_reload(
 ) -> None:
     is_told = form == "told its path"
     config = app.config.model_copy(update={} if form == "name" else {"preview_domain": ""})
-    public = WithState(create_app(config), {**app.state, "config": config})
+    public = WithState(public_app(config), {**app.state, "config": config})
     port = free_port()
     script = (
         "import './style.css'\n"

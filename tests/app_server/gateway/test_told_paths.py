@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sandboxes.service import RunningSandbox
 from tests.app_server.conftest import App, http_client
 from tests.app_server.gateway.conftest import run, until_listening
+from tests.support.apps import public_app
 
 PORT = 8011
 
@@ -19,7 +20,7 @@ PORT = 8011
 async def at_path(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
     """The owner, where ports have no names of their own."""
     config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
-    public = WithState(create_app(config), {**app.state, "config": config})
+    public = WithState(public_app(config), {**app.state, "config": config})
     async with http_client(public, headers={**client.headers, "Host": "slipway.lan"}) as owner:
         yield owner
 

@@ -17,12 +17,13 @@ from sqlalchemy import func, select, update
 from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.identity_providers import IdentityProvider
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.users.models import User, WebSession
 from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
+from tests.support.apps import public_app
 from tests.support.identity_provider import LOGIN_COOKIE, SECRET, CertifiedProvider
 from tests.support.ports import free_port
 
@@ -55,7 +56,7 @@ class Site:
         self.config = app.config.model_copy(update={"oidc_providers": [told]})
         providers = Providers([told], app.state["http"])
         state = {**app.state, "config": self.config, "identity_providers": providers}
-        self.public = WithState(create_app(self.config), state)
+        self.public = WithState(public_app(self.config), state)
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["Site"]:

@@ -9,12 +9,13 @@ from sqlalchemy import select, update
 
 from app_server.core.config import Config
 from app_server.core.database import now
-from app_server.main import WithState, create_app
+from app_server.main import WithState
 from app_server.sign_in.service import create_link
 from app_server.users.models import SignInLink, User, WebSession
 from tests.app_server.conftest import App, http_client
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
+from tests.support.apps import public_app
 from tests.support.signed_in import sign_in_async
 
 ORIGIN = {"Origin": "http://localhost:3000"}
@@ -51,7 +52,7 @@ async def test_a_link_signs_in_its_user(anonymous: httpx.AsyncClient, token: str
 
 async def test_the_cookie_is_secure_behind_https(app: App, token: str) -> None:
     config = app.config.model_copy(update={"public_url": "https://slipway.example.org"})
-    secure = WithState(create_app(config), {**app.state, "config": config})
+    secure = WithState(public_app(config), {**app.state, "config": config})
     async with http_client(secure) as client:
         reply = await client.post("/api/v1/sign-in/link", json={"token": token})
     assert "Secure" in reply.headers["set-cookie"]

@@ -1,6 +1,8 @@
 """The pytest plugin: `--lane NAME`, `--budgets`, `--shuffle SEED`, `--green-campaigns DIRECTORY`."""
 
+import os
 from collections import defaultdict
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Recorder(config), "slipway-recorder")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Three for two CPUs: tests wait a third of their time, for containers, pages and timeouts."""
+    return ceil(1.5 * len(os.sched_getaffinity(0)))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> longest_first.LongestFirst:
