@@ -76,7 +76,7 @@ export interface SecretInput {
   description?: string
 }
 
-export type Permission = 'read' | 'work' | 'settings' | 'keys' | 'administer'
+export type Permission = 'read' | 'work' | 'settings' | 'keys' | 'administer' | 'audit'
 
 export interface ApiKey {
   id: string

@@ -11,6 +11,7 @@ import {
   Palette,
   Package,
   Plug,
+  ScrollText,
   ShieldQuestion,
   Sparkles,
   Users,
@@ -21,6 +22,7 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'api-keys',
   'browsers',
   'people',
+  'audit',
   'appearance',
   'about',
 ])
@@ -39,6 +41,7 @@ export const SETTINGS_SECTIONS = [
   { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
   { path: 'browsers', label: 'settings.browsers', icon: MonitorSmartphone },
   { path: 'people', label: 'settings.people', icon: Users },
+  { path: 'audit', label: 'settings.audit', icon: ScrollText },
   { path: 'memory', label: 'settings.memory', icon: NotebookPen },
   { path: 'appearance', label: 'settings.appearance', icon: Palette },
   { path: 'about', label: 'settings.about', icon: Info },

@@ -7,6 +7,7 @@ import { currentUserQuery, mayWork } from '@/api/users'
 import { AboutSection } from '@/features/about/about-section'
 import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
 import { AppearanceSection } from '@/features/appearance/appearance-section'
+import { AuditSection } from '@/features/audit/audit-section'
 import { ConfirmationSection } from '@/features/confirmation-mode/confirmation-section'
 import { ConsentsSection } from '@/features/consent/consents-section'
 import { GitHostsSection } from '@/features/git-hosts/git-hosts-section'
@@ -41,6 +42,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   'api-keys': ApiKeysSection,
   browsers: SignInSections,
   people: PeopleSection,
+  audit: AuditSection,
   memory: MemorySection,
   appearance: AppearanceSection,
   about: AboutSection,
