@@ -53,12 +53,15 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
 
 @dataclass(frozen=True)
 class NewBrowserSession:
-    """A new browser session: its cookie, and the proof for its pages. is_first: the first of its user."""
+    """A new browser session: its cookie, and the proof for its pages.
+
+    accepts_invitation: the first session of its user, who came by a link and not by a provider.
+    """
 
     user: User
     cookie: str
     page_proof: str
-    is_first: bool
+    accepts_invitation: bool
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,10 @@ async def open_session(
 ) -> NewBrowserSession:
     """The end of each sign-in that succeeds, whatever it was done with. The user must not be disabled."""
     signed_in = NewBrowserSession(
-        user, cookie=new_token(), page_proof=new_token(), is_first=user.signed_in_at is None
+        user,
+        cookie=new_token(),
+        page_proof=new_token(),
+        accepts_invitation=means is ActorMeans.LINK and user.signed_in_at is None,
     )
     user.signed_in_at = now()
     await session.execute(delete(WebSession).where(WebSession.expires_at < now()))

@@ -30,6 +30,7 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         assert browser is not None
         ada = Visitor(browser.new_context(viewport=DESKTOP))
         ada.page.goto(link)
+        ada.page.get_by_role("button", name="Not now").click()
         expect(ada.page).to_have_url(re.compile(r"://[^/]+/$"))
         ada.page.goto(f"{server.url}/settings/people")
         expect(ada.page.get_by_text("Only the owner and admins")).to_be_visible()
@@ -71,6 +72,7 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
         assert browser is not None
         ada = Visitor(browser.new_context(viewport=DESKTOP))
         ada.page.goto(invited["sign_in_link"]["url"])
+        ada.page.get_by_role("button", name="Not now").click()
         expect(ada.page).to_have_url(re.compile(r"://[^/]+/$"))
         ada.page.get_by_label("Task").fill("Say hello")
         ada.page.get_by_role("button", name="Start", exact=True).click()

@@ -26,7 +26,7 @@ async def find(session: AsyncSession, user_id: UUID) -> PasswordLogin | None:
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
     """Whether this is an invited person who has no password, and passwords count here."""
     user = signed_in.user
-    is_invited = user.role != Role.OWNER and signed_in.is_first
+    is_invited = user.role != Role.OWNER and signed_in.accepts_invitation
     return config.password_sign_in and is_invited and await find(session, user.id) is None
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hmac
+import io
 import secrets
 import time
 from dataclasses import dataclass
@@ -63,8 +64,10 @@ async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name
     known.last_step = None
     await session.flush()
     uri = pyotp.TOTP(secret).provisioning_uri(name=login_name, issuer_name=ISSUER)
-    picture = segno.make(uri, error="m", micro=False)
-    return Enrolment(secret, uri, picture.svg_inline(scale=5, border=4, dark="#000", light="#fff"))
+    picture = io.BytesIO()
+    code = segno.make(uri, error="m", micro=False)
+    code.save(picture, kind="svg", xmldecl=False, nl=False, scale=5, dark="#000", light="#fff")
+    return Enrolment(secret, uri, picture.getvalue().decode())
 
 
 async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: str) -> list[str]:

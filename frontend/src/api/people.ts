@@ -38,6 +38,15 @@ export function useChangePerson() {
   })
 }
 
+/** For a person who has lost the authenticator app. */
+export function useResetTotp() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<void>(`/api/v1/people/${id}/totp`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
+  })
+}
+
 export function useCreateSignInLink() {
   return useMutation({
     mutationFn: (id: string) => request<SignInLink>(`/api/v1/people/${id}/sign-in-link`, { method: 'POST' }),

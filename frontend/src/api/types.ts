@@ -10,11 +10,6 @@ export interface SignedInUser extends User {
   page_proof: string
 }
 
-/** `may_choose_password`: an invited person who has no password yet. */
-export interface SignedInByLink extends SignedInUser {
-  may_choose_password: boolean
-}
-
 export interface User {
   id: string
   name: string

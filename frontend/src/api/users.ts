@@ -1,7 +1,11 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import { forgetPageProof, keepPageProof } from './page-proof'
-import type { SignedInUser, User } from './types'
+import type { components } from './schema.gen'
+import type { User } from './types'
+
+/** `may_choose_password`: an invited person who has no password yet. */
+export type SignedInByLink = components['schemas']['SignedInByLink']
 
 export const userKeys = { me: ['users', 'me'] as const }
 
@@ -28,10 +32,10 @@ export function useSignIn() {
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: (token: string) =>
-      request<SignedInUser>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
-    onSuccess: ({ page_proof, ...user }) => {
+      request<SignedInByLink>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
+    onSuccess: ({ page_proof, id, name, role }) => {
       keepPageProof(page_proof)
-      queryClient.setQueryData<User>(userKeys.me, user)
+      queryClient.setQueryData<User>(userKeys.me, { id, name, role })
     },
     meta: { errorShownInline: true },
   })

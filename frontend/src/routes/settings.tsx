@@ -20,6 +20,7 @@ import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-s
 import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
 import { SecretsSection } from '@/features/secrets/secrets-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
+import { PasswordSection } from '@/features/sign-in/password-section'
 import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
 import { OWN_SECTIONS, SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/use-document-title'
@@ -52,6 +53,7 @@ function SignInSections() {
   return (
     <>
       <WebSessionsSection />
+      <PasswordSection />
       <ConnectionsSection />
     </>
   )

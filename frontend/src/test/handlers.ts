@@ -12,6 +12,7 @@ import {
   fakeUserLimit,
 } from './factories'
 import { fakeModelFacts } from './model-facts'
+import { fakePasswordSettings } from './password-settings'
 
 export interface World {
   identityProviders?: IdentityProvider[]
@@ -41,6 +42,7 @@ export function handlers(world: World = {}) {
       user ? HttpResponse.json(user) : problem(401, { code: 'not_authenticated', detail: 'Sign in first.' }),
     ),
     http.get('*/api/v1/sign-in/providers', () => HttpResponse.json(world.identityProviders ?? [])),
+    http.get('*/api/v1/password', () => HttpResponse.json(fakePasswordSettings())),
     http.get('*/api/v1/identities', () => HttpResponse.json([])),
     http.get('*/api/v1/web-client/config', () => HttpResponse.json(world.config ?? fakeConfig())),
     http.get('*/api/v1/settings/profiles', () =>

@@ -75,3 +75,19 @@ test('a member is told who can see the people', async () => {
 
   expect(await screen.findByText(/Only the owner and admins/)).toBeVisible()
 })
+
+test('an owner removes the authenticator app of a person who has lost it', async () => {
+  const ada: Person = { ...OWNER, id: 'p2', name: 'Ada', role: 'member', has_totp: true }
+  const { extra } = people([OWNER, ada])
+  const reset = http.delete('*/api/v1/people/p2/totp', () => {
+    ada.has_totp = false
+    return new HttpResponse(null, { status: 204 })
+  })
+  const { user } = renderApp({ url: '/settings/people', user: OWNER, extra: [reset, ...extra] })
+
+  await user.click(await screen.findByRole('button', { name: 'Remove the authenticator app of Ada' }))
+  const dialog = await screen.findByRole('dialog')
+  await user.click(within(dialog).getByRole('button', { name: 'Remove the authenticator app' }))
+  expect(await screen.findByText('The authenticator app of Ada is removed')).toBeVisible()
+  expect(screen.queryByRole('button', { name: /Remove the authenticator app of Ada/ })).toBeNull()
+})

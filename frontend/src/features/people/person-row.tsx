@@ -6,6 +6,7 @@ import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Select } from '@/ui/select'
 import { isGivenRole, managedRoles } from './managed-roles'
+import { ResetTotp } from './reset-totp'
 
 export interface PersonRowProps {
   person: Person
@@ -66,6 +67,7 @@ function Controls({ person, me, onLink }: PersonRowProps) {
           {t('people.new_link')}
         </Button>
       )}
+      {person.has_totp && <ResetTotp person={person} />}
       <Button
         size="sm"
         aria-label={t(isDisabled ? 'people.enable_named' : 'people.disable_named', { name })}

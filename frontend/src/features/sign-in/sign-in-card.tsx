@@ -1,12 +1,16 @@
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
-import { useSignIn } from '@/api/users'
+import { useSignIn, type SignedInByLink } from '@/api/users'
+import { webClientConfigQuery } from '@/api/web-client-config'
 import { ErrorState } from '@/ui/error-state'
 import { Spinner } from '@/ui/spinner'
+import { ChoosePassword } from './choose-password'
 import { CommandLine } from './command-line'
 import { IdentityProviders } from './identity-providers'
 import { forgetLinkToken, takeLinkToken } from './link-token'
+import { PasswordSignInForm } from './password-sign-in-form'
 import { reasonOf } from './reasons'
 import { clearFragment, toldInAddress } from './told-in-address'
 
@@ -24,6 +28,12 @@ export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
   const [token] = useState(takeLinkToken)
   const [refusal] = useState(() => toldInAddress('refused'))
   const signIn = useSignIn()
+  const [isChoosing, setIsChoosing] = useState(false)
+
+  function handleSignedIn({ may_choose_password: mayChoose }: SignedInByLink) {
+    if (mayChoose) setIsChoosing(true)
+    else onSignedIn()
+  }
 
   useEffect(() => {
     if (refusal !== null) clearFragment()
@@ -34,10 +44,11 @@ export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
     const unsent = takeLinkToken()
     if (!unsent) return
     forgetLinkToken()
-    signIn.mutate(unsent, { onSuccess: onSignedIn })
+    signIn.mutate(unsent, { onSuccess: handleSignedIn })
     // eslint-disable-next-line react-hooks/exhaustive-deps -- once per page load
   }, [])
 
+  if (isChoosing) return <ChoosePassword onDone={onSignedIn} />
   if (token && !signIn.isError) {
     return (
       <p role="status" className="flex items-center gap-3 text-muted">
@@ -51,7 +62,7 @@ export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
       <ErrorState
         error={signIn.error}
         title={t('sign_in.unreachable')}
-        onRetry={() => signIn.mutate(token, { onSuccess: onSignedIn })}
+        onRetry={() => signIn.mutate(token, { onSuccess: handleSignedIn })}
       />
     )
   }
@@ -65,7 +76,7 @@ export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
       </div>
     )
   }
-  return <WaysToSignIn reason={refusal ?? reason} />
+  return <WaysToSignIn reason={refusal ?? reason} onSignedIn={onSignedIn} />
 }
 
 /** The server never judged the token, so it may still be good. */
@@ -73,12 +84,14 @@ function isUnanswered(error: unknown): boolean {
   return isApiError(error) && (error.isNetworkFailure || error.status >= 500)
 }
 
-function WaysToSignIn({ reason }: { reason: string | null }) {
+function WaysToSignIn({ reason, onSignedIn }: { reason: string | null; onSignedIn: () => void }) {
   const { t } = useTranslation()
+  const hasPasswords = useQuery(webClientConfigQuery()).data?.password_sign_in ?? false
   const explained = reason !== null && reasonOf(reason)
   return (
     <div className="flex flex-col gap-4">
       {explained && <p role="status">{t(explained)}</p>}
+      {hasPasswords && <PasswordSignInForm onSignedIn={onSignedIn} />}
       <IdentityProviders />
       <p className="text-muted">{t('sign_in.lead')}</p>
       <ol className="flex list-decimal flex-col gap-3 pl-5 text-sm marker:font-mono marker:text-xs marker:text-faint">

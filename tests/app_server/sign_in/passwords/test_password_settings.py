@@ -113,7 +113,7 @@ async def test_an_authenticator_app_is_confirmed_and_then_asked_for(site: Site, 
         async with app.database.read() as session:
             secret = (await session.scalars(select(TotpSecret))).one()
 
-    assert begun["qr_svg"].startswith("<svg")
+    assert begun["qr_svg"].startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert begun["uri"].startswith("otpauth://totp/Slipway:ada?secret=")
     assert authenticator.secret not in secret.secret_encrypted
     assert_problem(again, 409, "totp_is_on")
