@@ -50,13 +50,17 @@ function Rows({ settings }: { settings: PasswordSettings }) {
           }
         >
           {isOffered && (
-            <Button size="sm" onClick={() => setOpen('set')}>
-              {t(hasPassword ? 'password.change' : 'password.set')}
+            <Button
+              size="sm"
+              aria-label={hasPassword ? t('password.change') : undefined}
+              onClick={() => setOpen('set')}
+            >
+              {t(hasPassword ? 'password.change_short' : 'password.set')}
             </Button>
           )}
           {hasPassword && (
-            <Button size="sm" onClick={() => setOpen('remove')}>
-              {t('password.remove')}
+            <Button size="sm" aria-label={t('password.remove')} onClick={() => setOpen('remove')}>
+              {t('password.remove_short')}
             </Button>
           )}
         </Row>
@@ -78,8 +82,8 @@ function Rows({ settings }: { settings: PasswordSettings }) {
                 <Button size="sm" onClick={() => setOpen('renew-codes')}>
                   {t('totp.renew')}
                 </Button>
-                <Button size="sm" onClick={() => setOpen('remove-totp')}>
-                  {t('totp.remove')}
+                <Button size="sm" aria-label={t('totp.remove')} onClick={() => setOpen('remove-totp')}>
+                  {t('password.remove_short')}
                 </Button>
               </>
             )}
