@@ -11,6 +11,11 @@ class AuditAction(StrEnum):
     SIGN_OUT = "sign_in.ended"
     SIGN_IN_LINK_CREATED = "sign_in_link.created"
     SESSION_REVOKED = "session.revoked"
+    PASSWORD_CHANGED = "password.changed"  # noqa: S105 (the name of an action)
+    PASSWORD_DELETED = "password.deleted"  # noqa: S105
+    TWO_FACTOR_ENABLED = "two_factor.enabled"
+    TWO_FACTOR_DISABLED = "two_factor.disabled"
+    RECOVERY_CODES_RENEWED = "recovery_codes.renewed"
     IDENTITY_CONNECTED = "identity.connected"
     IDENTITY_DISCONNECTED = "identity.disconnected"
     KEY_CREATED = "key.created"

@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import event, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session as SyncSession
+from sqlalchemy.orm import SessionTransaction
 
 from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
 from app_server.audit.models import HEAD_ID, AuditEntry, AuditHead
@@ -69,7 +70,10 @@ class NewEntry:
 
 
 def record(session: AsyncSession, entry: NewEntry) -> None:
-    """Writes the entry when the session commits; forgets it when the session rolls back."""
+    """Writes the entry when the session commits; forgets it when the session rolls back.
+
+    Not for use within a savepoint: its rollback forgets nothing.
+    """
     session.info.setdefault(_PENDING, []).append(entry)
 
 
@@ -98,9 +102,10 @@ def _write(session: SyncSession) -> None:
     session.execute(moved.execution_options(synchronize_session=False))
 
 
-@event.listens_for(SyncSession, "after_rollback")
-def _forget(session: SyncSession) -> None:
-    session.info.pop(_PENDING, None)
+@event.listens_for(SyncSession, "after_soft_rollback")
+def _forget(session: SyncSession, ended: SessionTransaction) -> None:
+    if not ended.nested:
+        session.info.pop(_PENDING, None)
 
 
 def _row(entry: NewEntry, id_: int, previous_hash: str) -> dict[str, Any]:

@@ -90,18 +90,19 @@ def set_password(
     from app_server.sign_in.passwords import accounts, policy
     from app_server.sign_in.passwords.hashing import PasswordHashing
 
-    async def found(session: "AsyncSession", _config: Config) -> "tuple[User, str]":
+    async def found(session: "AsyncSession", _config: Config) -> "tuple[User, str, AuditTrail]":
         person = await _found(session, user)
         known = await accounts.find(session, person.id)
-        return person, login or (known.login_name if known else policy.suggested_login_name(person.name))
+        login_name = login or (known.login_name if known else policy.suggested_login_name(person.name))
+        return person, login_name, await _trail(session)
 
     config = configuration(home=home)
-    person, login_name = in_database(config, found)
+    person, login_name, trail = in_database(config, found)
     password = typer.prompt(f"New password of {login_name}", hide_input=True, confirmation_prompt=True)
 
     async def replace(database: "Database", config: Config) -> None:
         hashing = PasswordHashing()
-        of_users = accounts.PasswordAccounts(database, hashing, load_cipher(config))
+        of_users = accounts.PasswordAccounts(database, hashing, load_cipher(config), trail)
         await of_users.replace_password(person, login_name=login_name, password=password)
         await hashing.close()
 
@@ -114,11 +115,17 @@ def set_password(
 @users.command("reset-totp")
 def reset_totp(user: Named, home: Home = None) -> None:
     """Remove a person's authenticator app and recovery codes, for someone who has lost them."""
+    from app_server.audit.actions import AuditAction, AuditTarget
     from app_server.sign_in.passwords import totp
 
     async def reset(session: "AsyncSession", _config: Config) -> tuple[str, bool]:
         person = await _found(session, user)
-        return person.name, await totp.remove(session, person.id)
+        had_one = await totp.remove(session, person.id)
+        if had_one:
+            target = (AuditTarget.USER, person.id)
+            trail = await _trail(session)
+            trail.record(session, AuditAction.TWO_FACTOR_DISABLED, target, name=person.name)
+        return person.name, had_one
 
     name, had_one = in_database(configuration(home=home), reset)
     said = "The authenticator app of {} is removed." if had_one else "{} has no authenticator app."

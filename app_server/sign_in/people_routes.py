@@ -8,6 +8,7 @@ from app_server.access import people
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.access.people_schemas import ChangePerson, Invitation, InvitePerson, Person, SignInLinkInfo
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.sign_in.invitations import invite, new_link
 from app_server.sign_in.passwords import totp
@@ -50,14 +51,16 @@ async def change_person(
 
 
 @router.delete("/{person_id}/totp", status_code=204)
-async def reset_totp(manager: CurrentUser, session: Session, person_id: UUID) -> None:
+async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID) -> None:
     """For a person who has lost the authenticator app: the password alone signs in again.
 
     403 `role_not_manageable`, 404 `person_not_found`.
     """
     person = await people.find(session, person_id)
     people.require_can_manage(manager, person.role)
-    await totp.remove(session, person.id)
+    if await totp.remove(session, person.id):
+        target = (AuditTarget.USER, person.id)
+        trail.record(session, AuditAction.TWO_FACTOR_DISABLED, target, name=person.name)
 
 
 @router.post("/{person_id}/sign-in-link", status_code=201)

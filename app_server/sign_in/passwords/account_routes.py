@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
 
+from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.core.config import Config
 from app_server.core.database import ReadSession
@@ -30,9 +31,9 @@ async def _in_browser(principal: CurrentPrincipal) -> UUID:
     return principal.credential.id
 
 
-async def _accounts(request: Request) -> PasswordAccounts:
+async def _accounts(request: Request, trail: CurrentTrail) -> PasswordAccounts:
     state = request.state
-    return PasswordAccounts(state.database, state.password_hashing, state.cipher)
+    return PasswordAccounts(state.database, state.password_hashing, state.cipher, trail)
 
 
 SessionId = Annotated[UUID, Depends(_in_browser)]

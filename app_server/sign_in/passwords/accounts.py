@@ -7,7 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.audit_trail import AuditTrail
 from app_server.access.web_sessions import end_other_sessions
+from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
@@ -37,6 +39,7 @@ class PasswordAccounts:
     database: Database
     hashing: PasswordHashing
     cipher: Cipher
+    trail: AuditTrail
 
     async def set_password(
         self, user: User, *, login_name: str, password: str, current: str | None, session_id: UUID | None
@@ -57,6 +60,7 @@ class PasswordAccounts:
             if known is not None:
                 await end_other_sessions(session, user.id, session_id)
             await self._store(session, user.id, key, password_hash, replaces=known)
+            self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
         """For an administrator of the machine: asks for no current password, and ends all sessions.
@@ -71,6 +75,7 @@ class PasswordAccounts:
             await end_other_sessions(session, user.id, None)
             known = await session.get(PasswordLogin, user.id)
             await self._store(session, user.id, key, password_hash, replaces=known)
+            self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def remove_password(self, user: User, current: str) -> None:
         """Raises Conflict `password_missing`, Forbidden `current_password_wrong`, TooManyRequests."""
@@ -80,6 +85,7 @@ class PasswordAccounts:
             row = await session.get(PasswordLogin, user.id, with_for_update=True)
             if row is not None:
                 await session.delete(row)
+                self._record(session, AuditAction.PASSWORD_DELETED, user)
 
     async def begin_totp(self, user: User, current: str) -> totp.Enrolment:
         """Raises Conflict `password_missing`, `totp_is_on`, Forbidden `current_password_wrong`,
@@ -98,6 +104,7 @@ class PasswordAccounts:
         await throttle.begin_attempt(self.database, [counted])
         async with self.database.session() as session:
             codes = await totp.confirm(session, self.cipher, user.id, code)
+            self._record(session, AuditAction.TWO_FACTOR_ENABLED, user)
             await throttle.forgive(session, counted)
         return codes
 
@@ -109,6 +116,7 @@ class PasswordAccounts:
         async with self.database.session() as session:
             await self._require_code(session, user.id, code)
             await totp.remove(session, user.id)
+            self._record(session, AuditAction.TWO_FACTOR_DISABLED, user)
 
     async def renew_recovery_codes(self, user: User, code: str) -> list[str]:
         """The new ones. Raises as `remove_totp`."""
@@ -117,7 +125,11 @@ class PasswordAccounts:
         await self._count(user.id)
         async with self.database.session() as session:
             await self._require_code(session, user.id, code)
+            self._record(session, AuditAction.RECOVERY_CODES_RENEWED, user)
             return await totp.new_recovery_codes(session, user.id)
+
+    def _record(self, session: AsyncSession, action: AuditAction, user: User) -> None:
+        self.trail.record(session, action, (AuditTarget.USER, user.id), name=user.name)
 
     async def _known(self, user_id: UUID) -> PasswordLogin | None:
         async with self.database.read() as session:

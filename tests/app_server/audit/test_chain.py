@@ -54,6 +54,7 @@ async def test_an_entry_is_written_with_its_change_or_not_at_all(database: Datab
         record(session, NewEntry(SERVER, AuditAction.KEY_CREATED))
         async with session.begin_nested():  # its end commits nothing
             await session.execute(text("SELECT 1"))
+        await (await session.begin_nested()).rollback()
     async with database.read() as session:
         [entry] = await session.scalars(select(AuditEntry))
     assert (entry.id, entry.action) == (1, AuditAction.KEY_CREATED)

@@ -14,6 +14,7 @@ import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import func, select, update
 
+from app_server.audit.models import AuditEntry
 from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.identity_providers import IdentityProvider
@@ -109,6 +110,20 @@ class Browser:
         return await self.client.get("/api/v1/users/me")
 
 
+async def audited(app: App, *, expected: int) -> list[AuditEntry]:
+    """What the audit log tells, once it has so many entries: refusals are written beside the request."""
+
+    async def entries() -> list[AuditEntry]:
+        async with app.database.read() as session:
+            return list(await session.scalars(select(AuditEntry).order_by(AuditEntry.id)))
+
+    async def are_there() -> bool:
+        return len(await entries()) >= expected
+
+    await eventually(are_there)
+    return await entries()
+
+
 def refusal_in(url: str) -> str:
     return url.partition("#refused=")[2]
 
@@ -152,6 +167,15 @@ async def test_groups_decide_on_the_role_at_each_sign_in(app: App, provider: Cer
 
     assert roles == ["admin", "viewer"]
     assert refused == "oidc_no_role"
+    told = await audited(app, expected=5)
+    assert [(one.action, one.means) for one in told] == [
+        ("member.created", "provider"),
+        ("sign_in.succeeded", "provider"),
+        ("member.created", "provider"),
+        ("sign_in.succeeded", "provider"),
+        ("sign_in.refused", "provider"),
+    ]
+    assert told[-1].details == {"code": "oidc_no_role", "provider": "acme"}
 
 
 async def test_only_allowed_domains_and_enabled_accounts_come_in(

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import clsx from 'clsx'
 import { ScrollText } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { type AuditEntry, type AuditFilter, auditLogQuery } from '@/api/audit'
@@ -54,7 +55,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
         <tr>
           <th className={head}>{t('audit.what')}</th>
           <th className={head}>{t('audit.who')}</th>
-          <th className={head}>{t('audit.when')}</th>
+          <th className={clsx(head, 'hidden sm:table-cell')}>{t('audit.when')}</th>
         </tr>
       </thead>
       <tbody className="divide-y divide-border">
@@ -68,8 +69,8 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
 
 function EntryRow({ entry }: { entry: AuditEntry }) {
   const { t } = useTranslation()
-  const { target_kind: kind, target_id: target, happened_at: at } = entry
-  const named = typeof entry.details.name === 'string' ? entry.details.name : target
+  const { target_kind: kind, happened_at: at } = entry
+  const named = nameOfTarget(entry)
   return (
     <tr className="align-top">
       <td className="px-4 py-2.5">
@@ -83,21 +84,34 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
             {named && `: ${named}`}
           </p>
         )}
+        <Moment at={at} className="text-xs text-muted sm:hidden" />
         <Details entry={entry} />
       </td>
-      <td className="px-4 py-2.5 wrap-anywhere">
+      <td className="w-28 px-4 py-2.5 wrap-break-word sm:w-40">
         <p>{entry.actor_name ?? t(entry.means === 'server' ? 'audit.server' : 'audit.unknown')}</p>
         <p className="text-xs text-muted">
           {[t(`audit.means_${entry.means}`), entry.address].filter(Boolean).join(' · ')}
         </p>
       </td>
-      <td className="px-4 py-2.5 text-xs text-muted sm:whitespace-nowrap">
-        <time dateTime={at} title={formatAge(at)}>
-          {formatDateTime(at)}
-        </time>
+      <td className="hidden px-4 py-2.5 text-xs whitespace-nowrap text-muted sm:table-cell">
+        <Moment at={at} />
       </td>
     </tr>
   )
+}
+
+function Moment({ at, className }: { at: string; className?: string }) {
+  return (
+    <time dateTime={at} title={formatAge(at)} className={className}>
+      {formatDateTime(at)}
+    </time>
+  )
+}
+
+/** What people call it; null for a bare id, which stands in the details. */
+function nameOfTarget({ details, target_id: target }: AuditEntry): string | null {
+  if (typeof details.name === 'string') return details.name
+  return target && !/^[0-9a-f]{32}$/.test(target) ? target : null
 }
 
 function Details({ entry }: { entry: AuditEntry }) {

@@ -3,7 +3,9 @@ import { http, HttpResponse } from 'msw'
 import { expect, test, vi } from 'vitest'
 import type { AuditEntry } from '@/api/audit'
 import { fakeUser } from '@/test/factories'
+import { i18n } from '@/i18n/i18n'
 import { renderApp } from '@/test/render-app'
+import { AUDIT_ACTIONS } from './audit-actions'
 
 const ADMIN = { ...fakeUser(), role: 'admin' as const }
 
@@ -127,3 +129,41 @@ test('a member is told who can see the log', async () => {
   expect(await screen.findByText('Only the owner and admins can see the audit log.')).toBeVisible()
   expect(screen.queryByRole('table')).toBeNull()
 })
+
+test('each action, means and target has a text', () => {
+  const keys = [
+    ...AUDIT_ACTIONS.map((action) => `action_${action.replace('.', '_')}`),
+    ...Object.keys(MEANS).map((means) => `means_${means}`),
+    ...Object.keys(TARGETS).map((target) => `target_${target}`),
+  ]
+  expect(keys.filter((key) => !i18n.exists(`audit.${key}`))).toEqual([])
+})
+
+// These do not compile when the server has one that is not listed.
+const MEANS: Record<AuditEntry['means'], true> = {
+  session: true,
+  key: true,
+  link: true,
+  password: true,
+  provider: true,
+  sandbox: true,
+  command_line: true,
+  server: true,
+}
+const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
+  user: true,
+  session: true,
+  key: true,
+  identity: true,
+  secret: true,
+  git_host: true,
+  mcp_server: true,
+  network: true,
+  profile: true,
+  confirmation: true,
+  spending_limit: true,
+  trust_grant: true,
+  conversation: true,
+  repository: true,
+  audit_log: true,
+}

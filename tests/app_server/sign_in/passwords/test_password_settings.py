@@ -176,6 +176,16 @@ async def test_it_is_turned_off_by_a_code_or_by_an_administrator(
         own = await client.delete(f"/api/v1/people/{owner.id}/totp")
     assert reset.status_code == 204
     assert_problem(own, 403, "role_not_manageable")
+    log = (await client.get("/api/v1/audit-log", params={"target_id": ada["id"]})).json()["items"]
+    changes = [one["action"] for one in log if one["action"].startswith(("two_factor", "recovery", "pass"))]
+    assert changes == [
+        "two_factor.disabled",
+        "two_factor.enabled",
+        "two_factor.disabled",
+        "recovery_codes.renewed",
+        "two_factor.enabled",
+        "password.changed",
+    ]
     assert (await site.sign_in()).is_success
 
 
