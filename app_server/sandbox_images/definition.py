@@ -16,6 +16,11 @@ REPOSITORY = "slipway-sandbox"
 BASE_REPOSITORY = "slipway-base"
 SOURCE_TREE = Path(__file__).resolve().parents[2]
 FLAVOURS: tuple[SandboxFlavour, ...] = get_args(SandboxFlavour)
+RUNTIME_PLUGINS: dict[SandboxFlavour, frozenset[str]] = {
+    "slim": frozenset({"jupyter"}),
+    "full": frozenset({"vscode", "desktop", "browser", "jupyter"}),
+}
+"""Which of them each flavour has."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,12 @@ def image_name(config: Config, base: str | None = None) -> str:
     if base is not None:
         return recipe_of(config.sandbox_flavour, base).image
     return config.sandbox_image or recipe_of(config.sandbox_flavour, config.sandbox_base_image).image
+
+
+def flavour_of(image: str) -> SandboxFlavour | None:
+    """Of an image that was built here, by its name; None for others."""
+    name = image.rpartition("/")[2]
+    return next((one for one in FLAVOURS if name.startswith(f"{REPOSITORY}:{one}-")), None)
 
 
 def is_made_here(base: str) -> bool:

@@ -59,6 +59,8 @@ class Sandbox(Base):
     """What its image is built on, if its user has chosen that; None: as the server is configured."""
     runtime_plugins: Mapped[list[Any] | None]
     """Which of those that its image has it offers; None: all."""
+    found_plugins: Mapped[list[Any] | None]
+    """Names of those that its agent server has found; None: it has not been asked yet."""
     server_id: Mapped[str | None] = mapped_column(String(64))
     """Of a process, where several servers share the database: the one on whose machine it is."""
     seals_specs: Mapped[bool] = mapped_column(default=False, server_default=false())

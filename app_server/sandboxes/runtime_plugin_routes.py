@@ -15,10 +15,16 @@ router = APIRouter(prefix="/api/v1/sandboxes/{sandbox_id}/runtime-plugins", tags
 
 @router.get("")
 async def get_runtime_plugins(user: CurrentUser, sandbox_id: UUID, request: Request) -> RuntimePluginList:
-    """VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands."""
+    """VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands.
+
+    A sandbox that sleeps, starts or lies in an archive has those that were found there before, or those that
+    its image has. 409 `sandbox_not_running` where neither is known.
+    """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state
-    return RuntimePluginList(items=await list_runtime_plugins(state.sandboxes, sandbox, state.config))
+    return RuntimePluginList(
+        items=await list_runtime_plugins(state.sandboxes, sandbox, state.config, state.database)
+    )
 
 
 @router.post("/{name}/start")

@@ -1,18 +1,31 @@
 """VS Code, the desktop and what else runs beside the agent server of a sandbox: for its owner."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 from urllib.parse import quote
 
+from sqlalchemy import update
+
 from agent_runtime.wire import RuntimePluginInfo
 from app_server.core.config import Config
-from app_server.core.errors import Forbidden, Unavailable
+from app_server.core.database import Database
+from app_server.core.errors import Conflict, Forbidden, Unavailable
 from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
+from app_server.sandbox_images.definition import RUNTIME_PLUGINS, flavour_of
 from app_server.sandbox_records.models import Sandbox
+from app_server.sandbox_records.rows import REMOTE
 from app_server.sandboxes.schemas import RuntimePluginStarted
 from app_server.sandboxes.service import Sandboxes
 
 RuntimePluginName = Literal["vscode", "desktop", "browser", "jupyter"]
+
+_AT_REST = (
+    RuntimePluginInfo(name="vscode", title="VS Code", status="stopped", port=8001),
+    RuntimePluginInfo(name="desktop", title="Desktop", status="stopped", port=8002),
+    RuntimePluginInfo(name="browser", title="The agent's browser", status="ready"),
+    RuntimePluginInfo(name="jupyter", title="Jupyter", status="ready"),
+)
+"""As a sandbox that does not run has them."""
 
 _TOOLS = {"browser": "browser_tool_set", "jupyter": "execute_ipython_cell"}
 """What an agent has of them."""
@@ -23,12 +36,53 @@ _OF_THE_IMAGE = frozenset({"vscode_unavailable", "desktop_unavailable", "browser
 
 
 async def list_runtime_plugins(
-    sandboxes: Sandboxes, sandbox: Sandbox, config: Config
+    sandboxes: Sandboxes, sandbox: Sandbox, config: Config, database: Database
 ) -> list[RuntimePluginInfo]:
-    """Raises Conflict `sandbox_not_running`."""
-    found = await sandboxes.client(sandbox.id).runtime_plugins()
+    """Of a sandbox that does not run: what was found there before, else what its image has.
+
+    Raises Conflict `sandbox_not_running` where neither is known.
+    """
+    try:
+        client = sandboxes.client(sandbox.id)
+    except Conflict:
+        found = _found_before(sandbox, config)
+        if found is None:
+            raise
+    else:
+        found = await client.runtime_plugins()
+        await remember_plugins(database, sandbox, found)
     help_here = how_to_get(sandbox.spec_id, config)
     return [_as_offered(one, sandbox, help_here) for one in found]
+
+
+async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
+    """Keeps which are there, for the time when the sandbox does not run. Unknown names are left out."""
+    present = {one.name for one in found if one.status != "unavailable"}
+    names = [one.name for one in _AT_REST if one.name in present]
+    if names == sandbox.found_plugins:
+        return
+    async with database.session() as session:
+        await session.execute(update(Sandbox).where(Sandbox.id == sandbox.id).values(found_plugins=names))
+
+
+def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo] | None:
+    present = _present(sandbox, config)
+    if present is None:
+        return None
+    absent = {"status": "unavailable", "reason": "The image of this sandbox does not have it."}
+    return [one if one.name in present else one.model_copy(update=absent) for one in _AT_REST]
+
+
+def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
+    """Names; None where they are not known."""
+    if sandbox.found_plugins is not None:
+        return sandbox.found_plugins
+    flavour = flavour_of(sandbox.spec_id.removeprefix(f"{REMOTE}:"))
+    is_built_here = sandbox.base_image is not None or not config.sandbox_image
+    if sandbox.spec_id in {"docker", REMOTE} and is_built_here:
+        # Its first machine is still to come.
+        flavour = config.sandbox_flavour
+    return None if flavour is None else RUNTIME_PLUGINS[flavour]
 
 
 async def start_runtime_plugin(

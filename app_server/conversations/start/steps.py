@@ -42,7 +42,7 @@ from app_server.memory import service as memory
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.service import Origin
-from app_server.sandboxes.runtime_plugins import tools_offered
+from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
 from app_server.secrets.service import list_secrets
 from app_server.settings.confirmation import chosen_mode, default_mode
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
@@ -185,6 +185,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
         mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
         own = await session.get(UserSettings, start.user_id)
+    await remember_plugins(start.database, sandbox, await client.runtime_plugins())
     offers, word = await start.offers()
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)

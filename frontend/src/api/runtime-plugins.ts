@@ -33,7 +33,7 @@ export const runtimePluginKeys = {
   screen: (conversationId: string, screen: Screen) => ['runtime-plugins', conversationId, screen] as const,
 }
 
-/** What the image of a sandbox has. One that sleeps refuses to answer. */
+/** What the image of a sandbox has. Refused for one that does not run and of which nothing is known yet. */
 export function runtimePluginsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: runtimePluginKeys.ofSandbox(sandboxId),

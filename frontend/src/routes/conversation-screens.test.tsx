@@ -42,16 +42,53 @@ describe('VS Code and the desktop', () => {
     expect(asked).toBe(1)
   })
 
-  it('stay while the sandbox sleeps, which is not asked', async () => {
-    let asked = 0
+  it.each([
+    ['sleeps', { sandbox_status: 'PAUSED' }],
+    ['starts', { sandbox_status: 'STARTING', start_status: 'WAITING_FOR_SANDBOX' }],
+    ['starts again', { sandbox_status: 'STARTING' }],
+    ['is archived', { sandbox_status: 'ARCHIVED' }],
+  ] as const)('follow the image of a sandbox that %s', async (_, standing) => {
+    const plugins = http.get('*/sandboxes/:id/runtime-plugins', () =>
+      HttpResponse.json({
+        items: [fakeRuntimePlugin(), fakeRuntimePlugin({ name: 'desktop', status: 'unavailable' })],
+      }),
+    )
+    openConversation({ conversation: { sandbox_id: ID, ...standing }, extra: [plugins] })
+    expect(await screen.findByRole('tab', { name: 'VS Code' }, { timeout: 10_000 })).toBeVisible()
+    expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
+  })
+
+  it('have no place while the sandbox sleeps and nothing is known of its image', async () => {
+    let isAsked = false
     const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {
-      asked += 1
+      isAsked = true
       return problem(409, { code: 'sandbox_not_running', detail: 'It sleeps.' })
     })
     openConversation({ conversation: { sandbox_id: ID, sandbox_status: 'PAUSED' }, extra: [plugins] })
-    expect(await screen.findByRole('tab', { name: 'VS Code' }, { timeout: 10_000 })).toBeVisible()
-    expect(screen.getByRole('tab', { name: 'Desktop' })).toBeVisible()
-    expect(asked).toBe(0)
+    expect(await screen.findByRole('tab', { name: 'Preview' }, { timeout: 10_000 })).toBeVisible()
+    await waitFor(() => expect(isAsked).toBe(true))
+    expect(screen.queryByRole('tab', { name: 'VS Code' })).toBeNull()
+  })
+
+  it('say why they cannot be opened now, and open when they can', async () => {
+    const asked: unknown[] = []
+    const { stream } = openConversation({
+      conversation: { sandbox_id: ID, sandbox_status: 'ARCHIVED' },
+      extra: [running, link(asked)],
+    })
+    await open('VS Code')
+    expect(await screen.findByText(/next message brings its files back/)).toBeVisible()
+    const conversation = (sandbox_status: 'STARTING' | 'RUNNING', updated_at: string) =>
+      stream.send({
+        type: 'conversation',
+        conversation: fakeConversation({ id: ID, sandbox_id: ID, sandbox_status, updated_at }),
+      })
+    conversation('STARTING', '2026-11-22T12:00:01Z')
+    expect(await screen.findByText('The sandbox is starting')).toBeVisible()
+    expect(asked).toEqual([])
+    conversation('RUNNING', '2026-11-22T12:00:02Z')
+    expect(await screen.findByTitle('VS Code')).toBeVisible()
+    expect(asked).toHaveLength(1)
   })
 
   it('wake a sandbox that sleeps only when they are told to', async () => {
@@ -61,7 +98,9 @@ describe('VS Code and the desktop', () => {
       extra: [running, link(asked)],
     })
     await open('VS Code')
-    expect(await screen.findByText(/^VS Code runs in the sandbox/)).toBeVisible()
+    expect(
+      await screen.findByText('VS Code runs in the sandbox. Opening it wakes the sandbox.'),
+    ).toBeVisible()
     expect(asked).toEqual([])
     await userEvent.click(screen.getByRole('button', { name: 'Wake the sandbox and open VS Code' }))
     expect(await screen.findByTitle('VS Code')).toBeVisible()

@@ -6,6 +6,7 @@ import { neighboursQuery } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
 import { screenQuery, type Screen as ScreenName } from '@/api/runtime-plugins'
 import { webClientConfigQuery } from '@/api/web-client-config'
+import { agentStatus } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { useMediaQuery } from '@/lib/use-media-query'
 import { Button, buttonClass } from '@/ui/button'
@@ -14,6 +15,7 @@ import { ErrorState } from '@/ui/error-state'
 import { IconButton } from '@/ui/icon-button'
 import { ScrollPre } from '@/ui/scroll-pre'
 import { Spinner } from '@/ui/spinner'
+import { isUp } from './use-screens'
 
 const ICONS = { vscode: CodeXml, desktop: Monitor }
 // What it shows was made by an agent: it must not lead this page anywhere.
@@ -26,13 +28,15 @@ export interface ScreenProps {
   screen: ScreenName
 }
 
-/** VS Code or the desktop of a sandbox, started as it is opened: unless it could not be shown then, or the sandbox sleeps. */
+/** VS Code or the desktop of a sandbox, started as it is opened. Where that cannot work now, it says why. */
 export function Screen(props: ScreenProps) {
   const { t } = useTranslation()
   const config = useQuery(webClientConfigQuery())
-  const isAsleep = useConversation(({ view }) => view.conversation?.sandbox_status === 'PAUSED')
+  const status = useConversation(agentStatus)
+  const isRunning = useConversation(isUp)
+  const [isOpen, setOpen] = useState(isRunning)
   // What is open stays: it says itself when it has ended.
-  const [isOpen, setOpen] = useState(!isAsleep)
+  if (isRunning && !isOpen) setOpen(true)
   if (config.isPending)
     return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.loading')}</p>} />
   if (config.isError) return <Failure error={config.error} onRetry={() => void config.refetch()} />
@@ -45,7 +49,14 @@ export function Screen(props: ScreenProps) {
     )
   const Icon = ICONS[props.screen]
   const name = t(`screens.${props.screen}`)
-  if (!isOpen)
+  if (isOpen) return <StartedScreen {...props} />
+  if (status === 'starting' || status === 'sandbox_starting')
+    return (
+      <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.sandbox_starting')}</p>}>
+        {t('screens.sandbox_starting_hint', { name })}
+      </EmptyState>
+    )
+  if (status === 'sandbox_asleep')
     return (
       <EmptyState
         icon={<Icon />}
@@ -59,7 +70,12 @@ export function Screen(props: ScreenProps) {
         {t('screens.asleep_hint', { name })}
       </EmptyState>
     )
-  return <StartedScreen {...props} />
+  const isArchived = status === 'sandbox_archived'
+  return (
+    <EmptyState icon={<Icon />} title={t(isArchived ? 'screens.archived' : 'screens.asleep')}>
+      {t(isArchived ? 'screens.archived_hint' : 'screens.down_hint', { name })}
+    </EmptyState>
+  )
 }
 
 function StartedScreen({ sandboxId, conversationId, screen }: ScreenProps) {

@@ -1,24 +1,33 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect } from 'react'
 import { runtimePluginsQuery, type Screen } from '@/api/runtime-plugins'
 import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
+import type { ConversationState } from '@/events/store'
 
 const SCREENS: readonly Screen[] = ['vscode', 'desktop']
 
-/** The screens that can be opened. They are not known of a sandbox that slept at first: opening one wakes it. */
+/** Whether the sandbox runs and the conversation has started in it. */
+export function isUp(state: ConversationState): boolean {
+  return isAwake(state) && state.view.conversation?.start_status === 'READY'
+}
+
+/**
+ * The screens that the sandbox has, also while it sleeps, starts or is archived. The server knows them from
+ * the last time that it ran, or from its image.
+ */
 export function useScreens(sandboxId: string | null): readonly Screen[] {
-  const isReady = useConversation(({ view }) => view.conversation?.start_status === 'READY')
-  const canTell = useConversation(isAwake) && isReady
-  const [wasAsleep, setWasAsleep] = useState(false)
-  // What was opened meanwhile stays while it is asked.
-  if (isReady && !canTell && !wasAsleep) setWasAsleep(true)
-  const { data: plugins, isError } = useQuery({
+  const isRunning = useConversation(isUp)
+  const { data, isError, refetch } = useQuery({
     ...runtimePluginsQuery(sandboxId ?? ''),
-    enabled: canTell && sandboxId !== null,
+    enabled: sandboxId !== null,
   })
-  if (sandboxId === null || !isReady) return []
-  if (plugins === undefined) return wasAsleep || isError ? SCREENS : []
-  const present = plugins.filter(({ status }) => status !== 'unavailable').map(({ name }) => name)
+  // It may come up with another image. What is shown stays while it is asked.
+  useEffect(() => {
+    if (sandboxId !== null && isRunning) void refetch()
+  }, [sandboxId, isRunning, refetch])
+  // What is wrong with a sandbox that runs is told where one of them is opened.
+  if (data === undefined) return isError && isRunning ? SCREENS : []
+  const present = data.filter(({ status }) => status !== 'unavailable').map(({ name }) => name)
   return SCREENS.filter((name) => present.includes(name))
 }
