@@ -1,7 +1,9 @@
 """Bounds the number of values in a JSON body while it comes in.
 
 Decoding JSON holds up the event loop. The time depends on the number of values, not of bytes: a text of 18 MB
-takes 10 ms, nine million numbers take seconds. Commas are counted, which is fast. Those in texts count too.
+takes 10 ms, nine million numbers take seconds. A decoded value also takes a hundred times the memory of its
+text. Each value has a comma or an opening bracket before it. These are counted, which is fast. Those in texts
+count too.
 """
 
 from starlette.datastructures import Headers
@@ -9,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope
 
 MAX_VALUES = 500_000
+_BEFORE_VALUES = (b",", b"[", b"{")
 
 
 def bounded_values(scope: Scope, receive: Receive) -> Receive:
@@ -22,7 +25,7 @@ def bounded_values(scope: Scope, receive: Receive) -> Receive:
     async def receive_bounded() -> Message:
         nonlocal values
         message = await receive()
-        values += message.get("body", b"").count(b",")
+        values += sum(map(message.get("body", b"").count, _BEFORE_VALUES))
         if values > MAX_VALUES:
             # The framework lets this class, and only this one, out of its body parsing.
             raise HTTPException(413, f"A JSON body must not have more than {MAX_VALUES} values.")

@@ -11,7 +11,7 @@ import orjson
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from app_server.core.errors import BadRequest, PayloadTooLarge, TooManyRequests
+from app_server.core.errors import BadRequest, TooManyRequests
 
 CALLS_OF_A_SANDBOX = 24
 CALLS_OF_A_USER = 96
@@ -20,10 +20,8 @@ WAIT_SECONDS = 30.0
 LARGE_BYTES = 2 * 1024**2
 LARGE_AT_ONCE = 8
 READ_SECONDS = 60.0
-MAX_PARTS = 1_500_000
-"""JSON has a character of these for each value, and a decoded value takes a hundred times the room. A million
-tokens of text stay far below.
-"""
+DECODING_SHARE = 0.25
+"""The part of the time in which large bodies are decoded at most. The event loop stands still meanwhile."""
 
 
 class CallCapacity:
@@ -35,6 +33,7 @@ class CallCapacity:
         calls_of_a_user: int = CALLS_OF_A_USER,
         large_at_once: int = LARGE_AT_ONCE,
         wait_seconds: float = WAIT_SECONDS,
+        decoding_share: float = DECODING_SHARE,
     ) -> None:
         self._of_a_sandbox = calls_of_a_sandbox
         self._of_a_user = calls_of_a_user
@@ -43,6 +42,7 @@ class CallCapacity:
         self._users: WeakValueDictionary[UUID, _Share] = WeakValueDictionary()
         self._large = asyncio.Semaphore(large_at_once)
         self._decoding = asyncio.Lock()
+        self._decoding_share = decoding_share
 
     async def enter(self, sandbox_id: UUID | None, user_id: UUID) -> "CallSlot":
         """For one call, until its reply has ended. Raises TooManyRequests `too_many_model_calls`.
@@ -71,7 +71,7 @@ class CallCapacity:
     async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
         """The JSON object, and its size in bytes.
 
-        Raises BadRequest `malformed_json`, `body_too_slow`, PayloadTooLarge `too_many_parts`.
+        Raises BadRequest `malformed_json`, `body_too_slow`.
         """
         told = request.headers.get("content-length", "")
         if told.isdecimal() and int(told) <= LARGE_BYTES:
@@ -81,9 +81,18 @@ class CallCapacity:
             for limit in (*(share.large for share in shares), self._large):
                 await stack.enter_async_context(limit)
             content = await _read(request)
-            # In a thread, one after the other: the loop has its turns in between, not while orjson works.
-            async with self._decoding:
-                return await asyncio.to_thread(_object_of, content), len(content)
+            return await self._decoded(content), len(content)
+
+    async def _decoded(self, content: bytes) -> dict[str, Any]:
+        """In a thread, one after the other, with pauses: while orjson works, the event loop stands still."""
+        loop = asyncio.get_running_loop()
+        await self._decoding.acquire()
+        began = loop.time()
+        try:
+            return await asyncio.to_thread(_object_of, content)
+        finally:
+            took = loop.time() - began
+            loop.call_later(took * (1 / self._decoding_share - 1), self._decoding.release)
 
 
 class CallSlot:
@@ -161,8 +170,6 @@ async def _read(request: Request) -> bytes:
 
 
 def _object_of(content: bytes) -> dict[str, Any]:
-    if len(content) > LARGE_BYTES and sum(map(content.count, (b",", b"[", b"{"))) > MAX_PARTS:
-        raise PayloadTooLarge("The call has too many parts.", code="too_many_parts")
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError as error:

@@ -8,7 +8,7 @@ import pytest
 from fastapi import Request, Response
 from starlette.types import Message
 
-from app_server.core.errors import PayloadTooLarge, TooManyRequests
+from app_server.core.errors import TooManyRequests
 from app_server.llm_gateway.room import LARGE_BYTES, LARGE_OF_A_USER, CallCapacity
 from tests.app_server.conftest import App
 
@@ -33,8 +33,8 @@ class Upload:
         return {"type": "http.request", "body": self._body}
 
 
-def large(parts: int = 1) -> bytes:
-    return b'{"messages": [' + b",".join([b"0"] * parts) + b'], "x": "' + b"y" * LARGE_BYTES + b'"}'
+def large() -> bytes:
+    return b'{"messages": [], "x": "' + b"y" * LARGE_BYTES + b'"}'
 
 
 async def test_who_does_not_say_who_it_is_sends_no_body(app: App) -> None:
@@ -151,10 +151,14 @@ async def test_large_bodies_of_a_sandbox_are_read_one_after_the_other() -> None:
     assert reading.result()[1] == waiting.result()[1] == len(large())
 
 
-async def test_a_body_of_too_many_parts_is_not_decoded() -> None:
-    place = await CallCapacity().enter(uuid4(), USER)
-    upload = Upload(large(parts=2_000_000))
-    upload.may_end.set()
-    with pytest.raises(PayloadTooLarge) as refused:
-        await place.body_of(upload.request)
-    assert refused.value.code == "too_many_parts"
+async def test_between_large_bodies_there_is_time_for_others() -> None:
+    room = CallCapacity(decoding_share=1e-6)
+    first, second, small = Upload(large()), Upload(large()), Upload(b"{}")
+    for upload in (first, second, small):
+        upload.may_end.set()
+    assert (await (await room.enter(uuid4(), USER)).body_of(first.request))[1] == len(large())
+    waiting = asyncio.create_task((await room.enter(uuid4(), USER)).body_of(second.request))
+    await second.is_read.wait()
+    assert await (await room.enter(uuid4(), USER)).body_of(small.request) == ({}, 2)
+    assert not waiting.done()
+    waiting.cancel()
