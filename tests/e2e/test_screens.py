@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.support.browser import SCREENSHOTS, Visitor, visitor
+from tests.support.plain_http import NO_TLS
 from tests.support.sandbox_image import sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import (
@@ -108,6 +109,25 @@ def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Ins
     token = httpx.URL(link.json()["url"]).params["token"]
     refused = httpx.get(f"{inside.server.url}/preview/{token}/", trust_env=False)
     assert (refused.status_code, refused.json()["code"]) == (409, "host_name_needed")
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1800)
+def test_the_link_to_vs_code_that_the_sandbox_lists_opens_it(inside: Inside) -> None:
+    (info,) = inside.client.get("/sandboxes", params={"id": inside.id}).raise_for_status().json()
+    (url,) = (httpx.URL(one["url"]) for one in info["exposed_urls"] if one["name"] == "VSCODE")
+    with httpx.Client(base_url=inside.server.url, trust_env=False, verify=NO_TLS) as anyone:
+        host = {"Host": url.netloc.decode()}
+        opened = anyone.get(url.raw_path.decode(), headers=host)
+        assert opened.status_code == httpx.codes.SEE_OTHER, opened.text
+        cookie = opened.headers["set-cookie"].partition(";")[0]
+        folder = httpx.URL(opened.headers["location"])
+        shown = anyone.get(folder.raw_path.decode(), headers={**host, "Cookie": cookie})
+        assert shown.status_code == httpx.codes.OK, shown.text
+        assert "vscode-workbench-web-configuration" in shown.text
+        assert folder.params["folder"] == inside.run("pwd")
+    plugins = inside.client.get(f"/sandboxes/{inside.id}/runtime-plugins").raise_for_status().json()["items"]
+    assert {one["name"]: one["status"] for one in plugins}["vscode"] == "running"
 
 
 @pytest.mark.docker
