@@ -193,7 +193,7 @@ async def test_what_no_longer_counts_is_deleted(site: Site, app: App) -> None:
 
 
 async def test_only_a_bounded_number_of_checks_waits() -> None:
-    hashing = cheap(time_cost=50, memory_cost=8192)
+    hashing = cheap()
     answers = await asyncio.gather(
         *(hashing.is_right(None, PASSWORD) for _ in range(AT_A_TIME + MAX_WAITING + 3)),
         return_exceptions=True,
