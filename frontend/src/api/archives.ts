@@ -1,3 +1,4 @@
+import type { Schemas } from './schema'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import { conversationKeys } from './conversations'
@@ -17,9 +18,7 @@ export function useArchive({ id, sandbox_id }: AppConversation) {
 }
 
 /** `from_backup`: also if that is older than the log, which stays as it is. */
-export interface ResumeSandbox {
-  from_backup: boolean
-}
+export type ResumeSandbox = Schemas['ResumeSandbox']
 
 /** One that was stopped for good may run again. Where it stands shows whether it does. */
 export function useWakeSandbox(id: string) {

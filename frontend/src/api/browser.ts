@@ -1,19 +1,12 @@
+import type { Schemas } from './schema'
 import { queryOptions } from '@tanstack/react-query'
 import { request } from './client'
 
 /** A page of the agent's browser. */
-export interface BrowserTab {
-  url: string
-  title: string
-  is_current: boolean
-}
+export type BrowserTab = Schemas['BrowserTab']
 
 /** The agent's browser at one moment; `image_url` is a `data:` URL. */
-export interface BrowserView {
-  is_open: boolean
-  pages: BrowserTab[]
-  image_url: string | null
-}
+export type BrowserView = Schemas['BrowserView']
 
 export const browserKeys = { view: (id: string) => ['browser', id] as const }
 

@@ -1,13 +1,11 @@
+import type { Schemas } from './schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 
 const ROOT = '/api/v1/settings'
 
 /** As whom agents commit. Null or empty: as Slipway. */
-export interface CommitIdentity {
-  git_user_name: string | null
-  git_user_email: string | null
-}
+export type CommitIdentity = Pick<Schemas['SettingsInfo'], 'git_user_name' | 'git_user_email'>
 
 export const commitIdentityKeys = { all: ['commit-identity'] as const }
 

@@ -1,3 +1,4 @@
+import type { Schemas } from './schema'
 import { queryOptions } from '@tanstack/react-query'
 import { request, requestText } from './client'
 import type { GitChange, GitDiff } from './types'
@@ -13,18 +14,11 @@ export const gitChangeKeys = {
   patch: (id: string) => ['git-changes', id, 'patch'] as const,
 }
 
-/** One ref of a push to the git host; commits of zeros say that the ref was, or is, not there. */
-export interface GitPush {
-  id: string
-  repository: string
-  ref: string
-  old_commit: string
-  new_commit: string
-  /** Refused by us, rejected by the host; unknown: broken off before the host told. */
-  outcome: 'accepted' | 'rejected' | 'refused' | 'unknown'
-  reason: string | null
-  created_at: string
-}
+/**
+ * One ref of a push to the git host; commits of zeros say that the ref was, or is, not there.
+ * `outcome`: refused by us, rejected by the host; unknown: broken off before the host told.
+ */
+export type GitPush = Schemas['GitPushInfo']
 
 /** The newest first. */
 export function gitPushesQuery(id: string) {

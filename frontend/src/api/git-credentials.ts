@@ -1,3 +1,4 @@
+import type { Schemas } from './schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 
@@ -8,13 +9,7 @@ export const PUSH_SCOPES = ['own', 'any'] as const
 export type PushScope = (typeof PUSH_SCOPES)[number]
 
 /** A token for a git host. It is never sent to a browser. */
-export interface GitCredential {
-  id: string
-  host: string
-  username: string | null
-  push_scope: PushScope
-  updated_at: string
-}
+export type GitCredential = Schemas['GitCredentialInfo']
 
 export interface GitCredentialInput {
   host: string

@@ -1,3 +1,4 @@
+import type { Schemas, Sent } from './schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 
@@ -8,44 +9,20 @@ const TEST_TIMEOUT_MS = 45_000
 /** Stands for the stored value of a header or a variable; sent back, it keeps it. */
 export const STORED_VALUE = '**********'
 
-/** Values of `headers` and `env` are masked. In the sandbox, everything that runs can read `env`. */
-export interface McpServer {
-  transport: 'http' | 'stdio'
-  url: string | null
-  headers: Record<string, string>
-  auth: { strategy: 'oauth2' } | null
-  /** How the sign-in stands, where `auth` wants one. */
-  sign_in: 'none' | 'connected' | 'expired' | 'more_wanted' | null
-  /** What the next sign-in asks for, where the server has refused a call without it; empty if it did not say. */
-  wanted_scope: string | null
-  command: string | null
-  args: string[]
-  env: Record<string, string>
-  cwd: string | null
-  /** Seconds that a call may take. */
-  timeout: number
-  description: string | null
-  enabled: boolean
-}
+/**
+ * Values of `headers` and `env` are masked. In the sandbox, everything that runs can read `env`.
+ * `sign_in`: how the sign-in stands, where `auth` wants one.
+ * `wanted_scope`: what the next sign-in asks for, where the server has refused a call without it; empty if it did not say.
+ * `timeout`: seconds that a call may take.
+ */
+export type McpServer = Sent<Schemas['McpServerInfo']>
 
-export interface McpSettings {
-  mcp_config: Record<string, McpServer>
-}
+export type McpSettings = Sent<Schemas['McpSettings']>
 
-export interface McpTool {
-  name: string
-  title: string | null
-  description: string | null
-}
+export type McpTool = Schemas['McpToolInfo']
 
 /** `ok`: it answered, with these tools; else `error` says why not. */
-export interface McpTestReport {
-  ok: boolean
-  tools: McpTool[]
-  error: string | null
-  error_kind: 'timeout' | 'connection' | 'refused' | 'unknown' | null
-  fix: string | null
-}
+export type McpTestReport = Sent<Schemas['McpTestReport']>
 
 export interface NamedMcpServer extends McpServer {
   name: string

@@ -1,23 +1,13 @@
+import type { Schemas } from './schema'
 import { queryOptions } from '@tanstack/react-query'
 import { request } from './client'
 
-/** What the server's catalogue says of a model. Tokens, and US dollars per token; null = not known. */
-export interface ModelFacts {
-  /** False = these are defaults, or what the model's family is known for. */
-  is_listed: boolean
-  context_window: number
-  max_output_tokens: number | null
-  input_cost_per_token: number | null
-  output_cost_per_token: number | null
-  cache_read_cost_per_token: number | null
-  cache_write_cost_per_token: number | null
-  sees_images: boolean
-  /** Empty = takes none; null = not known. */
-  efforts: string[] | null
-  takes_thinking_budget: boolean
-  refused: string[]
-  protocols: string[]
-}
+/**
+ * What the server's catalogue says of a model. Tokens, and US dollars per token; null = not known.
+ * `is_listed`: false = these are defaults, or what the model's family is known for.
+ * `efforts`: empty = takes none; null = not known.
+ */
+export type ModelFacts = Schemas['ModelFacts']
 
 /** What is known of any model, also of one that no profile has. */
 export function modelFactsQuery(model: string) {

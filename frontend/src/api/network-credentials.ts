@@ -1,6 +1,7 @@
+import type { Schemas, Sent } from './schema'
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
-import { networkKeys, type Occupant } from './network'
+import { networkKeys } from './network'
 
 const ROOT = '/api/v1/settings/network/credentials'
 
@@ -12,51 +13,22 @@ export type CredentialScope = (typeof CREDENTIAL_SCOPES)[number]
 export const CREDENTIAL_KINDS = ['bearer', 'basic', 'header'] as const
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
 
-/** What is added to calls of one https host. Its value is never sent to a browser. */
-export interface NetworkCredential {
-  id: string
-  host: string
-  port: number
-  /** Empty: all paths. */
-  path_prefix: string
-  scope: CredentialScope
-  repository: string | null
-  kind: CredentialKind
-  username: string
-  header: string
-  /** Whether this user may replace and remove it. */
-  is_own: boolean
-  /** Whether sandboxes may call the host at all. */
-  is_allowed: boolean
-  last_used_at: string | null
-  updated_at: string
-}
+/**
+ * What is added to calls of one https host. Its value is never sent to a browser.
+ * `path_prefix`: empty: all paths.
+ * `is_own`: whether this user may replace and remove it.
+ * `is_allowed`: whether sandboxes may call the host at all.
+ */
+export type NetworkCredential = Schemas['NetworkCredential']
 
-export interface NetworkCredentialInput {
-  host: string
-  port: number
-  path_prefix: string
-  scope: CredentialScope
-  repository: string | null
-  kind: CredentialKind
-  username: string
-  header: string
-  /** Write-only. */
-  value: string
-  /** Also lets sandboxes call the host. */
-  allow: boolean
-}
+/** `value` is write-only. `allow`: also lets sandboxes call the host. */
+export type NetworkCredentialInput = Sent<Schemas['SaveNetworkCredential']>
 
-/** One request that a credential was added to. */
-export interface NetworkCredentialUse {
-  id: string
-  sandbox_id: string
-  /** Any of these may have made it. */
-  conversations: Occupant[]
-  method: string
-  path: string
-  at: string
-}
+/**
+ * One request that a credential was added to.
+ * `conversations`: any of these may have made it.
+ */
+export type NetworkCredentialUse = Schemas['NetworkCredentialUse']
 
 const credentialKeys = {
   all: ['network-credentials'] as const,

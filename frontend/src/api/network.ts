@@ -1,3 +1,4 @@
+import type { Schemas } from './schema'
 import {
   infiniteQueryOptions,
   keepPreviousData,
@@ -11,17 +12,11 @@ import { request } from './client'
 export const NETWORK_MODES = ['none', 'allowlist', 'open'] as const
 export type NetworkMode = (typeof NETWORK_MODES)[number]
 
-export interface RefusedHost {
-  host: string
-  port: number
-  reason: RefusalReason
-  /** The program, as it calls itself; may be empty. */
-  client: string
-  count: number
-  last_at: string
-  /** Whether the user's word is all it takes. */
-  is_allowable: boolean
-}
+/**
+ * `client`: the program, as it calls itself; may be empty.
+ * `is_allowable`: whether the user's word is all it takes.
+ */
+export type RefusedHost = Schemas['RefusedHost']
 
 export type RefusalReason =
   | 'network_off'
@@ -38,62 +33,32 @@ export type RefusalReason =
   | 'git_write'
   | 'foreign_credential'
 
-export interface ConversationNetwork {
-  mode: NetworkMode
-  /** What an answer can be remembered for. */
-  repository: string | null
-  /** Hosts that were allowed for this conversation alone. */
-  allowed: string[]
-  /** What waits for an answer, the latest first. */
-  refused: RefusedHost[]
-}
+/**
+ * `repository`: what an answer can be remembered for.
+ * `allowed`: hosts that were allowed for this conversation alone.
+ * `refused`: what waits for an answer, the latest first.
+ */
+export type ConversationNetwork = Schemas['ConversationNetwork']
 
-export interface NetworkAnswer {
-  host: string
-  port: number
-  answer: 'conversation' | 'repository' | 'ignore'
-}
+export type NetworkAnswer = Schemas['AnswerNetwork']
 
-export interface RepositoryNetwork {
-  repository: string
-  mode: NetworkMode | null
-  hosts: string[]
-}
+export type RepositoryNetwork = Schemas['RepositoryNetwork']
 
-export interface NetworkSettings {
-  /** null: what `default_mode` says. */
-  mode: NetworkMode | null
-  default_mode: NetworkMode
-  hosts: string[]
-  /** Listed for everybody. */
-  default_hosts: string[]
-  repositories: RepositoryNetwork[]
-  /** Whether sandboxes here have no other way out. */
-  is_enforced: boolean
-}
+/**
+ * `mode`: null: what `default_mode` says.
+ * `default_hosts`: listed for everybody.
+ * `is_enforced`: whether sandboxes here have no other way out.
+ */
+export type NetworkSettings = Schemas['NetworkSettings']
 
 /** A conversation that was in a sandbox when something happened there. */
-export interface Occupant {
-  id: string
-  title: string | null
-}
+export type Occupant = Schemas['OccupantInfo']
 
-/** What one sandbox tried to reach within one hour. `reason`: why it was refused; null: it was not. */
-export interface NetworkRecord {
-  id: string
-  sandbox_id: string
-  /** Any of these may have tried it. */
-  conversations: Occupant[]
-  host: string
-  port: number
-  reason: RefusalReason | null
-  client: string
-  count: number
-  bytes_sent: number
-  bytes_received: number
-  first_at: string
-  last_at: string
-}
+/**
+ * What one sandbox tried to reach within one hour. `reason`: why it was refused; null: it was not.
+ * `conversations`: any of these may have tried it.
+ */
+export type NetworkRecord = Schemas['NetworkRecord']
 
 const ROOT = '/api/v1/settings/network'
 export const networkKeys = { settings: ['network-settings'] as const, records: ['network-records'] as const }

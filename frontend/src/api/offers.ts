@@ -1,54 +1,25 @@
 /** What repositories would run, and what a user has said about it: docs/protocol.md, *What a repository offers*. */
 
-export type OfferKind = 'setup_script' | 'git_hook' | 'hooks' | 'mcp_server' | 'sub_agent' | 'plugin'
+import type { Schemas, Sent } from './schema'
+
+export type OfferKind = Offer['kind']
 
 /** A file that would run. `text` is null when it is no text. */
-export interface OfferedFile {
-  path: string
-  sha256: string
-  /** Bytes. */
-  size: number
-  text?: string | null
-}
+export type OfferedFile = Sent<Schemas['OfferedFile']>
 
-/** One thing that a repository would run, in the version that `hash` stands for. */
-export interface Offer {
-  kind: OfferKind
-  path: string
-  name: string
-  hash: string
-  /** The commands in it. */
-  runs?: string[]
-  definition?: Record<string, unknown> | null
-  files?: OfferedFile[]
-  /** What of it is not understood, and so not used. */
-  left_out?: string[]
-  /** Why nobody can consent to it. */
-  problem?: string | null
-}
+/**
+ * One thing that a repository would run, in the version that `hash` stands for. `runs`: the commands in it.
+ * `left_out`: what is not understood, and so not used. `problem`: why it cannot be consented to.
+ */
+export type Offer = Omit<Sent<Schemas['Offer']>, 'definition'> & Pick<Schemas['Offer'], 'definition'>
 
-export interface OfferInfo {
+/** `approved`: the version that was allowed last, if this is another. */
+export type OfferInfo = Omit<Schemas['OfferInfo'], 'offer' | 'approved'> & {
   offer: Offer
-  state: 'pending' | 'allowed' | 'refused'
-  /** The version that was allowed last, if this is another. */
   approved?: Offer | null
-  is_loaded?: boolean | null
 }
 
-export interface ConversationConsent {
-  repository: string
-  items: OfferInfo[]
-}
+export type ConversationConsent = Omit<Schemas['ConversationConsent'], 'items'> & { items: OfferInfo[] }
 
 /** A decision about one version of an offer. */
-export interface Consent {
-  id: string
-  repository: string
-  kind: OfferKind
-  path: string
-  name: string
-  hash: string
-  decision: 'allowed' | 'refused'
-  offer: Offer
-  created_at: string
-}
+export type Consent = Omit<Schemas['ConsentInfo'], 'offer'> & { offer: Offer }

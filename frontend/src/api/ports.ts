@@ -1,26 +1,20 @@
+import type { Schemas } from './schema'
 import { queryOptions, useMutation } from '@tanstack/react-query'
 import { request } from './client'
 
-/** A port on which a process of the sandbox listens. */
-export interface ListeningPort {
-  port: number
-  process_name: string
-  pid: number
-  /** Whose agent has started it; null if a person has, or nobody can tell. */
-  conversation_id: string | null
-}
+/**
+ * A port on which a process of the sandbox listens.
+ * `conversation_id`: whose agent has started it; null if a person has, or nobody can tell.
+ */
+export type ListeningPort = Schemas['SandboxPort']
 
-export interface SandboxPorts {
-  ports: ListeningPort[]
-}
+export type SandboxPorts = Schemas['SandboxPorts']
 
-/** Opens a port to whoever has it, until `expires_at`. */
-export interface PortLink {
-  url: string
-  expires_at: string
-  /** The program gets the path of `url` whole. */
-  keeps_prefix: boolean
-}
+/**
+ * Opens a port to whoever has it, until `expires_at`.
+ * `keeps_prefix`: the program gets the path of `url` whole.
+ */
+export type PortLink = Schemas['Link']
 
 /** How often the list is looked at again; nobody tells of servers that start. */
 const LOOK_AGAIN_MS = 4000

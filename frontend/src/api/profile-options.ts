@@ -1,51 +1,35 @@
-import type { ModelFacts } from './model-facts'
+import type { Schemas, Sent } from './schema'
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** How a model is asked. Null: as the catalogue of models says, or as its vendor does by default. */
-export interface ProfileOptions {
-  reasoning_effort: (typeof EFFORTS)[number] | null
-  /** Tokens; so are the next two. */
-  thinking_budget: number | null
-  max_output_tokens: number | null
-  /** The context window. */
-  max_input_tokens: number | null
-  temperature: number | null
-  top_p: number | null
-  /** Seconds that the model's server may be silent. */
-  timeout: number | null
-  supports_images: boolean | null
-  cache_read_cost_per_token: number | null
-  cache_write_cost_per_token: number | null
-  /** Fields that the server adds to each call. */
-  extra_body: Record<string, unknown>
-}
+/**
+ * How a model is asked. Null: as the catalogue of models says, or as its vendor does by default. Lengths are tokens;
+ * `max_input_tokens` is the context window. `timeout`: seconds that the model's server may be silent. `extra_body`:
+ * fields that the server adds to each call.
+ */
+export type ProfileOptions = Pick<
+  LLMProfile,
+  | 'reasoning_effort'
+  | 'thinking_budget'
+  | 'max_output_tokens'
+  | 'max_input_tokens'
+  | 'temperature'
+  | 'top_p'
+  | 'timeout'
+  | 'supports_images'
+  | 'cache_read_cost_per_token'
+  | 'cache_write_cost_per_token'
+> & { extra_body: Record<string, unknown> }
 
-export interface LLMProfile extends ProfileOptions {
-  name: string
-  model: string
-  base_url: string | null
-  api_key_set: boolean
-  /** US dollars a conversation with this model may cost unless it says otherwise. */
-  max_budget_per_task: number | null
-  /** US dollars, for a model whose price is not listed. */
-  input_cost_per_token: number | null
-  output_cost_per_token: number | null
-  /** A recorded model: it replays a recording instead of calling a vendor. */
-  is_recording: boolean
-  /** Values are write-only. */
-  extra_header_names: string[]
-  /** False: another person's, who shares it. */
-  is_own: boolean
-  /** With everyone, by an administrator. */
-  is_shared: boolean
-  facts: ModelFacts
-}
+/**
+ * Amounts are US dollars. `max_budget_per_task`: what a conversation with this model may cost unless it says
+ * otherwise. The costs per token are given for a model whose price is not listed. `is_recording`: it replays a
+ * recording instead of calling a vendor. `extra_header_names`: values are write-only. `is_own`: false for another
+ * person's, who shares it. `is_shared`: with everyone, by an administrator.
+ */
+export type LLMProfile = Sent<Schemas['LLMProfileInfo']>
 
-export interface LLMProfileList {
-  profiles: LLMProfile[]
-  active_profile: string | null
-}
+export type LLMProfileList = Sent<Schemas['LLMProfiles']>
 
 export interface LLMProfileInput extends Partial<ProfileOptions> {
   model: string

@@ -1,3 +1,4 @@
+import type { Schemas, Sent } from './schema'
 import { queryOptions } from '@tanstack/react-query'
 import { request } from './client'
 
@@ -5,14 +6,7 @@ import { request } from './client'
 export type Screen = 'vscode' | 'desktop'
 
 /** What runs, or could run, beside the agent server. `reason`, `fix`: of one that is unavailable. */
-export interface RuntimePlugin {
-  name: string
-  title: string
-  status: 'unavailable' | 'stopped' | 'starting' | 'running' | 'ready'
-  port: number | null
-  reason: string | null
-  fix: string | null
-}
+export type RuntimePlugin = Sent<Schemas['RuntimePluginInfo']>
 
 interface Started {
   port: number | null

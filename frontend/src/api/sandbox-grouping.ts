@@ -1,3 +1,4 @@
+import type { Schemas } from './schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 
@@ -14,11 +15,8 @@ export const GROUPING_STRATEGIES = [
 
 export type GroupingStrategy = (typeof GROUPING_STRATEGIES)[number]
 
-export interface SandboxGrouping {
-  sandbox_grouping_strategy: GroupingStrategy
-  /** No sandbox takes in more. */
-  max_conversations_per_sandbox: number
-}
+/** `max_conversations_per_sandbox`: no sandbox takes in more. */
+export type SandboxGrouping = Schemas['SandboxGrouping']
 
 const keys = { settings: ['sandbox-grouping'] as const }
 

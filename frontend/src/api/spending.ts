@@ -1,3 +1,4 @@
+import type { Schemas } from './schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import type { Success } from './types'
@@ -6,36 +7,22 @@ export const SPENDING_PERIODS = ['day', 'month'] as const
 export type SpendingPeriod = (typeof SPENDING_PERIODS)[number]
 
 /** US dollars; null for any amount. */
-export interface LimitPerPeriod {
-  limit: number | null
-  period: SpendingPeriod
-}
+export type LimitPerPeriod = Schemas['SetSpendingLimit']
 
 /** What an administrator allows, and what of it is spent in the present period. */
-export interface AdministeredLimit extends LimitPerPeriod {
-  spent: number
-  began_at: string
-}
+export type AdministeredLimit = Schemas['AdministeredLimit']
 
-/** The user's own, all conversations together. */
-export interface SpendingLimit extends AdministeredLimit {
-  /** Added to the limit for the present period. */
-  raised: number
-  /** Holds beside it. */
-  administered: AdministeredLimit | null
-}
+/**
+ * The user's own, all conversations together.
+ * `raised`: added to the limit for the present period.
+ * `administered`: holds beside it.
+ */
+export type SpendingLimit = Schemas['SpendingLimit']
 
 /** As administrators see it. */
-export interface UserLimit extends AdministeredLimit {
-  user_id: string
-  name: string
-  follows_default: boolean
-}
+export type UserLimit = Schemas['UserLimit']
 
-export interface SpendingLimits {
-  default: LimitPerPeriod
-  users: UserLimit[]
-}
+export type SpendingLimits = Schemas['SpendingLimits']
 
 const SETTINGS = '/api/v1/settings/spending-limit'
 const ADMINISTRATION = '/api/v1/administration/spending-limits'

@@ -1,68 +1,47 @@
+import type { Schemas, Sent } from './schema'
+
 export type { LLMProfile, LLMProfileInput, LLMProfileList } from './profile-options'
 
 /**
- * What the app server sends, as docs/protocol.md §5 defines it.
- * Ids are UUIDs without dashes; times are ISO 8601 in UTC.
+ * What the app server sends: the generated types by the names of the front end. What the OpenAPI document cannot
+ * say is added here, each with its reason: it describes all that clients of the protocol look for, and calls some
+ * values strings. Ids are UUIDs without dashes; times are ISO 8601 in UTC.
  */
 
 /** `page_proof` is kept for later requests; see page-proof. */
-export interface SignedInUser extends User {
-  page_proof: string
-}
+export type SignedInUser = Schemas['SignedInUser']
 
-export interface User {
-  id: string
-  name: string
-  role: 'owner' | 'admin' | 'member' | 'viewer'
-}
+/** The same type is part of larger replies, such as `CurrentUserInfo`. */
+export type User = Pick<Schemas['Person'], 'id' | 'name' | 'role'>
 
 /** A user as administrators see them. `signed_in_at`: the last sign-in. `has_totp`: only the list tells it. */
-export interface Person extends User {
-  has_totp?: boolean
-  created_at: string
-  signed_in_at: string | null
-  disabled_at: string | null
-}
+export type Person = Schemas['Person']
 
 /** `url` signs in the first browser that opens it. */
-export interface SignInLink {
-  url: string
-  expires_at: string
-}
+export type SignInLink = Schemas['SignInLinkInfo']
 
-export interface WebClientConfig {
-  version: string
-  /** Pages of a sandbox's ports are opened at host names of their own, not below a path of this server. */
-  ports_have_names: boolean
-  password_sign_in: boolean
-  sandbox: {
-    backend: 'docker' | 'process' | 'remote'
-    /** What of the server's machine is out of an agent's reach: all of it, its files and network, or nothing. */
-    isolation: 'full' | 'files' | 'none'
-    is_isolated: boolean
-    warning: string | null
-  }
-  /** How much a new workspace can hold, and whether a disk of that size or a watch keeps it to that. */
-  workspace_limit: { bytes: number | null; kept_by: 'disk' | 'watch' | 'none' }
-  /** What "Try the demo" starts; null when this server ships none. */
-  demo: { profile: string; repository: string; task: string } | null
-}
+/**
+ * The part that the front end reads; clients of the protocol look for the rest. `demo` is null when this server
+ * ships none. `ports_have_names`: pages of a sandbox's ports are opened at host names, not below a path.
+ */
+export type WebClientConfig = Pick<
+  Schemas['WebClientConfig'],
+  'version' | 'ports_have_names' | 'password_sign_in' | 'sandbox' | 'workspace_limit'
+> & { demo: Schemas['DemoInfo'] | null }
 
 /** Whether the agent asks: before every step, before risky ones, or never. */
-export const CONFIRMATION_MODES = ['always', 'risky', 'never'] as const
-export type ConfirmationMode = (typeof CONFIRMATION_MODES)[number]
+export const CONFIRMATION_MODES = [
+  'always',
+  'risky',
+  'never',
+] as const satisfies Schemas['ConfirmationMode'][]
+export type ConfirmationMode = Schemas['ConfirmationMode']
 
-export interface ConfirmationSettings {
-  /** null: what suits the sandbox, which is `default_mode`. */
-  mode: ConfirmationMode | null
-  default_mode: ConfirmationMode
-}
+/** `mode`: null for what suits the sandbox, which is `default_mode`. */
+export type ConfirmationSettings = Schemas['ConfirmationSettings']
 
 /** A value that agents may use. It is never sent to a browser. */
-export interface Secret {
-  name: string
-  description: string | null
-}
+export type Secret = Schemas['SecretInfo']
 
 export interface SecretInput {
   name: string
@@ -71,37 +50,22 @@ export interface SecretInput {
   description?: string
 }
 
-export type Permission = 'read' | 'work' | 'settings' | 'keys' | 'administer' | 'audit'
+export type Permission = Schemas['Permission']
 
-export interface ApiKey {
-  id: string
-  name: string
-  prefix: string
-  /** Null: all that its user may do. */
-  scopes: Permission[] | null
-  /** Networks; null: it counts from everywhere. */
-  addresses: string[] | null
-  created_at: string
-  expires_at: string | null
-  last_used_at: string | null
-}
+/**
+ * `scopes`: null: all that its user may do.
+ * `addresses`: networks; null: it counts from everywhere.
+ */
+export type ApiKey = Schemas['ApiKeyInfo']
+
+/**
+ * A browser in which the user is signed in.
+ * `last_used_at`: to within an hour.
+ */
+export type WebSession = Schemas['WebSessionInfo']
 
 /** `key` is sent once, in the reply that creates it. */
-/** A browser in which the user is signed in. */
-export interface WebSession {
-  id: string
-  user_agent: string | null
-  address: string | null
-  created_at: string
-  /** To within an hour. */
-  last_used_at: string | null
-  expires_at: string
-  is_current: boolean
-}
-
-export interface CreatedApiKey extends ApiKey {
-  key: string
-}
+export type CreatedApiKey = Schemas['CreatedApiKey']
 
 export interface TextContent {
   type: 'text'
@@ -121,12 +85,8 @@ export interface SendMessageRequest {
   run?: boolean
 }
 
-export interface SendMessageReply {
-  success: boolean
-  sandbox_status: SandboxStatus
-  /** `queued` while the conversation is still starting, or its sandbox waits for memory. */
-  message: string | null
-}
+/** `message`: `queued` while the conversation is still starting, or its sandbox waits for memory. */
+export type SendMessageReply = Sent<Schemas['SendMessageReply']>
 
 export interface StartRequest {
   initial_message?: SendMessageRequest | null
@@ -146,13 +106,11 @@ export interface StartRequest {
 }
 
 /** What of a failed start is to be another; what is left out stays. A branch of null is the default one. */
-export interface RetryStart {
-  selected_repository?: string | null
-  selected_branch?: string | null
-}
+export type RetryStart = Schemas['RetryStart']
 
-export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ARCHIVED' | 'ERROR' | 'MISSING'
+export type SandboxStatus = Schemas['SandboxStatus']
 
+/** A string in the document: a later agent server may have others. */
 export type ExecutionStatus =
   'idle' | 'running' | 'paused' | 'waiting_for_confirmation' | 'finished' | 'error' | 'stuck' | 'deleting'
 
@@ -164,103 +122,38 @@ export const START_STAGES = [
   'SETTING_UP_GIT_HOOKS',
   'SETTING_UP_SKILLS',
   'STARTING_CONVERSATION',
-] as const
+] as const satisfies Schemas['StartStatus'][]
 export type StartStageName = (typeof START_STAGES)[number]
-export type StartStatus = StartStageName | 'READY' | 'ERROR'
+export type StartStatus = Schemas['StartStatus']
 
-export interface StartStage {
-  status: StartStageName
-  state: 'pending' | 'running' | 'done' | 'skipped' | 'failed'
-  started_at: string | null
-  finished_at: string | null
-  detail: string | null
-  /** Last output of the stage's command, at most 8 KiB. */
-  output: string | null
-}
+/** The document has one type for stages and ends. `output`: the last of its command, at most 8 KiB. */
+export type StartStage = Sent<Schemas['StartStage']> & { status: StartStageName }
 
-export interface StartError {
-  code: string
-  stage: StartStageName
-  cause: string
-  fix: string | null
-  output: string | null
-}
+/** The document has one type for stages and ends. */
+export type StartError = Sent<Schemas['StartError']> & { stage: StartStageName }
 
-export interface StartTask {
-  id: string
-  created_by_user_id: string | null
-  status: StartStatus
-  detail: string | null
-  app_conversation_id: string
-  sandbox_id: string | null
-  agent_server_url: string | null
+/** `request`, `stages` and `error` as above. */
+export type StartTask = Omit<Schemas['StartTaskInfo'], 'request' | 'stages' | 'error'> & {
   request: StartRequest
-  created_at: string
-  updated_at: string
   stages: StartStage[]
   error: StartError | null
 }
 
-export interface TokenUsage {
-  model: string
-  prompt_tokens: number
-  completion_tokens: number
-  cache_read_tokens: number
-  cache_write_tokens: number
-  reasoning_tokens: number
-  context_window: number
-  per_turn_token: number
-  response_id: string
-}
+export type TokenUsage = Sent<Schemas['TokenUsage']>
 
-export interface Metrics {
-  model_name: string
-  /** US dollars. */
-  accumulated_cost: number
-  max_budget_per_task: number | null
-  accumulated_token_usage: TokenUsage | null
-}
+/** Amounts are US dollars. */
+export type Metrics = Sent<Schemas['MetricsSnapshot']>
 
-export type GoalStatus = 'running' | 'complete' | 'capped' | 'interrupted'
+export type GoalStatus = Goal['status']
 
 /** An objective that a judge looks at after each of the agent's turns. `iteration`: how often it has. */
-export interface Goal {
-  objective: string
-  status: GoalStatus
-  iteration: number
-  max_iterations: number
-}
+export type Goal = Schemas['ConversationGoal']
 
-export interface AppConversation {
-  id: string
-  created_by_user_id: string | null
-  sandbox_id: string | null
-  selected_repository: string | null
-  selected_branch: string | null
-  git_provider: string | null
-  title: string | null
-  trigger: string | null
-  pr_number: number[]
-  llm_model: string | null
-  llm_profile: string | null
-  agent_kind: string
-  metrics: Metrics | null
-  goal: Goal | null
-  parent_conversation_id: string | null
-  sub_conversation_ids: string[]
-  public: boolean | null
-  tags: Record<string, string>
-  created_at: string
-  updated_at: string
-  sandbox_status: SandboxStatus
-  /** Why it stands in ERROR. */
-  sandbox_error: { code: string; cause: string; fix: string; output: string } | null
-  /** null while the sandbox is not running. */
+type OfTheProtocol = 'acp_server' | 'launched_agent_profile'
+
+/** `sandbox_error`: why it stands in ERROR. `execution_status`: null while the sandbox is not running. */
+export type AppConversation = Sent<Omit<Schemas['AppConversation'], OfTheProtocol | 'execution_status'>> & {
   execution_status: ExecutionStatus | null
-  conversation_url: string | null
-  session_api_key: null
-  start_status: StartStatus
-  last_seq: number
 }
 
 export interface Page<T> {
@@ -268,59 +161,27 @@ export interface Page<T> {
   next_page_id: string | null
 }
 
-export interface GitChange {
-  status: 'ADDED' | 'UPDATED' | 'DELETED' | 'MOVED'
-  /** Relative to the repository. */
-  path: string
-}
+/** `path`: relative to the repository. */
+export type GitChange = Schemas['GitChange']
 
-export interface GitDiff {
-  /** null where the file did not exist on that side. */
-  original: string | null
-  modified: string | null
-}
+/** `original`: null where the file did not exist on that side. */
+export type GitDiff = Sent<Schemas['GitDiff']>
 
 export interface Success {
   success: boolean
 }
 
-export interface SkillInput {
-  name: string
-  description: string
-  required: boolean
-  default: string | null
-}
+export type SkillInput = Sent<Schemas['SkillInputInfo']>
 
-export interface Skill {
-  name: string
-  type: 'repo' | 'knowledge' | 'agentskills'
-  content: string
-  triggers: string[]
-  inputs: SkillInput[]
-  /** Globs of the files it is a rule for. */
-  paths: string[]
-  source: string | null
-  description: string | null
-  is_agentskills_format: boolean
-  disable_model_invocation: boolean
-}
+/** `paths`: globs of the files it is a rule for. */
+export type Skill = Sent<Schemas['SkillInfo']>
 
 /** Whose a skill is, in the order in which the first of a name wins; notes stand apart. */
 export const SKILL_ORIGINS = ['client', 'project', 'user', 'organisation', 'public', 'memory'] as const
 export type SkillOrigin = (typeof SKILL_ORIGINS)[number]
 
 /** A file that was looked at, and why it was loaded or not. */
-export interface SkillFinding {
-  path: string
-  name: string | null
-  origin: string
-  is_loaded: boolean
-  reason: string
-}
+export type SkillFinding = Sent<Schemas['SkillFinding']>
 
-export interface KnownSkills {
-  skills: Skill[]
-  /** How many were loaded of each origin. */
-  sources: Record<string, number>
-  report: SkillFinding[]
-}
+/** `sources`: how many were loaded of each origin. */
+export type KnownSkills = Sent<Schemas['SkillsResponse']>

@@ -1,13 +1,10 @@
+import type { Schemas } from './schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import type { MessageContent, Success } from './types'
 
-/** A message that was sent and that the agent does not have yet. */
-export interface WaitingMessage {
-  id: string
-  content: MessageContent[]
-  created_at: string
-}
+/** A message that was sent and that the agent does not have yet. `content`: without marks for vendors' caches. */
+export type WaitingMessage = Omit<Schemas['WaitingMessage'], 'content'> & { content: MessageContent[] }
 
 const path = (conversationId: string) => `/api/v1/conversations/${conversationId}/pending-messages`
 const keyOf = (conversationId: string) => ['waiting-messages', conversationId] as const

@@ -117,7 +117,7 @@ export function fakeSandboxSpec(overrides: Partial<SandboxSpec> = {}): SandboxSp
 export function fakeConversation(overrides: Partial<AppConversation> = {}): AppConversation {
   return {
     id: fakeId(),
-    created_by_user_id: null,
+    created_by_user_id: 'd'.repeat(32),
     sandbox_id: null,
     selected_repository: '/srv/app',
     selected_branch: null,
@@ -151,7 +151,7 @@ export function fakeStartTask(overrides: Partial<StartTask> = {}): StartTask {
   const id = overrides.id ?? fakeId()
   return {
     id,
-    created_by_user_id: null,
+    created_by_user_id: 'd'.repeat(32),
     status: 'WORKING',
     detail: null,
     app_conversation_id: id,
@@ -238,6 +238,7 @@ export function fakeOffer(overrides: Partial<Offer> = {}, text = 'make install\n
     runs: [`. ${path}`],
     definition: null,
     files: [{ path, sha256: 'e'.repeat(64), size: text.length, text }],
+    left_out: [],
     problem: null,
     ...overrides,
   }
