@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from agent_runtime.agent.critic import Critic
 from agent_runtime.context.condense import Condenser
@@ -13,12 +13,13 @@ from agent_runtime.context.system_prompt import render, render_system_prompt
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import SystemPromptEvent
 from agent_runtime.llm.config import LLM
+from agent_runtime.llm.known_fields import KnownFieldsOnly
 from agent_runtime.tools.registry import ToolSpec
 from agent_runtime.tools.tool import AnyTool
 
 
-class Agent(BaseModel):
-    """Immutable. Fields of the protocol that this runtime does not use are kept as they came."""
+class Agent(KnownFieldsOnly):
+    """Immutable. Fields on the wire that this runtime does not use are kept as they came."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -28,7 +29,10 @@ class Agent(BaseModel):
     filter_tools_regex: re.Pattern[str] | None = Field(
         default=None, description="Only tools whose name it matches"
     )
-    include_default_tools: list[str] = ["FinishTool", "ThinkTool"]
+    include_default_tools: list[str] = Field(
+        default=["FinishTool", "ThinkTool"],
+        description="Clients of the protocol look for it. It has no effect: every agent has these two",
+    )
     system_prompt: str | None = None
     agent_context: AgentContext | None = None
     condenser: Condenser | None = None

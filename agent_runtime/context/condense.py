@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from agent_runtime.context.excerpts import excerpts
 from agent_runtime.context.system_prompt import render
@@ -18,6 +18,7 @@ from agent_runtime.events.condensation import Condensation
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMContextWindowError, LLMMalformedReplyError
+from agent_runtime.llm.known_fields import KnownFieldsOnly
 from agent_runtime.llm.messages import Prompt, Reply
 
 USAGE_ID = "condenser"
@@ -27,7 +28,7 @@ USED_OF_WINDOW = 0.8
 _CHARS_PER_MESSAGE = (6000, 1500, 400, 100)
 
 
-class NoOpCondenser(BaseModel):
+class NoOpCondenser(KnownFieldsOnly):
     """Forgets nothing."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -35,7 +36,7 @@ class NoOpCondenser(BaseModel):
     kind: Literal["NoOpCondenser"] = "NoOpCondenser"
 
 
-class LLMSummarizingCondenser(BaseModel):
+class LLMSummarizingCondenser(KnownFieldsOnly):
     """Has a model sum up the middle of a view that has too many events or tokens."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -50,8 +51,8 @@ class LLMSummarizingCondenser(BaseModel):
     kind: Literal["LLMSummarizingCondenser"] = "LLMSummarizingCondenser"
 
 
-class PipelineCondenser(BaseModel):
-    """Several in a row. The first one that summarises does the work."""
+class PipelineCondenser(KnownFieldsOnly):
+    """Several, of which one works. The first one that summarises does the work."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -5,11 +5,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from agent_runtime.llm.known_fields import KnownFieldsOnly
+
 MASK = "**********"
 
 
-class LLM(BaseModel):
-    """A model configuration. Fields of the protocol that this runtime does not use are kept as they came."""
+class LLM(KnownFieldsOnly):
+    """A model configuration. Fields on the wire that this runtime does not use are kept as they came."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

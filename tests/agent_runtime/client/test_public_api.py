@@ -1,5 +1,6 @@
 """What `import agent_runtime` offers, and what it costs."""
 
+import copy
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 import agent_runtime
 
@@ -91,3 +93,25 @@ def test_a_mistake_in_a_program_is_found(tmp_path: Path, mypy_cache: Path):
 def test_a_host_without_a_scheme_is_refused_at_once():
     with pytest.raises(ValueError, match="such as http://localhost:8000"):
         agent_runtime.RemoteWorkspace("localhost:8000")
+
+
+def test_a_mistyped_field_is_an_error_and_its_value_is_not_shown():
+    llm = agent_runtime.LLM(model="openai/scripted")
+
+    with pytest.raises(ValidationError, match="api_kye") as refusal:
+        agent_runtime.LLM(model="openai/scripted", api_kye="canary")  # type: ignore[call-arg]
+    with pytest.raises(ValidationError, match="tool\n"):
+        agent_runtime.Agent(llm=llm, tool=[])  # type: ignore[call-arg]
+    with pytest.raises(ValidationError, match="max_sise"):
+        agent_runtime.LLMSummarizingCondenser(llm=llm, max_sise=10)  # type: ignore[call-arg]
+
+    assert "canary" not in str(refusal.value)
+
+
+def test_fields_on_the_wire_that_are_not_known_here_are_kept():
+    sent = {"llm": {"model": "openai/scripted", "seed": 7}, "of_later": {"a": 1}}
+
+    agent = agent_runtime.Agent.model_validate(sent)
+
+    dumped = copy.deepcopy(agent).model_dump(mode="json")
+    assert (dumped["llm"]["seed"], dumped["of_later"]) == (7, {"a": 1})
