@@ -29,10 +29,6 @@ def _with(*words: str) -> Callable[[Call, str], bool]:
     return lambda call, _: not {word.text for word in call.operands[:2]}.isdisjoint(words)
 
 
-def _with_option(*options: str) -> Callable[[Call, str], bool]:
-    return lambda call, _: call.has(*options)
-
-
 def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
     """In its arguments, or in what is fed to it."""
     return lambda call, _: any(map(pattern.search, [*call.texts, fed_text(call.command) or ""]))

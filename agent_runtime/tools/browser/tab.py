@@ -65,10 +65,6 @@ class Tab:
         """The page's own, and those of frames that live in another process."""
         return (self.session, *self._parents)
 
-    @property
-    def is_loading(self) -> bool:
-        return not self._loaded.is_set()
-
     def hear(self, session: str, event: str, params: Json) -> None:
         """Takes note of what one of its sessions tells."""
         match event:
