@@ -10,6 +10,7 @@ const OWNER: Person = {
   role: 'owner',
   created_at: '2026-01-01T10:00:00Z',
   signed_in_at: '2026-01-02T10:00:00Z',
+  has_totp: false,
   disabled_at: null,
 }
 
