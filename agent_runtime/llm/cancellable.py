@@ -13,7 +13,7 @@ async def cancellable(work: Coroutine[Any, Any, Result]) -> Result:
     """Its result. Cancelling this ends it, even in the moment in which its connection is made.
 
     anyio's `connect_tcp` takes a cancellation that comes in just then for its own, and the request would go
-    on as if nobody had wanted to stop it. So it gets a task of its own, which is told again.
+    on as if it had not been cancelled. So it runs in a separate task, which is cancelled again.
     """
     task = asyncio.create_task(work)
     try:

@@ -37,8 +37,8 @@ _NAMES = frozenset(
     )
 )
 _PREFIXES = ("LC_", "XDG_")
-# A pager would wait for a key that nobody presses, and git for a password. npm would ask the public registry
-# for a newer npm, whichever registry is meant: a call that nobody wants, to be found among the refused ones.
+# A pager would wait for a key, and git for a password. npm would ask the public registry
+# for a newer npm, whichever registry is meant: an unwanted call, which would be listed as refused.
 _FIXED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",

@@ -48,8 +48,8 @@ _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
 class _BriefConnection(aiosqlite.Connection):
-    """A reader waits for nobody, and whoever has the write lock neither; only to get it, and to be put on
-    the disk, takes as long as it takes.
+    """Readers and the holder of the write lock do not wait for others. Getting the write lock and writing to
+    the disk may take long.
     """
 
     def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:

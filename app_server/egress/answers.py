@@ -101,7 +101,7 @@ _WORDS = {
     ),
     Reason.UPSTREAM_REFUSED: (
         "the proxy of this server's network does not let {place} through",
-        "Ask whoever runs that proxy, or name the host in NO_PROXY.",
+        "Ask the administrator of that proxy, or name the host in NO_PROXY.",
     ),
     Reason.GIT_WRITE: (
         "{host} is a git host of the user, and is changed through Slipway's git proxy alone",

@@ -1,4 +1,4 @@
-"""Whose doing it may be what leaves a sandbox: of the conversations that worked there, nobody can tell which.
+"""Which conversations may have made a request of their sandbox: all that worked there at that time.
 
 The way out knows sandboxes alone; `OccupantsOf` asks those who know conversations.
 """

@@ -12,7 +12,7 @@ from app_server.core.errors import Gone, NotFound
 
 _ALGORITHM = "HS256"
 _PURPOSE = "preview links"
-_FIX = "Open the port again in Slipway, or ask whoever sent you the link for a new one."
+_FIX = "Open the port again in Slipway, or ask the sender of the link for a new one."
 
 
 @dataclass(frozen=True)

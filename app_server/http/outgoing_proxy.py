@@ -1,7 +1,7 @@
 """The proxy by which this machine reaches the outside, where a company has one: `HTTPS_PROXY` and its like.
 
 What goes through it is judged before. The address that a name leads to is then the proxy's to find: it is
-asked by name, and what this server has seen in the DNS binds nobody.
+asked by name, and it need not use the address that this server has looked up.
 """
 
 import base64

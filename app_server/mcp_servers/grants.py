@@ -1,7 +1,7 @@
 """What an authorization server has granted us for an MCP server: kept encrypted, renewed when it expires.
 
-An authorization server may take a refresh token only once. So whoever renews a grant claims it first, in SQL,
-for all app servers; the others wait for what comes of it.
+An authorization server may take a refresh token only once. So a server that renews a grant claims it
+first, in SQL, for all app servers; the others wait for the result.
 """
 
 import asyncio

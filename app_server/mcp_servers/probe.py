@@ -29,7 +29,7 @@ async def probe(
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> McpTestReport:
     """What it offers, or why it cannot be reached. headers: all that opens it. guard: see `mcp_client`."""
-    # The library is loaded by the first test: it takes most of a second, which nobody else must wait for.
+    # The first test loads the library: it takes most of a second, and no other request may wait for it.
     await asyncio.to_thread(importlib.import_module, "mcp.client.streamable_http")
     import httpx2
     from mcp import MCPError

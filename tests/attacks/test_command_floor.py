@@ -1,4 +1,4 @@
-"""Commands that went by unasked, and the floor: what is asked about whatever the policy."""
+"""Commands that were once run without a question, and those that are asked about under every policy."""
 
 from pathlib import Path
 from typing import Any

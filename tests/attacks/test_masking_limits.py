@@ -1,4 +1,4 @@
-"""What masking costs, and what it leaves alone."""
+"""The cost of masking, and texts that it must not change."""
 
 import time
 from collections.abc import Callable

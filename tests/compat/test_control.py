@@ -1,4 +1,4 @@
-"""Stopping a run, and streaming: what happens while one is going on."""
+"""Stopping and streaming during a run."""
 
 import threading
 

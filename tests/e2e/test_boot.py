@@ -1,4 +1,4 @@
-"""The page of the app when parts of it get lost on their way to the browser."""
+"""The page of the app when some of its files fail to load."""
 
 import pytest
 from playwright.sync_api import Route, expect

@@ -1,4 +1,4 @@
-"""Pages load with little, and nothing jumps meanwhile: what appears later has its place already."""
+"""Pages load few bytes and do not shift their layout while they load."""
 
 import json
 from pathlib import Path

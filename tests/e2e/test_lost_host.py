@@ -1,4 +1,4 @@
-"""A conversation that was at work when its host was lost, and its user who reads what there is to choose."""
+"""The host of a running conversation is lost, and its user sees the possible ways on."""
 
 import re
 from pathlib import Path

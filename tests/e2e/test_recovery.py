@@ -1,4 +1,4 @@
-"""Kill anything at any moment: no event is lost or doubled, nothing stays "running" in vain."""
+"""Any process may be killed at any moment: no event is lost or doubled, no status stays "running"."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Memory for one sandbox: who comes later sees where it stands; what it sends is kept, until taken back."""
+"""Memory for one sandbox: later conversations show their place in the queue and keep their messages."""
 
 from collections.abc import Iterator
 from pathlib import Path

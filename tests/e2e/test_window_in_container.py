@@ -1,4 +1,4 @@
-"""A container has no list of models: what they cost and how much they take in comes with the model."""
+"""A container has no catalogue: prices and context window come with the model."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Docker engine is stopped, or killed, and comes back: whatever was under way goes on, with its files.
+"""The Docker engine is stopped, or killed, and comes back: work that was under way goes on, with its files.
 
 With an engine of the test's own. Its containers end with it, as they do unless an operator lets them live on.
 """

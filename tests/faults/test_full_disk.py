@@ -1,4 +1,4 @@
-"""A disk with no room left, real and small: it belongs to the server's process and goes with it."""
+"""A small real disk without space. It is mounted for the server's process only."""
 
 import json
 from pathlib import Path

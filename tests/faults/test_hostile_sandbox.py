@@ -1,4 +1,4 @@
-"""One container in which all is tried that a hostile agent would try, beside tests/app_server/sandboxes.
+"""All attempts of a hostile agent in one container, beside tests/app_server/sandboxes.
 
 After each attempt the sandbox, the app server and the engine must answer as before.
 """

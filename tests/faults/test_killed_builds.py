@@ -1,4 +1,4 @@
-"""kill -9 of the app server before and after each call of an image build, and in its midst."""
+"""kill -9 of the app server before, during and after each call of an image build."""
 
 import subprocess
 from collections.abc import Iterator

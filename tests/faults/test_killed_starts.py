@@ -1,4 +1,4 @@
-"""kill -9 of the app server at each step of a start, and a container that is removed behind its back.
+"""kill -9 of the app server at each step of a start, and the removal of a container by others.
 
 Each kill hits a new start at its own point. Those of before go on meanwhile, and are hit wherever they are.
 """

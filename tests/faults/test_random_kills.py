@@ -1,4 +1,4 @@
-"""kill -9, fifty times, wherever the agent server happens to be."""
+"""kill -9 of the agent server, fifty times, at random moments."""
 
 import random
 import time

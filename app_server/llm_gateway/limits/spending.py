@@ -102,7 +102,7 @@ async def allow_conversation(
 ) -> None:
     """Sets what a conversation may cost in all.
 
-    spent_before: what it has cost as far as whoever sets the limit has counted. Replies that broke off are
+    spent_before: its cost as counted by the caller who sets the limit. Replies that broke off are
     counted here alone; they do not lessen what the user adds.
     """
     account = await _conversation_account(session, payer)

@@ -122,7 +122,7 @@ def names(client: "DockerClient", status: str) -> set[str]:
 
 
 def volumes_in_use(client: "DockerClient") -> set[str]:
-    """By containers that run or are halted, of whomever."""
+    """The volumes of all containers that run or are halted, also of other programs."""
     found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
     return {mount["Name"] for container in found for mount in container.attrs["Mounts"] if "Name" in mount}
 

@@ -4,19 +4,19 @@ import { request } from './client'
 
 /**
  * A port on which a process of the sandbox listens.
- * `conversation_id`: whose agent has started it; null if a person has, or nobody can tell.
+ * `conversation_id`: whose agent has started it; null if a person has, or if it is unknown.
  */
 export type ListeningPort = Schemas['SandboxPort']
 
 export type SandboxPorts = Schemas['SandboxPorts']
 
 /**
- * Opens a port to whoever has it, until `expires_at`.
+ * Opens a port to everyone who has the link, until `expires_at`.
  * `keeps_prefix`: the program gets the path of `url` whole.
  */
 export type PortLink = Schemas['Link']
 
-/** How often the list is looked at again; nobody tells of servers that start. */
+/** How often the list is looked at again; servers that start are not announced. */
 const LOOK_AGAIN_MS = 4000
 
 const root = (sandboxId: string) => `/api/v1/sandboxes/${sandboxId}`

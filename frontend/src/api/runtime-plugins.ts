@@ -13,7 +13,7 @@ interface Started {
   path: string
 }
 
-/** `url` opens it to whoever has it, until `expires_at`. */
+/** `url` opens it to everyone who has it, until `expires_at`. */
 export interface OpenedScreen {
   url: string
   expires_at: string

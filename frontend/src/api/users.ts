@@ -9,7 +9,7 @@ export type SignedInByLink = components['schemas']['SignedInByLink']
 
 export const userKeys = { me: ['users', 'me'] as const }
 
-/** Who is signed in. Fails with status 401 when nobody is. */
+/** Who is signed in. Fails with status 401 when no user is. */
 export function currentUserQuery() {
   return queryOptions({
     queryKey: userKeys.me,

@@ -9,7 +9,7 @@ export interface McpChange {
   fingerprint: string
   /** A unified difference. */
   difference: string
-  /** Somebody has looked at it: calls stay refused. */
+  /** A user has looked at it: calls stay refused. */
   isRefused: boolean
 }
 

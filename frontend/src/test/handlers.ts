@@ -16,7 +16,7 @@ import { fakePasswordSettings } from './password-settings'
 
 export interface World {
   identityProviders?: IdentityProvider[]
-  /** null = nobody is signed in. */
+  /** null = no user is signed in. */
   user?: User | null
   config?: WebClientConfig
   profiles?: LLMProfile[]

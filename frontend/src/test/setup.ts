@@ -26,7 +26,7 @@ window.matchMedia ??= (media) =>
     removeEventListener: () => {},
   }) as unknown as MediaQueryList
 
-// A request nobody expected fails its test, also where the page copes with the refusal.
+// An unexpected request fails its test, also where the page copes with the refusal.
 let unexpected: string[] = []
 const noteUnexpected = ({ request }: { request: Request }) =>
   unexpected.push(`${request.method} ${request.url}`)

@@ -16,7 +16,7 @@ const SIGN: Record<ShownLine['type'], string> = { same: ' ', removed: '−', add
 
 export interface DiffLinesProps {
   lines: readonly ShownLine[]
-  /** Long lines go on below, so that nothing stands beyond the edge: for what somebody has to judge. */
+  /** Long lines go on below, so that nothing stands beyond the edge: for text that a user has to judge. */
   wraps?: boolean
   className?: string
 }

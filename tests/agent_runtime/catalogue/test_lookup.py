@@ -1,4 +1,4 @@
-"""What is known of models, by their names."""
+"""Facts about models, looked up by name."""
 
 from pathlib import Path
 

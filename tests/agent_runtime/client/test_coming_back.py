@@ -1,4 +1,4 @@
-"""A conversation is opened again after everything was shut down: what was secret has to come again."""
+"""A conversation is opened again after a shutdown; its secrets have to be given again."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server that goes away and comes back, a network that breaks, a door that is shut."""
+"""Lost connections, restarted servers and refused keys, as the library handles them."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A container as a workspace: what holds it in, what goes wrong, what is left of it."""
+"""A container as a workspace: its isolation, its failures, and its removal."""
 
 import json
 import subprocess

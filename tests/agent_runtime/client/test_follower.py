@@ -1,4 +1,4 @@
-"""What follows a conversation takes its connection with it when it ends."""
+"""A follower of a conversation closes its connection when it ends."""
 
 import asyncio
 import threading

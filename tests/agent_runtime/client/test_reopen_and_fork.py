@@ -1,4 +1,4 @@
-"""A conversation that is closed, comes back, takes another model, or goes two ways: wherever it may run."""
+"""Closing, reopening, switching the model and forking, in process and on a server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs, and what is asked of a conversation meanwhile: one list, played wherever it may run."""
+"""The same scenarios of runs and requests, in process and on a server."""
 
 import asyncio
 import threading

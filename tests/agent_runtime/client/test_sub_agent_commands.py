@@ -1,4 +1,4 @@
-"""Hooks and MCP servers of a sub-agent's own file: for it alone, and with consent where that is due."""
+"""Hooks and MCP servers in a sub-agent's file apply to it alone, with consent where it is needed."""
 
 import json
 import subprocess

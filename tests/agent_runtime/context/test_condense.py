@@ -1,4 +1,4 @@
-"""What is forgotten, and what never is."""
+"""Which events a condensation removes from the view, and which it keeps."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Whatever lies in a project's directory, a conversation on it can begin, soon, and is told why."""
+"""A conversation begins quickly on every project, and reports what it could not load."""
 
 import os
 import time

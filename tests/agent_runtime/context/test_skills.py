@@ -1,4 +1,4 @@
-"""What is found in a project, what comes first, and why a file is left out."""
+"""Which skills are found in a project, which take precedence, and why a file is left out."""
 
 from pathlib import Path
 from typing import Any

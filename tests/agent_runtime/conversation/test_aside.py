@@ -1,4 +1,4 @@
-"""What happens beside the work: questions, titles, tags."""
+"""Side questions, titles and tags of a conversation."""
 
 import pytest
 

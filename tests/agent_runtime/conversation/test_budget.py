@@ -1,4 +1,4 @@
-"""A budget pauses the work; whoever goes on allows more."""
+"""A spent budget pauses the run; running it again allows the same amount once more."""
 
 from typing import Any
 

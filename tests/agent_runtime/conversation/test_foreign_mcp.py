@@ -1,4 +1,4 @@
-"""An MCP server that is not ours: the reference server of the protocol's authors, of an older revision."""
+"""The reference MCP server of the protocol's authors, with an older revision of the protocol."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""An agent that works in a notebook kernel of its own."""
+"""An agent that runs code in a notebook kernel."""
 
 import asyncio
 from pathlib import Path

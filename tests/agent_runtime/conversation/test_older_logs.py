@@ -1,4 +1,4 @@
-"""What lies on disk opens: written by an older version, or with a snapshot that says something else."""
+"""Logs of older versions, and logs with a snapshot that contradicts them, can be opened."""
 
 import resource
 from collections.abc import Iterator

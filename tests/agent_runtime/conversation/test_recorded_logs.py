@@ -1,4 +1,4 @@
-"""Recorded logs amount to what they always have: the state, every prompt byte for byte, from any split on.
+"""Recorded logs still give the same state and the same prompts, byte for byte, from any split on.
 
 The recordings are made by `python -m tests.support.record_logs`. A change that is meant to alter what a log
 amounts to is followed by `--folds`, and the difference is read before it is committed.

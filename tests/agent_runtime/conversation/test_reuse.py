@@ -1,4 +1,4 @@
-"""A long answer is not sent twice while it surely holds, and always again when it might not."""
+"""A long result is referred to instead of sent again while it is certain to be unchanged."""
 
 import asyncio
 import os

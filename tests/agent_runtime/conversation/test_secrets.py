@@ -1,4 +1,4 @@
-"""Secrets of a conversation: real shells get them, nobody sees them."""
+"""Shells get the secrets of a conversation; logs and events do not show them."""
 
 import base64
 import threading

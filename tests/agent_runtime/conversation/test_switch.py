@@ -1,4 +1,4 @@
-"""Another model in the midst of the work."""
+"""Changing the model during a conversation."""
 
 from typing import Any
 

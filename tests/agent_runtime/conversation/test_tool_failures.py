@@ -1,4 +1,4 @@
-"""Whatever a tool does, the model gets one answer to each call, and the run goes on."""
+"""The model gets one answer to each call and the run goes on, however a tool fails."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Which broken arguments are mended, and which are not."""
+"""Which broken arguments are repaired, and which are not."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What swallows a cancellation is stopped all the same."""
+"""Calls that swallow a cancellation are stopped nevertheless."""
 
 import asyncio
 

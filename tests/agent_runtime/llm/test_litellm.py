@@ -1,4 +1,4 @@
-"""A vendor with a protocol of its own, through litellm: Anthropic's, played on loopback."""
+"""Calls through litellm: a scripted server speaks Anthropic's protocol on loopback."""
 
 import pytest
 

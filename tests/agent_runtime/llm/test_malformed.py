@@ -1,4 +1,4 @@
-"""Whatever a model sends, a conversation goes on: each call is answered once, each request is valid.
+"""A conversation survives malformed replies: each call is answered once, each request is valid.
 
 Set HYPOTHESIS_PROFILE=thorough for 10,000 replies to conversations.
 """

@@ -1,4 +1,4 @@
-"""What is sent back to a model of what it, or another one, has said and been shown."""
+"""Which parts of earlier replies and results a model gets again."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Models without tool calls of their own."""
+"""Models without native tool calls."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a vendor returns for itself goes back to it as it came, and to no other after a change of models."""
+"""State that a vendor returns goes back to that vendor unchanged, and to no other one."""
 
 from typing import Any
 

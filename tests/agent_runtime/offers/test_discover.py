@@ -1,4 +1,4 @@
-"""What a project is found to offer, and what counts as another version of it."""
+"""Which executables are found in a project, and which changes make another version of one."""
 
 import json
 import os

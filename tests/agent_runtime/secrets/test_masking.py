@@ -1,4 +1,4 @@
-"""Whatever the secret, however it is written and wherever it is cut: it does not show.
+"""Secrets are masked in every encoding and at every cut of a text.
 
 Set HYPOTHESIS_PROFILE=thorough for 10,000 examples of each.
 """

@@ -1,4 +1,4 @@
-"""Reports to the app server: nothing lost, nothing doubled, whoever dies."""
+"""Reports to the app server lose and repeat nothing, even when one of the two servers is killed."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Starts survive the app server: whoever comes next goes on where the last one was cut off."""
+"""Starts survive the app server: the next worker goes on at the step where the last one stopped."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hosts as people and attackers write them, and the addresses that are nobody's business outside."""
+"""Spellings of hosts by people and attackers, and addresses that sandboxes may not reach."""
 
 import pytest
 

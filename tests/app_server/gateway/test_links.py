@@ -1,4 +1,4 @@
-"""Who may open a port: whoever has a link, while it lasts, and to this sandbox's own programs only."""
+"""A link opens one port of a sandbox to everyone who has it, until it expires."""
 
 import asyncio
 import time

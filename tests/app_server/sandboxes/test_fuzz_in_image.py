@@ -1,4 +1,4 @@
-"""The agent server in the sandbox image: every operation answers whatever is sent as it documents.
+"""The agent server in the sandbox image gives documented answers to invented requests.
 
 No package is installed there: its version, and what needs it, come from the code.
 """

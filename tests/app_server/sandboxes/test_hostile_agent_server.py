@@ -1,4 +1,4 @@
-"""An agent server that somebody in its sandbox has taken over: the app server bears whatever it says."""
+"""The app server survives every answer of an agent server that an attacker controls."""
 
 import asyncio
 import gzip

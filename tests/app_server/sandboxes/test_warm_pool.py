@@ -1,4 +1,4 @@
-"""Containers that are started ahead of need: each becomes one sandbox, whoever is killed meanwhile."""
+"""Containers that are started in advance each become one sandbox, even when servers are killed."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Workspaces that somebody hostile has filled, and tars that somebody hostile has written."""
+"""Workspaces and tar files that an attacker has written."""
 
 import io
 import os

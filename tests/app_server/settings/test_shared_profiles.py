@@ -1,4 +1,4 @@
-"""An administrator shares a model with everyone: people use it, and see nothing that is not theirs."""
+"""People use a model that an administrator shares, and see neither its key nor its address."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Models and MCP servers beside this server: for those who run it, not for everybody they let in."""
+"""Only owners and administrators may use models and MCP servers at private addresses."""
 
 import ssl
 from pathlib import Path

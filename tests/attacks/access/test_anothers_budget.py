@@ -1,4 +1,4 @@
-"""One session key opens the model gateway for all conversations of a sandbox: each pays for itself only."""
+"""Conversations share the session key of their sandbox, and each pays for its calls only."""
 
 from uuid import UUID, uuid4
 

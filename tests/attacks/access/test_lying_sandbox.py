@@ -1,4 +1,4 @@
-"""A sandbox that says what its user never said. Fixtures: those of the approvals' own tests."""
+"""A sandbox that forges answers of its user. Fixtures: those of the approvals' own tests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A sandbox that says what its agent never noted: without its user, no later conversation hears of it."""
+"""A sandbox that forges notes of its agent: without the user's approval no later conversation gets them."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Bodies of strangers, of users and of sandboxes that cost more than they may."""
+"""Request bodies of strangers, users and sandboxes that exceed their limits."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Names whose servers do not answer, and the work of others meanwhile."""
+"""Host names whose DNS servers do not answer do not delay other users."""
 
 import asyncio
 import socket

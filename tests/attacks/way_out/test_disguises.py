@@ -1,4 +1,4 @@
-"""Requests that two readers could take for two different things."""
+"""Requests that two parsers could read differently."""
 
 import asyncio
 

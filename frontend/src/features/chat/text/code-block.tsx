@@ -10,7 +10,7 @@ import { Code } from './code'
 export interface CodeBlockProps {
   text: string
   language: string | null
-  /** Long lines go on below, so that nothing stands beyond the edge: for what somebody has to judge. */
+  /** Long lines go on below, so that nothing stands beyond the edge: for text that a user has to judge. */
   wraps?: boolean
 }
 

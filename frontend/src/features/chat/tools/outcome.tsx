@@ -18,7 +18,7 @@ export function toolState(outcome: Outcome | null, isAgentRunning: boolean): Too
   return outcome.observation.is_error ? 'failed' : 'done'
 }
 
-/** Whether somebody's Stop, or a crash, cut the call off: there is nothing in it for the agent to mend. */
+/** Whether a user's Stop, or a crash, cut the call off: the agent cannot repair that. */
 function wasInterrupted({ classification }: EventOf<'AgentErrorEvent'>): boolean {
   const { kind, retryable, user_action } = classification ?? {}
   return kind === 'agent_action' && retryable === true && user_action === 'none'
@@ -74,7 +74,7 @@ function RunningFor({ since }: { since: string }) {
 /** How the runtime tells the agent that a message of the user came instead of an answer. */
 const ANSWERED_BY_MESSAGE = 'The user did not approve this and wrote a message instead, which follows.'
 
-/** Why there is no observation: the call could not be made, or somebody refused it. */
+/** Why there is no observation: the call could not be made, or a user or a hook refused it. */
 export function Refusal({ outcome }: { outcome: Outcome | null }) {
   const { t } = useTranslation()
   if (eventIs(outcome, 'AgentErrorEvent')) {

@@ -151,7 +151,7 @@ function Work({ task, isLive }: { task: HandedTask; isLive: boolean }) {
   )
 }
 
-/** What the page offers beside rows is about the conversation itself: nobody goes back within a sub-agent's work. */
+/** What the page offers beside rows is about the conversation itself: one cannot go back within a sub-agent's work. */
 const NO_SLOTS: ChatSlots = {}
 
 function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {

@@ -1,4 +1,4 @@
-"""kill -9 of the app server while starts wait in line for memory, and as one of them is let in."""
+"""kill -9 of the app server while starts are queued for memory, and while one of them is admitted."""
 
 import asyncio
 import sqlite3
