@@ -36,7 +36,7 @@ class PasswordHashing:
         return PasswordHasher()
 
     @cached_property
-    def _of_nobody(self) -> str:
+    def _of_unknown(self) -> str:
         return self._hasher.hash("the password of no account")
 
     async def hash(self, password: str) -> str:
@@ -53,9 +53,11 @@ class PasswordHashing:
             from argon2.exceptions import InvalidHashError, VerificationError
 
             # In any case, so that the first look at an unknown account takes no longer than the others.
-            of_nobody = self._of_nobody
+            of_unknown = self._of_unknown
             try:
-                return self._hasher.verify(password_hash or of_nobody, password) and password_hash is not None
+                return (
+                    self._hasher.verify(password_hash or of_unknown, password) and password_hash is not None
+                )
             except (VerificationError, InvalidHashError):
                 return False
 

@@ -63,7 +63,7 @@ async def test_a_change_needs_the_current_password_and_ends_the_other_sessions(s
     assert (await site.sign_in(password=OTHER)).is_success
 
 
-async def test_a_removed_password_signs_nobody_in(site: Site) -> None:
+async def test_a_removed_password_does_not_sign_in(site: Site) -> None:
     async with site.ada() as browser:
         removal = {"current_password": OTHER}
         refused = await browser.post("/api/v1/password/removal", json=removal)

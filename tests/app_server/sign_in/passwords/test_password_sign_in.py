@@ -39,7 +39,7 @@ async def test_unknown_names_and_wrong_passwords_get_the_same_answer(site: Site)
             await site.sign_in(password=OTHER),
             await site.sign_in(password="short"),
             await site.sign_in(password="x" * 2000),
-            await site.sign_in(login_name="nobody"),
+            await site.sign_in(login_name="unknown"),
             await site.sign_in(login_name="without"),
             await site.sign_in(login_name="no name of anyone"),
         ]
@@ -53,7 +53,7 @@ async def test_unknown_names_and_wrong_passwords_get_the_same_answer(site: Site)
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_unknown_names_take_as_long_as_wrong_passwords(app: App) -> None:
     site = Site(app, password_hashing=cheap(time_cost=12, memory_cost=8192))
-    took: dict[str, list[float]] = {"ada": [], "nobody": []}
+    took: dict[str, list[float]] = {"ada": [], "unknown": []}
     async with site.ada():
         for attempt in range(8):
             for name, times in took.items():
@@ -116,7 +116,7 @@ async def test_guesses_at_one_account_are_slowed_down_on_all_servers_together(si
         )
         right = await other.sign_in(address="198.51.100.1")
         unknown = [
-            await site.sign_in(login_name="nobody", address=f"198.51.100.{number}") for number in range(11)
+            await site.sign_in(login_name="unknown", address=f"198.51.100.{number}") for number in range(11)
         ]
     await database.close()
 
