@@ -42,7 +42,7 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         ada.page.get_by_role("button", name="Done").click()
         expect(ada.page.get_by_text("Only read ·")).to_be_visible()
         ada.photograph("people-keys")
-        ada.page.get_by_role("link", name="Browsers").click()
+        ada.page.get_by_role("link", name="Sign-in").click()
         expect(ada.page.get_by_text("This browser")).to_be_visible()
         ada.photograph("browsers")
 
