@@ -124,6 +124,19 @@ describe('a narrow window', () => {
   })
 })
 
+it('shows a title that is thought of while the page is open, everywhere', async () => {
+  const { stream } = openConversation({ conversation: { title: null } })
+  expect(await screen.findByRole('heading', { name: 'Untitled conversation' })).toBeVisible()
+
+  const title = 'Repair the harbour gate'
+  stream.send({ type: 'conversation', conversation: fakeConversation({ id: ID, title }) })
+
+  expect(await screen.findByRole('heading', { name: title })).toBeVisible()
+  expect(document.title).toBe(`${title} · Slipway`)
+  const sidebar = within(screen.getByRole('navigation', { name: 'Main' }))
+  expect(await sidebar.findByText(title)).toBeVisible()
+})
+
 it('without a title has one name in the header, the tab, the list and every dialog', async () => {
   const { user, router } = openConversation({ conversation: { title: null } })
   const name = 'Untitled conversation'
