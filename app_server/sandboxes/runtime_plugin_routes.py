@@ -18,7 +18,7 @@ async def get_runtime_plugins(user: CurrentUser, sandbox_id: UUID, request: Requ
     """VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands.
 
     A sandbox that sleeps, starts or lies in an archive has those that were found there before, or those that
-    its image has. 409 `sandbox_not_running` where neither is known.
+    its image has. The list is empty where neither is known: before it runs for the first time.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state

@@ -40,14 +40,12 @@ async def list_runtime_plugins(
 ) -> list[RuntimePluginInfo]:
     """Of a sandbox that does not run: what was found there before, else what its image has.
 
-    Raises Conflict `sandbox_not_running` where neither is known.
+    Empty where neither is known.
     """
     try:
         client = sandboxes.client(sandbox.id)
     except Conflict:
         found = _found_before(sandbox, config)
-        if found is None:
-            raise
     else:
         found = await client.runtime_plugins()
         await remember_plugins(database, sandbox, found)
@@ -65,10 +63,10 @@ async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence
         await session.execute(update(Sandbox).where(Sandbox.id == sandbox.id).values(found_plugins=names))
 
 
-def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo] | None:
+def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo]:
     present = _present(sandbox, config)
     if present is None:
-        return None
+        return []
     absent = {"status": "unavailable", "reason": "The image of this sandbox does not have it."}
     return [one if one.name in present else one.model_copy(update=absent) for one in _AT_REST]
 

@@ -27,7 +27,7 @@ export const runtimePluginKeys = {
   screen: (conversationId: string, screen: Screen) => ['runtime-plugins', conversationId, screen] as const,
 }
 
-/** What the image of a sandbox has. Refused for one that does not run and of which nothing is known yet. */
+/** What the image of a sandbox has. Empty for one that has never run and of whose image nothing is known. */
 export function runtimePluginsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: runtimePluginKeys.ofSandbox(sandboxId),

@@ -1797,7 +1797,7 @@ export interface paths {
          * @description VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands.
          *
          *     A sandbox that sleeps, starts or lies in an archive has those that were found there before, or those that
-         *     its image has. 409 `sandbox_not_running` where neither is known.
+         *     its image has. The list is empty where neither is known: before it runs for the first time.
          */
         get: operations["get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get"];
         put?: never;

@@ -62,7 +62,7 @@ describe('VS Code and the desktop', () => {
     let isAsked = false
     const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {
       isAsked = true
-      return problem(409, { code: 'sandbox_not_running', detail: 'It sleeps.' })
+      return HttpResponse.json({ items: [] })
     })
     openConversation({ conversation: { sandbox_id: ID, sandbox_status: 'PAUSED' }, extra: [plugins] })
     expect(await screen.findByRole('tab', { name: 'Preview' }, { timeout: 10_000 })).toBeVisible()

@@ -10,7 +10,6 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import User
 from tests.app_server.conftest import App
 from tests.app_server.conversations.conftest import Home
-from tests.app_server.problems import assert_problem
 
 ALL = {"vscode", "desktop", "browser", "jupyter"}
 NAME = "slipway-sandbox"
@@ -93,5 +92,4 @@ async def test_of_an_image_from_elsewhere_nothing_is_told_before_it_runs(
 ) -> None:
     sandbox_id = await at_rest.sandbox("example/tools:1", SandboxStatus.PAUSED)
 
-    reply = await client.get(f"/api/v1/sandboxes/{sandbox_id}/runtime-plugins")
-    assert_problem(reply, 409, "sandbox_not_running")
+    assert await plugins(client, sandbox_id) == {}
