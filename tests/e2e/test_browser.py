@@ -120,6 +120,9 @@ def test_a_failed_start_shows_its_stage_cause_and_fix_and_can_be_retried(
         expect(failure).to_be_visible()
         expect(failure.get_by_text("main", exact=False).first).to_be_visible()
         someone.photograph("start-failed")
+        page.set_viewport_size(SMALL_PHONE)
+        assert failure.evaluate("box => box.scrollWidth - box.clientWidth") <= 0, "a long path leaves its box"
+        page.set_viewport_size(DESKTOP)
 
         subprocess.run(["git", "-C", str(repository), "branch", "no-such-branch"], check=True)
         page.get_by_role("button", name="Try again").click()

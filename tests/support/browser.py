@@ -55,7 +55,8 @@ class Visitor:
         """Pictures of the page in both themes and both widths; none may scroll sideways."""
         SCREENSHOTS.mkdir(exist_ok=True)
         for theme in ("light", "dark"):
-            self.page.emulate_media(color_scheme=theme)
+            # Without motion: else the picture is taken in the middle of a change of colours.
+            self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             for size in (PHONE, DESKTOP):
                 self.page.set_viewport_size(size)
                 self.page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{size['width']}.png")

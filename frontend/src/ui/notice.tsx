@@ -38,8 +38,8 @@ export function Notice({ tone, title, children, action, className }: NoticeProps
       {/* Where there is little room, the button goes below the text instead of taking half of its width. */}
       <div className="flex min-w-0 flex-1 flex-wrap items-start gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-56">
-          {title && <p className="font-medium">{title}</p>}
-          {children && <div className="break-words text-muted">{children}</div>}
+          {title && <p className="font-medium wrap-anywhere">{title}</p>}
+          {children && <div className="wrap-anywhere text-muted">{children}</div>}
         </div>
         {action}
       </div>

@@ -39,7 +39,7 @@ export function StageRow({ stage, now, isExplained = false }: StageRowProps) {
               : elapsed !== null && formatDuration(elapsed)}
           </span>
         </p>
-        {!isExplained && stage.detail && <p className="text-xs break-words text-muted">{stage.detail}</p>}
+        {!isExplained && stage.detail && <p className="text-xs wrap-anywhere text-muted">{stage.detail}</p>}
         {!isExplained && stage.output && stage.output !== stage.detail && (
           <StageOutput output={stage.output} />
         )}
