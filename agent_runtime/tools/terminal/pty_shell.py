@@ -24,6 +24,8 @@ from agent_runtime.workspace.processes import has_companions, signal_group, sign
 
 START_SECONDS = 20.0
 INTERRUPT_GRACE_SECONDS = 1.0
+# How often to look, within the grace, whether another program has the terminal.
+_FOREGROUND_LOOKS = 10
 # How long to wait for the mark once the status is known: a command may have cut itself off the terminal.
 MARK_GRACE_SECONDS = 0.2
 _COMMAND_FILES_KEPT = 8
@@ -218,8 +220,7 @@ class PtyShell:
         A command that survives that is the shell itself, busy or deaf: then the shell is closed.
         """
         for number in (signal.SIGINT, signal.SIGKILL):
-            self._signal_foreground(number)
-            if await self.wait(Patience(total_seconds=INTERRUPT_GRACE_SECONDS)):
+            if await self._end_foreground(number):
                 return
         await self.close()
 
@@ -295,8 +296,24 @@ class PtyShell:
         self._loop.remove_reader(self._master)
         self._loop.remove_reader(self._fifo)
 
-    def _signal_foreground(self, number: signal.Signals) -> None:
-        group = os.tcgetpgrp(self._master)
-        if group == self._process.pid and number == signal.SIGKILL:
-            return
-        signal_group(group, number)
+    async def _end_foreground(self, number: signal.Signals) -> bool:
+        """True when the running command ended within the grace.
+
+        The signal may arrive between two programs of a command. Bash then ignores it while it waits for the
+        second one. So a program that comes to the foreground meanwhile is interrupted as well.
+        """
+        group = self._foreground
+        if not (group == self._process.pid and number == signal.SIGKILL):
+            signal_group(group, number)
+        for _ in range(_FOREGROUND_LOOKS):
+            if await self.wait(Patience(total_seconds=INTERRUPT_GRACE_SECONDS / _FOREGROUND_LOOKS)):
+                return True
+            if self._foreground not in {group, self._process.pid}:
+                group = self._foreground
+                signal_group(group, signal.SIGINT)
+        return False
+
+    @property
+    def _foreground(self) -> int:
+        """The process group that has the terminal."""
+        return os.tcgetpgrp(self._master)

@@ -412,6 +412,18 @@ async def test_cancelling_ends_a_command_that_ignores_ctrl_c(run: Run, terminal:
     assert (await run("echo usable")).text == "usable"
 
 
+async def test_cancelling_also_interrupts_the_program_that_comes_next(run: Run, terminal: TerminalTool):
+    await run("X=kept")
+    deaf = "bash -c 'trap \"\" INT; touch marker; exec sleep 600'"
+    task = asyncio.create_task(run(f"{deaf}; sleep 600; touch after"))
+    await until((terminal._start_dir / "marker").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await run("echo $X")).text == "kept"
+    assert not (terminal._start_dir / "after").exists()
+
+
 async def test_closing_ends_everything_the_shell_started(run: Run, terminal: TerminalTool):
     pids = [
         int(p)
