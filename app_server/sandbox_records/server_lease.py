@@ -81,10 +81,11 @@ class Lease:
         first = await self._find()
         while not await self._try(place, first, is_over=asyncio.get_running_loop().time() > deadline):
             row = await self._find()
-            if first and row and row.nonce == first.nonce and row.renewals != first.renewals:
-                raise ConfigurationError(_words(self._home, row))
-            if row is None or first is None or row.nonce != first.nonce:
+            # This process may have renewed its own row meanwhile.
+            if row is None or first is None or row.nonce != first.nonce or row.nonce == _nonce():
                 first = row
+            elif row.renewals != first.renewals:
+                raise ConfigurationError(_words(self._home, row))
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:

@@ -1,5 +1,6 @@
 """Two servers from one home that was copied, on one database; and a home that is lost for good."""
 
+import asyncio
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,8 @@ from sqlalchemy import update
 from app_server.core.database import now
 from app_server.sandbox_records.models import Sandbox, ServerLease
 from app_server.sandbox_records.ownership import LOST_AFTER
+from app_server.sandbox_records.server_lease import Lease
+from tests.app_server.conftest import App
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 from tests.app_server.problems import assert_problem
 from tests.support.server import AppServerProcess
@@ -61,6 +64,15 @@ async def test_a_server_whose_id_was_taken_serves_no_process_sandbox(home: Home)
 
     await set_lease(home, server_id, nonce=None)
     await eventually(lambda: answers(home, changes, 200))
+
+
+@DATABASES
+async def test_a_process_that_renews_its_row_does_not_refuse_itself(app: App) -> None:
+    """Two apps of one process take the same id while a third one renews it."""
+    leases = [Lease(app.config, app.database, app.state["sandboxes"].ownership) for _ in range(3)]
+    await leases[0].take()
+    for _ in range(20):
+        await asyncio.gather(leases[0].renew(), leases[1].take(), leases[0].renew(), leases[2].take())
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
