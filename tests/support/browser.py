@@ -45,7 +45,7 @@ class Visitor:
 
     def _note(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            self.complaints.append(message.text)
+            self.complaints.append(f"{message.text} ({message.location['url']})")
 
     def sign_in(self, server: AppServerProcess) -> None:
         self.page.goto(server.new_sign_in_link())

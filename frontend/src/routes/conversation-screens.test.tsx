@@ -58,6 +58,20 @@ describe('VS Code and the desktop', () => {
     expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
   })
 
+  it.each([
+    ['while the task waits in line', { sandbox_status: 'STARTING', start_status: 'WORKING' }],
+    ['after a start that failed early', { sandbox_status: 'MISSING', start_status: 'ERROR' }],
+  ] as const)('are not asked for %s', async (_, standing) => {
+    let isAsked = false
+    const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {
+      isAsked = true
+      return problem(404, { code: 'not_found', detail: 'There is no such sandbox.' })
+    })
+    openConversation({ conversation: { sandbox_id: ID, ...standing }, extra: [plugins] })
+    expect(await screen.findByRole('tab', { name: 'Preview' }, { timeout: 10_000 })).toBeVisible()
+    expect(isAsked).toBe(false)
+  })
+
   it('have no place while the sandbox sleeps and nothing is known of its image', async () => {
     let isAsked = false
     const plugins = http.get('*/sandboxes/:id/runtime-plugins', () => {

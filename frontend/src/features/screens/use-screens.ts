@@ -12,15 +12,22 @@ export function isUp(state: ConversationState): boolean {
   return isAwake(state) && state.view.conversation?.start_status === 'READY'
 }
 
+/** Whether the server keeps a sandbox: not while a task waits in line, and not after a start that failed early. */
+function hasSandbox({ view }: ConversationState): boolean {
+  const { conversation } = view
+  return conversation?.start_status !== 'WORKING' && conversation?.sandbox_status !== 'MISSING'
+}
+
 /**
  * The screens that the sandbox has, also while it sleeps, starts or is archived. The server knows them from
  * the last time that it ran, or from its image.
  */
 export function useScreens(sandboxId: string | null): readonly Screen[] {
   const isRunning = useConversation(isUp)
+  const isKept = useConversation(hasSandbox)
   const { data, isError, refetch } = useQuery({
     ...runtimePluginsQuery(sandboxId ?? ''),
-    enabled: sandboxId !== null,
+    enabled: sandboxId !== null && isKept,
   })
   // It may come up with another image. What is shown stays while it is asked.
   useEffect(() => {
