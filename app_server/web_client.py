@@ -11,6 +11,7 @@ from app_server.core.database import Timestamp, now
 from app_server.core.version import VERSION
 from app_server.gateway.preview_origins import has_names
 from app_server.git.address import HOST_OF_PROVIDER
+from app_server.sign_in.passwords.accounts import is_password_usable
 
 _STARTED_AT = now()
 
@@ -102,6 +103,8 @@ class ProtocolConfig(BaseModel):
 class WebClientConfig(ProtocolConfig):
     """`ports_have_names`: pages of a sandbox's ports are opened at separate host names; else below a path
     of this server, where they have no storage. It depends on the address that the browser has used.
+
+    `password_sign_in`: passwords are allowed and at least one user has one.
     """
 
     version: str
@@ -115,11 +118,13 @@ class WebClientConfig(ProtocolConfig):
 @router.get("/config")
 async def get_web_client_config(request: Request) -> WebClientConfig:
     config: Config = request.state.config
+    async with request.state.database.read() as session:
+        password_sign_in = await is_password_usable(session, config)
     return WebClientConfig(
         updated_at=_STARTED_AT,
         version=VERSION,
         ports_have_names=has_names(config, request.headers.get("host", "")),
-        password_sign_in=config.password_sign_in,
+        password_sign_in=password_sign_in,
         sandbox=SandboxIsolation.model_validate(request.state.sandboxes.describe()),
         workspace_limit=WorkspaceLimit.model_validate(request.state.sandboxes.workspace_limit()),
         demo=DemoInfo(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -23,6 +23,11 @@ from app_server.users.models import Role, User
 
 async def find(session: AsyncSession, user_id: UUID) -> PasswordLogin | None:
     return await session.get(PasswordLogin, user_id)
+
+
+async def is_password_usable(session: AsyncSession, config: Config) -> bool:
+    """Whether passwords are allowed here and at least one user has one."""
+    return config.password_sign_in and bool(await session.scalar(select(exists(select(PasswordLogin)))))
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:

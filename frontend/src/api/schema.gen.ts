@@ -6663,6 +6663,8 @@ export interface components {
          * WebClientConfig
          * @description `ports_have_names`: pages of a sandbox's ports are opened at separate host names; else below a path
          *     of this server, where they have no storage. It depends on the address that the browser has used.
+         *
+         *     `password_sign_in`: passwords are allowed and at least one user has one.
          */
         WebClientConfig: {
             /**

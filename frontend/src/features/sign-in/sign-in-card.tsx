@@ -86,7 +86,9 @@ function isUnanswered(error: unknown): boolean {
 
 function WaysToSignIn({ reason, onSignedIn }: { reason: string | null; onSignedIn: () => void }) {
   const { t } = useTranslation()
-  const hasPasswords = useQuery(webClientConfigQuery()).data?.password_sign_in ?? false
+  // Asked again each time: a user may have set the first password since the page was loaded.
+  const config = useQuery({ ...webClientConfigQuery(), refetchOnMount: 'always' })
+  const hasPasswords = config.data?.password_sign_in ?? false
   const explained = reason !== null && reasonOf(reason)
   return (
     <div className="flex flex-col gap-4">

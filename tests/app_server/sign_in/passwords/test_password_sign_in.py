@@ -84,6 +84,18 @@ async def test_it_can_be_turned_off(app: App) -> None:
     assert told["password_sign_in"] is False
 
 
+async def test_pages_offer_it_once_a_user_has_a_password(app: App) -> None:
+    site = Site(app)
+
+    async def is_offered() -> bool:
+        async with site.browser() as browser:
+            return bool((await browser.get("/api/v1/web-client/config")).json()["password_sign_in"])
+
+    assert not await is_offered()
+    async with site.ada():
+        assert await is_offered()
+
+
 async def test_a_hash_of_older_parameters_is_replaced_at_the_next_sign_in(app: App) -> None:
     async def stored() -> str:
         async with app.database.read() as session:
