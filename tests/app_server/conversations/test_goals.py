@@ -84,6 +84,7 @@ async def test_a_goal_is_set_stopped_and_resumed(home: Home, scripted_llm: Scrip
     await rests(home, conversation_id)
     resumed = await home.client.post(f"{goal}/resume")
     await goal_becomes(home, conversation_id, "complete")
+    await rests(home, conversation_id)
     over = await home.client.post(f"{goal}/resume")
 
     assert [reply.json() for reply in (begun, stopped, resumed)] == [{"success": True}] * 3
