@@ -9,10 +9,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
 NPM := cd frontend && npm
+COMPOSE := $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo frontend test test-python test-quick test-images durations catalogue test-frontend test-compat check lint format images base-image api bench bench-app locks clean
+.PHONY: help run demo frontend test test-python test-quick test-images durations catalogue test-frontend test-compat check lint format images up down base-image api bench bench-app locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +66,13 @@ format: $(VENV)/.dev ## Format the Python code
 
 images: $(VENV)/.product ## Build the sandbox image (ARGS="--flavour slim"; the server does it too, when first needed)
 	@exec $(BIN)/slipway images build $(ARGS)
+
+up: ## Build the images of docker-compose.yml, start everything, and print a sign-in link
+	$(COMPOSE) up --detach --build
+	@containers/app/wait-for-sign-in.sh "$(COMPOSE)"
+
+down: ## Stop what `make up` started; all data stays
+	$(COMPOSE) down
 
 base-image: ## Make the base image from Debian packages, for machines without an image registry
 	containers/base/build.sh
