@@ -43,6 +43,7 @@ from app_server.git_proxy.access import Moves
 from app_server.http.certificates import public_authorities
 from app_server.http.guarded_client import Guard, GuardedTransport
 from app_server.http.outgoing_proxy import upstream_of
+from app_server.installation_backup.restore import require_whole_home
 from app_server.llm_gateway.limits.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.room import CallCapacity
 from app_server.mcp_broker.pass_through import Exchanges
@@ -196,6 +197,7 @@ async def _make_demo(config: Config) -> None:
 
 
 async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
+    require_whole_home(config.home)
     if config.database_file:
         # Made here for its mode, which SQLite gives to the files beside it too.
         config.database_file.touch(mode=0o600)

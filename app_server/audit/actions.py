@@ -50,6 +50,7 @@ class AuditAction(StrEnum):
     GIT_PUSHED = "git.pushed"
     AUDIT_LOG_EXPORTED = "audit_log.exported"
     AUDIT_LOG_TRIMMED = "audit_log.trimmed"
+    INSTALLATION_BACKED_UP = "installation.backed_up"
 
 
 class AuditOutcome(StrEnum):
@@ -90,3 +91,4 @@ class AuditTarget(StrEnum):
     CONVERSATION = "conversation"
     REPOSITORY = "repository"
     AUDIT_LOG = "audit_log"
+    INSTALLATION = "installation"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app_server.cli.audit import audit
+from app_server.cli.backup import backup, restore
 from app_server.cli.home import Home, Json, Port, configuration, in_database, leave
 from app_server.cli.sandboxes import images, run_doctor, sandboxes
 from app_server.cli.users import users
@@ -31,6 +32,8 @@ app.add_typer(sandboxes, name="sandboxes")
 app.add_typer(users, name="users")
 app.add_typer(audit, name="audit")
 app.command(name="doctor")(run_doctor)
+app.command()(backup)
+app.command()(restore)
 
 _PLACES = {
     "docker": "Docker containers",

@@ -56,10 +56,20 @@ async def is_current(database: Database) -> bool:
         return await connection.run_sync(_current_revision) == newest_revision()
 
 
-async def _require_known(database: Database) -> None:
+async def revision_of(database: Database) -> str | None:
+    """The revision of the database's schema. None for a database without tables."""
     async with database.engine.connect() as connection:
-        revision = await connection.run_sync(_current_revision)
-    if revision is not None and revision not in {_slug(path) for path in _files()}:
+        return await connection.run_sync(_current_revision)
+
+
+def is_known(revision: str) -> bool:
+    """Whether this version can bring a schema of this revision up to date."""
+    return revision in {_slug(path) for path in _files()}
+
+
+async def _require_known(database: Database) -> None:
+    revision = await revision_of(database)
+    if revision is not None and not is_known(revision):
         raise ConfigurationError(
             f"The database was made by a newer version of Slipway (its schema is {revision!r}): start that "
             "version, or restore a backup from before the upgrade."

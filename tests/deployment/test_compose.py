@@ -1,7 +1,9 @@
 """`docker-compose.yml`, from the build to the main job done; a killed part; what the app server reaches."""
 
+import io
 import os
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -134,7 +136,23 @@ def test_a_team_starts_it_and_an_agent_does_the_main_job(deployment: Deployment)
             client.delete(f"/app-conversations/{conversation_id}").raise_for_status()
             wait_until(lambda: not containers_of(conversation_id), lambda: f"the end of {conversation_id}")
 
+    assert_can_be_backed_up(deployment)
     assert_closed(deployment)
+
+
+def assert_can_be_backed_up(deployment: Deployment) -> None:
+    """Through standard output, since nothing in the container but its home can be written."""
+    command = ["docker-compose", "exec", "-T", "app", "slipway", "backup", "-"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=deployment.environment,
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+        assert {"database", "home/encryption.key", "manifest.json"} <= {*tar.getnames()}
 
 
 def assert_closed(deployment: Deployment) -> None:

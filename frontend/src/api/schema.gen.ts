@@ -3104,7 +3104,7 @@ export interface components {
          * @description What was done or refused: `THING.CHANGE`. New ones are added; none is renamed, since rows name them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One thing that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -3151,7 +3151,7 @@ export interface components {
          * @description Kinds of things that actions are about. Their ids stand beside them as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "audit_log";
+        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.

@@ -47,6 +47,7 @@ export const AUDIT_ACTIONS = [
   'git.pushed',
   'audit_log.exported',
   'audit_log.trimmed',
+  'installation.backed_up',
 ] as const satisfies AuditAction[]
 
 // Does not compile when the server has an action that the list above lacks.

@@ -1,0 +1,92 @@
+"""The database as one file, and back: SQLite by its backup API, PostgreSQL by pg_dump and pg_restore."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import inspect
+from sqlalchemy.engine import make_url
+
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.errors import ConfigurationError
+
+
+def sqlite_file(config: Config) -> Path | None:
+    """The file of a SQLite database. None for PostgreSQL."""
+    url = make_url(config.resolved_database_url)
+    return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
+
+
+def dump(config: Config, target: Path) -> None:
+    """Writes the database to `target`, as it is at one moment, while others may write to it.
+
+    Raises ConfigurationError when PostgreSQL's programs are missing or refuse.
+    """
+    if file := sqlite_file(config):
+        with (
+            closing(sqlite3.connect(file)) as source,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy)
+    else:
+        _run(config, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
+
+
+def load_postgresql(config: Config, source: Path) -> None:
+    """Fills the empty PostgreSQL database of `config`, all of it or nothing.
+
+    Raises ConfigurationError when PostgreSQL's programs are missing or refuse.
+    """
+    _run(
+        config,
+        "pg_restore",
+        "--no-owner",
+        "--no-privileges",
+        "--exit-on-error",
+        "--single-transaction",
+        f"--dbname={_name_of(config)}",
+        str(source),
+    )
+
+
+def has_tables(config: Config) -> bool:
+    """Whether the database has any table. Raises what a database that cannot be reached does."""
+
+    async def look() -> bool:
+        database = Database(config.resolved_database_url)
+        try:
+            async with database.engine.connect() as connection:
+                return bool(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
+        finally:
+            await database.close()
+
+    return asyncio.run(look())
+
+
+def _name_of(config: Config) -> str:
+    return make_url(config.resolved_database_url).database or ""
+
+
+def _run(config: Config, program: str, *arguments: str) -> None:
+    if shutil.which(program) is None:
+        raise ConfigurationError(f"{program} is not installed. On Debian: apt-get install postgresql-client")
+    url = make_url(config.resolved_database_url)
+    # Not on the command line, which others on this machine can read.
+    values = {
+        "PGHOST": url.host or url.query.get("host"),
+        "PGPORT": url.port,
+        "PGUSER": url.username,
+        "PGPASSWORD": url.password,
+        "PGDATABASE": url.database,
+    }
+    given = {name: str(value) for name, value in values.items() if value is not None}
+    done = subprocess.run(
+        [program, *arguments], env={**os.environ, **given}, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise ConfigurationError(f"{program} failed: {done.stderr.strip()[-1000:]}")

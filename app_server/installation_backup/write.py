@@ -1,0 +1,134 @@
+"""Makes a backup."""
+
+import asyncio
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from app_server.core.config import Config
+from app_server.core.database import Database, now
+from app_server.core.encryption import load_cipher
+from app_server.core.errors import ConfigurationError
+from app_server.core.migrations import revision_of
+from app_server.core.version import VERSION
+from app_server.installation_backup.databases import dump, sqlite_file
+from app_server.installation_backup.home_files import files_of
+from app_server.installation_backup.manifest import DATABASE, HOME, KEY_CHECK, KEY_FILE, MANIFEST, Manifest
+
+_COMPRESSION = 3
+_PIECE_BYTES = 1024**2
+
+
+def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manifest:
+    """Writes a backup to the new file `target`, of mode 0600. Blocking; see `write_backup`.
+
+    A file with the name `target` is there only once it is whole and on the disk.
+
+    Raises ConfigurationError when `target` exists or lies in the home.
+    """
+    if target.exists():
+        raise ConfigurationError(f"{target} exists already. Choose another name.")
+    if target.resolve().is_relative_to(config.home.resolve()):
+        raise ConfigurationError("A backup cannot lie in the home that it is made of. Choose another place.")
+    descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            manifest = write_backup(config, file, with_key=with_key)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, target)
+    finally:
+        Path(draft).unlink()
+    return manifest
+
+
+def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest:
+    """Writes the database and the home to `sink`, as a gzipped tar. Blocking.
+
+    The server may run meanwhile: the database is copied as it is at one moment, then the files.
+
+    Raises ConfigurationError when no server was started here yet, or PostgreSQL's programs are missing.
+    """
+    revision = asyncio.run(_revision(config))
+    with (
+        gzip.GzipFile(fileobj=sink, mode="wb", compresslevel=_COMPRESSION) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        return _fill(tar, config, revision, with_key=with_key)
+
+
+def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool) -> Manifest:
+    sha256: dict[str, str] = {}
+    # On the disk of the home: elsewhere may be less room.
+    with tempfile.TemporaryDirectory(dir=config.home) as folder:
+        copy = Path(folder, DATABASE)
+        dump(config, copy)
+        _add(tar, copy, DATABASE, sha256, config.home)
+    has_key = False
+    for path in files_of(config.home):
+        relative = path.relative_to(config.home).as_posix()
+        if relative == KEY_FILE:
+            if not with_key:
+                continue
+            has_key = True
+        _add(tar, path, f"{HOME}/{relative}", sha256, config.home)
+    manifest = Manifest(
+        slipway=VERSION,
+        made_at=now(),
+        home=str(config.home.resolve()),
+        database="sqlite" if sqlite_file(config) else "postgresql",
+        schema_revision=revision,
+        has_key=has_key,
+        key_check=load_cipher(config).encrypt(KEY_CHECK),
+        sha256=sha256,
+    )
+    text = manifest.model_dump_json().encode()
+    member = tarfile.TarInfo(MANIFEST)
+    member.size, member.mode = len(text), 0o600
+    tar.addfile(member, io.BytesIO(text))
+    return manifest
+
+
+def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
+    """Adds a folder, a link or a file. A file that grows meanwhile is added up to where it was."""
+    try:
+        member = tar.gettarinfo(path, name)
+        if not (member.isfile() or member.islnk()):
+            tar.addfile(member)
+            return
+        with path.open("rb") as source, tempfile.TemporaryFile(dir=scratch) as copy:
+            # A second name of the same file is a file too, so that each has a checksum.
+            member.type, member.linkname = tarfile.REGTYPE, ""
+            # What a command writes right now may shrink: the size has to be that of what was read.
+            sha256[name], member.size = _copy(source, copy)
+            copy.seek(0)
+            tar.addfile(member, copy)
+    except FileNotFoundError:
+        return  # removed meanwhile
+
+
+def _copy(source: IO[bytes], copy: IO[bytes]) -> tuple[str, int]:
+    """`(SHA-256, bytes)` of what was copied."""
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(_PIECE_BYTES):
+        digest.update(piece)
+        size += copy.write(piece)
+    return digest.hexdigest(), size
+
+
+async def _revision(config: Config) -> str:
+    database = Database(config.resolved_database_url)
+    try:
+        revision = await revision_of(database)
+    finally:
+        await database.close()
+    if revision is None:
+        raise ConfigurationError(
+            "No server has been started on this database yet: there is nothing to back up."
+        )
+    return revision
