@@ -166,4 +166,5 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   conversation: true,
   repository: true,
   audit_log: true,
+  installation: true,
 }
