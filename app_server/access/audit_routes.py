@@ -1,4 +1,4 @@
-"""The audit log, for those who may read it: owner and administrators."""
+"""Routes of the audit log, which only the owner and administrators may read."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -50,9 +50,9 @@ Filter = Annotated[AuditFilter, Depends(_filter)]
 async def search_audit_log(
     wanted: Filter, session: ReadSession, page_id: PageId = None, limit: Limit = 50
 ) -> Page[AuditEntryInfo]:
-    """What was done, the newest first. `since` is included, `until` is not; a time without a zone is UTC.
+    """Returns a page of audit log entries, newest first.
 
-    400 `bad_page_id`.
+    `since` is inclusive, `until` is exclusive; a time without a zone is UTC. 400 `bad_page_id`.
     """
     before = None if page_id is None else _position(page_id)
     entries, next_before = await search.search(session, wanted, before=before, limit=limit)
@@ -73,7 +73,9 @@ async def export_audit_log(
     request: Request,
     format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
 ) -> StreamingResponse:
-    """All entries that the filter leaves, the oldest first, as a file. The log tells of the export."""
+    """Returns all entries that match the filter as a file, oldest first. The export itself is recorded in the
+    audit log.
+    """
     database: Database = request.state.database
     async with database.session() as session:
         trail.record(

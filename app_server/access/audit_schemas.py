@@ -1,4 +1,4 @@
-"""The audit log on the wire."""
+"""Schemas of the audit log in the API."""
 
 import csv
 import io
@@ -12,11 +12,12 @@ from app_server.core.database import Id, Timestamp
 
 
 class AuditEntryInfo(BaseModel):
-    """One thing that was done or refused. `id`: 1, 2, 3 … without gaps.
+    """One action that was done or refused. `id`: 1, 2, 3 … without gaps.
 
-    `actor_id`, `actor_name`: the user, with the name of that moment; null: not known, or the server.
-    `credential_id`: of the key, the session or the sandbox. `details`: names and numbers, never a secret.
-    `hash`: SHA-256 over the entry and the hash of the one before, 64 hex digits.
+    `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
+    unknown or is the server. `credential_id`: the id of the API key, the browser session or the sandbox.
+    `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
+    entry, 64 hex digits.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -38,15 +39,15 @@ class AuditEntryInfo(BaseModel):
 
 
 async def as_json_lines(entries: AsyncIterator[AuditEntryInfo]) -> AsyncIterator[str]:
-    """One JSON object a line."""
+    """Yields each entry as one line with a JSON object."""
     async for entry in entries:
         yield f"{entry.model_dump_json()}\n"
 
 
 async def as_csv(entries: AsyncIterator[AuditEntryInfo]) -> AsyncIterator[str]:
-    """A line of names, then one of values for each entry; `details` is JSON.
+    """Yields a header line with the column names, then one line for each entry. `details` is JSON.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    A text that a spreadsheet would read as a formula gets an apostrophe in front.
     """
     yield _line(list(AuditEntryInfo.model_fields))
     async for entry in entries:

@@ -1,4 +1,4 @@
-"""Tells the audit log what a request has done, and for whom."""
+"""Records in the audit log what a request has done, and which user it acted for."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ _MEANS = {"key": ActorMeans.KEY, "session": ActorMeans.SESSION}
 
 @dataclass(frozen=True)
 class AuditTrail:
-    """Records for one actor. Each entry is written when the session commits, or not at all."""
+    """Adds entries to the audit log for one actor. An entry is written only if the session commits."""
 
     actor: Actor
 
@@ -35,7 +35,11 @@ class AuditTrail:
         outcome: AuditOutcome = AuditOutcome.SUCCESS,
         **details: Any,
     ) -> None:
-        """target: its kind, and its id or name. details: never a secret; what is None is left out."""
+        """Adds an entry to the audit log.
+
+        target: the kind of the object, and its id or name. details: never a secret; values that are None are
+        left out.
+        """
         kind, id_ = target or (None, None)
         entry = NewEntry(
             actor=self.actor,
@@ -49,7 +53,7 @@ class AuditTrail:
 
 
 def address_of(connection: HTTPConnection) -> str | None:
-    """From which a request comes, as trusted proxies tell it."""
+    """Returns the IP address of the client, as trusted proxies report it. Returns None if it is unknown."""
     return connection.client.host if connection.client else None
 
 
@@ -65,7 +69,7 @@ def trail_of(principal: Principal, connection: HTTPConnection) -> AuditTrail:
 
 
 async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> AuditTrail:
-    """For what a sandbox does with the things of its user."""
+    """Returns the audit trail for actions that a sandbox does on behalf of its user."""
     user = await session.get_one(User, user_id)
     return AuditTrail(Actor(ActorMeans.SANDBOX, user_id, user.name, credential_id=sandbox_id))
 
@@ -73,9 +77,10 @@ async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUI
 async def record_first_use(
     database: Database, user_id: UUID, sandbox_id: UUID, name: str, *, of_conversation: UUID | None = None
 ) -> None:
-    """Records that a sandbox has looked up a secret, unless the log tells it already.
+    """Records that a sandbox has looked up a secret, unless the audit log already has an entry about it.
 
-    of_conversation: whose own secret it is, which came with its start; None: one that the user keeps.
+    of_conversation: the conversation that the secret was given to at its start; None if the secret is one of
+    the user's saved secrets.
     """
     known = select(AuditEntry.details).where(
         AuditEntry.target_id == name,
@@ -92,7 +97,7 @@ async def record_first_use(
 
 
 def trail_of_command_line(owner: User) -> AuditTrail:
-    """For commands on the server's machine, which act as the owner."""
+    """Returns the audit trail for commands on the server's machine, which act as the owner."""
     return AuditTrail(Actor(ActorMeans.COMMAND_LINE, user_id=owner.id, name=owner.name))
 
 
@@ -101,4 +106,4 @@ async def _current_trail(principal: CurrentPrincipal, connection: HTTPConnection
 
 
 CurrentTrail = Annotated[AuditTrail, Depends(_current_trail)]
-"""The trail of the request: `trail.record(session, AuditAction.…, …)`."""
+"""The audit trail of the current request: `trail.record(session, AuditAction.…, …)`."""

@@ -1,7 +1,8 @@
-"""Who is asking: the dependencies every public route uses.
+"""Identifies the user of a request: the dependencies that every public route uses.
 
-A key in a header beats the cookie, and a wrong key is never forgiven for the sake of a good cookie. The
-cookie counts only together with the proof of its page: browsers send cookies to every port of our host.
+A key in a header takes precedence over the cookie. If the key is wrong, the request is refused even with a
+valid cookie. The cookie counts only together with the proof from our page, because browsers send cookies to
+every port of our host.
 """
 
 import hmac
@@ -35,7 +36,10 @@ _BEARER = {"WWW-Authenticate": "Bearer"}
 
 
 async def authenticate(connection: HTTPConnection) -> Principal:
-    """Who is behind this request or WebSocket. Looked up once for each. Raises NotAuthenticated."""
+    """Returns the principal (user, permissions and credential) of this request or WebSocket.
+
+    The database is queried once for each connection. Raises NotAuthenticated.
+    """
     known: Principal | None = connection.scope.get(_PRINCIPAL)
     if known is None:
         known = connection.scope[_PRINCIPAL] = await _authenticate(connection)
@@ -69,7 +73,9 @@ CurrentUser = Annotated[User, Depends(require_user)]
 
 
 async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
-    """Who is behind this WebSocket; None: close it with 4001."""
+    """Returns the principal of this WebSocket. Returns None if it is not authenticated; the caller then
+    closes it with code 4001.
+    """
     try:
         return await authenticate(websocket)
     except NotAuthenticated:
@@ -77,7 +83,9 @@ async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
 
 
 async def identify_user(connection: HTTPConnection) -> UUID | None:
-    """The id of the user behind this request, for what must know it before the request is read."""
+    """Returns the id of the user of this request, for code that runs before the request body is read. Returns
+    None if the request is not authenticated.
+    """
     try:
         return (await _authenticate(connection)).user.id
     except NotAuthenticated:

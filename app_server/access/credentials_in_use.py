@@ -1,4 +1,4 @@
-"""Credentials behind what stays open: streams and links end once their key or session is gone."""
+"""Ends open streams and links when their API key or browser session is no longer valid."""
 
 import asyncio
 from collections import defaultdict
@@ -22,7 +22,7 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class Credential:
-    """An API key or a browser session, by the id of its row."""
+    """An API key or a browser session, identified by the id of its database row."""
 
     kind: Literal["key", "session"]
     id: UUID
@@ -32,7 +32,7 @@ class Credential:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises ValueError."""
+        """Parses `key:ID` or `session:ID`. Raises ValueError for any other text."""
         kind, _, id_ = text.partition(":")
         if kind not in {"key", "session"}:
             raise ValueError(f"{kind!r} is no kind of credential")
@@ -46,13 +46,15 @@ class _Use:
 
 
 class CredentialEnded(Exception):
-    """The key or session is gone or has expired, its user is disabled, or may no longer do what is open."""
+    """The API key or session was deleted or has expired, its user is disabled, or its user no longer has the
+    required permission.
+    """
 
 
 class CredentialsInUse:
-    """Looks at all that are in use with one statement a second, whatever the number of streams.
+    """Checks all credentials of open streams together: once a second, whatever the number of streams.
 
-    The database is asked, so it does not matter at which app server a user signs out.
+    It asks the database, so a sign-out at any app server takes effect at all of them.
     """
 
     def __init__(self, database: Database) -> None:
@@ -61,7 +63,7 @@ class CredentialsInUse:
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
-        """Cancels the block and raises CredentialEnded once the credential no longer gives the permission."""
+        """Cancels the block and raises CredentialEnded when the credential no longer has the permission."""
         use = _Use(credential, permission)
         try:
             async with asyncio.timeout(None) as end:
@@ -76,7 +78,7 @@ class CredentialsInUse:
             raise
 
     async def require(self, credential: Credential, permission: Permission) -> None:
-        """Raises CredentialEnded."""
+        """Raises CredentialEnded if the credential does not have the permission now."""
         if permission not in (await self._permissions([credential])).get(credential, ()):
             raise CredentialEnded
 
@@ -97,7 +99,7 @@ class CredentialsInUse:
     async def _permissions(
         self, credentials: Iterable[Credential]
     ) -> dict[Credential, frozenset[Permission]]:
-        """Of those that still count."""
+        """Returns the permissions of each credential that is still valid."""
         found: dict[Credential, frozenset[Permission]] = {}
         wanted = list(credentials)
         for start in range(0, len(wanted), _BATCH):

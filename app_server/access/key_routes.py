@@ -1,4 +1,4 @@
-"""The API keys that act for the current user."""
+"""Routes for the API keys of the current user."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -31,7 +31,10 @@ async def list_api_keys(user: CurrentUser, session: ReadSession) -> list[ApiKey]
 async def create_api_key(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: CreateApiKey
 ) -> CreatedApiKey:
-    """A key that may do no more than what created it. 403 `stronger_key`, 409 `too_many_api_keys`."""
+    """Creates an API key. It can have no more rights than the credential that creates it.
+
+    403 `stronger_key`, 409 `too_many_api_keys`.
+    """
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(
         session,
@@ -61,7 +64,7 @@ async def delete_api_key(user: CurrentUser, trail: CurrentTrail, session: Sessio
 
 @dataclass(frozen=True)
 class KeyLimits:
-    """Of an API key; None: it has no such limit."""
+    """The limits of an API key. None in a field: the key has no such limit."""
 
     scopes: list[Permission] | None
     addresses: list[str] | None
@@ -69,7 +72,9 @@ class KeyLimits:
 
 
 async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
-    """Those of the new key. Raises Forbidden `stronger_key`."""
+    """Returns the limits of the new key. Raises Forbidden `stronger_key` if they exceed those of
+    its creator.
+    """
     maker = await _maker(session, principal)
     return KeyLimits(
         _scopes(principal, maker, body), _addresses(maker, body.addresses), _end(maker, body.lifetime)
@@ -105,7 +110,7 @@ def _end(maker: ApiKey | None, lifetime: timedelta | None) -> datetime | None:
 
 
 async def _maker(session: AsyncSession, principal: Principal) -> ApiKey | None:
-    """The key by which the request came; None: by a browser session."""
+    """Returns the API key that authenticated the request. Returns None if a browser session did."""
     if principal.credential.kind != "key":
         return None
     return await session.get(ApiKey, principal.credential.id)

@@ -1,4 +1,4 @@
-"""API keys on the wire."""
+"""Schemas of API keys in the API."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -14,9 +14,12 @@ MAX_ADDRESSES = 50
 
 
 class CreateApiKey(BaseModel):
-    """`scopes`: the permissions that the key is limited to; left out: all that its maker may do, also later.
-    `read` is always among them. `expires_in_days`: left out, the key never expires. `addresses`: the IP
-    addresses and networks, such as `192.0.2.0/24`, from which the key counts; left out: from everywhere.
+    """The properties of a new API key.
+
+    `scopes`: the permissions that the key is limited to; `read` is always among them. If left out, the key
+    may do all that its creator may do, now and later. `expires_in_days`: if left out, the key never expires.
+    `addresses`: the IP addresses and networks, such as `192.0.2.0/24`, from which the key is accepted; if
+    left out, it is accepted from everywhere.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -42,9 +45,9 @@ class CreateApiKey(BaseModel):
 
 
 class ApiKeyInfo(BaseModel):
-    """`prefix` tells keys apart; only a hash of the rest is kept.
+    """An API key without its secret part. `prefix` identifies the key; of the rest only a hash is stored.
 
-    `scopes`: null for a key that may do all that its user may do. `addresses`: null for one that counts from
+    `scopes`: null if the key may do all that its user may do. `addresses`: null if the key is accepted from
     everywhere.
     """
 
@@ -61,6 +64,6 @@ class ApiKeyInfo(BaseModel):
 
 
 class CreatedApiKey(ApiKeyInfo):
-    """`key` is shown here and never again."""
+    """A new API key. `key` is the whole key; it is shown only in this reply."""
 
     key: str

@@ -24,7 +24,7 @@ async def list_people(session: AsyncSession) -> Sequence[User]:
 
 
 async def find(session: AsyncSession, person_id: UUID) -> User:
-    """Raises NotFound `person_not_found`."""
+    """Returns the user with this id. Raises NotFound `person_not_found`."""
     person = await session.get(User, person_id)
     if person is None:
         raise NotFound("There is no such person.", code="person_not_found")
@@ -47,7 +47,7 @@ def require_can_manage(manager: User, role: Role) -> None:
 def change(
     session: AsyncSession, manager: User, trail: AuditTrail, person: User, wanted: ChangePerson
 ) -> None:
-    """Sets what is wanted: the name, the role, whether the account is disabled.
+    """Changes the name, the role, or whether the account is disabled. Only the fields that are set change.
 
     Raises Forbidden `role_not_manageable`.
     """

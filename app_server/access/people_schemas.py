@@ -1,4 +1,4 @@
-"""The people of this installation on the wire."""
+"""Schemas of the people of this installation in the API."""
 
 from typing import Annotated, Literal
 
@@ -9,12 +9,16 @@ from app_server.users.models import Role
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 GivenRole = Literal[Role.ADMIN, Role.MEMBER, Role.VIEWER]
-"""There is one owner, who was made at the first start."""
+"""The roles that can be given to people. The owner role cannot: the only owner is created at the first start.
+"""
 
 
 class Person(BaseModel):
-    """`signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used.
-    `has_totp`: whether the person has an authenticator app. Only the list of all people tells it.
+    """A person with an account.
+
+    `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
+    enabled. `has_totp`: whether the person has an authenticator app; only the list of all people has this
+    field set.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -36,7 +40,7 @@ class InvitePerson(BaseModel):
 
 
 class ChangePerson(BaseModel):
-    """What is left out stays as it is."""
+    """Changes to a person's account. A field that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +50,7 @@ class ChangePerson(BaseModel):
 
 
 class SignInLinkInfo(BaseModel):
-    """`url` signs in the first browser that opens it."""
+    """A one-time link. `url` signs in the first browser that opens it."""
 
     url: str
     expires_at: Timestamp

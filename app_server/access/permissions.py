@@ -8,7 +8,7 @@ from app_server.users.models import Role
 
 
 class Permission(StrEnum):
-    """Each route of the public API asks for one of them, see access/route_access.py."""
+    """A permission. Each route of the public API requires one of these, see access/route_access.py."""
 
     READ = "read"
     """See one's own conversations, sandboxes and settings, and follow them live."""
@@ -37,6 +37,9 @@ OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
 
 
 def permissions_of(role: Role, scopes: Collection[str] | None = None) -> frozenset[Permission]:
-    """What a user of this role may do by a key of these scopes. None: by all that the role may do."""
+    """Returns the permissions of a user with this role who uses a key with these scopes.
+
+    scopes: None means that there is no limit: all permissions of the role.
+    """
     allowed = OF_ROLE[role]
     return allowed if scopes is None else allowed.intersection(scopes)

@@ -1,4 +1,4 @@
-"""Who sends a request, and what they may do with it."""
+"""The sender of a request and the permissions of the request."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Principal:
-    """A user, what this request may do for them, and the key or session that it came with."""
+    """The user of a request, the permissions of the request, and its API key or browser session."""
 
     user: User
     permissions: frozenset[Permission]

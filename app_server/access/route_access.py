@@ -17,10 +17,10 @@ _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 @dataclass(frozen=True)
 class RouteAccess:
-    """What the routes of a router ask for: `read` for safe methods, `change` for the others.
+    """The permissions that the routes of a router require: `read` for safe methods, `change` for the others.
 
-    None: they need no sign-in. Streams over WebSockets ask for `read` in their own code, since they answer
-    with a close code.
+    None means that no sign-in is required. WebSocket streams check the `read` permission in their own code,
+    because they answer with a close code.
     """
 
     read: Permission | None
@@ -30,7 +30,10 @@ class RouteAccess:
         return self.read if method in _SAFE_METHODS else self.change
 
     async def __call__(self, connection: HTTPConnection) -> None:
-        """Raises NotAuthenticated, Forbidden `permission_missing`."""
+        """Checks that the request has the required permission.
+
+        Raises NotAuthenticated, Forbidden `permission_missing`.
+        """
         if connection.scope["type"] != "http":
             return
         permission = self.permission(connection.scope["method"])
@@ -58,7 +61,7 @@ def permission_missing(permission: Permission) -> Forbidden:
 
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
-    """Raises RuntimeError naming the routes, unless one of the dependencies is an access."""
+    """Raises RuntimeError with the paths of the routes if none of the dependencies is a RouteAccess."""
     if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
         paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))
         raise RuntimeError(f"These routes state no access, see app_server/routers.py: {paths}")
@@ -74,7 +77,7 @@ def add_permissions(app: FastAPI, description: dict[str, Any]) -> None:
 
 
 def depends_on(access: RouteAccess) -> Any:
-    """For `include_router`."""
+    """Returns the FastAPI dependency that checks this access, for `include_router`."""
     return Depends(access)
 
 

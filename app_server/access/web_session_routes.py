@@ -1,4 +1,4 @@
-"""The signed-in browsers of the current user."""
+"""Routes for the signed-in browsers of the current user."""
 
 from uuid import UUID
 
@@ -16,8 +16,11 @@ router = APIRouter(prefix="/api/v1/web-sessions", tags=["Users"])
 
 
 class WebSessionInfo(BaseModel):
-    """`user_agent`, `address`: of the browser when it signed in. `last_used_at`: to within an hour.
-    `expires_at`: if it is not used until then. `is_current`: the request came from it.
+    """A signed-in browser.
+
+    `user_agent`, `address`: those the browser had when it signed in. `last_used_at`: accurate to one hour.
+    `expires_at`: when the session ends if it is not used before. `is_current`: whether this request came from
+    this browser.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -43,14 +46,14 @@ async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -
 
 @router.delete("/{session_id}", status_code=204)
 async def end_web_session(user: CurrentUser, trail: CurrentTrail, session: Session, session_id: UUID) -> None:
-    """Signs that browser out. What it has open ends within two seconds. 404 `web_session_not_found`."""
+    """Signs out this browser. Its open streams end within two seconds. 404 `web_session_not_found`."""
     await web_sessions.end_session(session, user.id, session_id)
     trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, session_id))
 
 
 @router.delete("", status_code=204)
 async def end_other_web_sessions(principal: CurrentPrincipal, trail: CurrentTrail, session: Session) -> None:
-    """Signs out all browsers but the one that asks."""
+    """Signs out all browsers of the user except the one that sends this request."""
     for ended in await web_sessions.end_other_sessions(session, principal.user.id, _current(principal)):
         trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, ended))
 

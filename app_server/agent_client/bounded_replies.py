@@ -1,4 +1,4 @@
-"""Replies of agent servers, held to a size: one that an attacker has taken over might never stop sending."""
+"""Limits the size of replies of agent servers. A compromised agent server might send without end."""
 
 from collections.abc import AsyncIterator
 
@@ -8,9 +8,10 @@ MAX_REPLY_BYTES = 64 * 1024**2
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Raises ReadError in the middle of a reply that is too long, and DecodingError for a packed one.
+    """An HTTP transport that limits the size of replies.
 
-    Nothing is packed on the way to a neighbour; what is could unpack to any size.
+    Raises ReadError while a reply is read that is too long, and DecodingError for a compressed reply.
+    Compression is never requested, because a compressed reply could expand to any size.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, max_bytes: int = MAX_REPLY_BYTES) -> None:

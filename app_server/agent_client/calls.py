@@ -1,7 +1,7 @@
-"""One call to an agent server, and what its answer means.
+"""Sends one call to an agent server and turns error replies into AppErrors.
 
-A refusal becomes an AppError: 404, 409, 503, `path_not_allowed` and `mcp_answer_invalid` are passed on,
-whatever else goes wrong there is BadGateway (`agent_server_error`) with the agent server's own words.
+404, 409, 503, `path_not_allowed` and `mcp_answer_invalid` are passed on. Every other error becomes BadGateway
+(`agent_server_error`) with the message of the agent server.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ Answer = TypeVar("Answer")
 
 
 class NoAnswer(BadGateway):
-    """Nothing came back: what was asked for may have been done or not."""
+    """The agent server did not reply. The requested action may or may not have been done."""
 
     code = "agent_server_error"
 
 
 class AgentCalls:
-    """Calls to the agent server at `url`, with the session key that opens it."""
+    """Sends calls to the agent server at `url`, authenticated with the session key of the sandbox."""
 
     def __init__(
         self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
     ) -> None:
-        """passage: headers for a proxy between us and it, see Machine.headers."""
+        """passage: headers for a proxy between the app server and the agent server, see Machine.headers."""
         self._http = http
         self.url = url
         self.passage = passage or {}
@@ -47,11 +47,11 @@ class AgentCalls:
 
     @property
     def session_key(self) -> str:
-        """At this moment: it changes while the sandbox runs."""
+        """The current session key. It changes while the sandbox runs."""
         return self._headers[API_KEY_HEADER]
 
     async def responds(self) -> bool:
-        """Whether anything comes back from there, whatever it is."""
+        """Returns whether any HTTP reply comes from the address, whatever its status."""
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
                 await self._http.get(f"{self.url}/health", headers=self.passage)
@@ -85,7 +85,7 @@ class AgentCalls:
 
 @contextmanager
 def _as_bad_gateway() -> Iterator[None]:
-    """Turns "it does not answer" into an AppError."""
+    """Turns connection errors and timeouts into NoAnswer."""
     try:
         yield
     except (httpx.HTTPError, TimeoutError) as error:
@@ -118,7 +118,7 @@ def _raise_for_problem(reply: httpx.Response) -> None:
 
 
 def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
-    """`(code, detail, members)` of a problem document; of anything else its text."""
+    """Returns `(code, detail, members)` of a problem document. For any other reply, `detail` is its text."""
     try:
         body = reply.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Typed calls to the agent server of one sandbox. calls.py defines what they raise."""
+"""Typed calls to the agent server of one sandbox. calls.py defines the errors that they raise."""
 
 import asyncio
 from collections.abc import Sequence
@@ -65,14 +65,18 @@ PLUGIN_TIMEOUT_SECONDS = 120.0
 MAX_PATCH_BYTES = 50 * 1024**2
 _BASH_EVENTS = "/api/bash/bash_events/search"
 HandOver = Literal["taken", "refused", "absent"]
-"""What became of a session key: refused by a server that knows none of ours, or none of ours was there."""
+"""The result of replacing a session key: `taken`: the new key is in use; `refused`: the server accepts none
+of the known keys; `absent`: our agent server did not answer.
+"""
 
 
 class AgentClient(AgentFiles, AgentPages):
-    """The agent server at `url`. Cheap to make; holds no connection."""
+    """A client of the agent server at `url`. It is cheap to create and holds no connection."""
 
     async def idle_seconds(self) -> float | None:
-        """Since when no conversation there works; None when it does not answer."""
+        """Returns for how many seconds no conversation has worked there. Returns None if it does
+        not answer.
+        """
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
                 reply = await self._http.get(f"{self.url}/server_info", headers=self.passage)
@@ -81,7 +85,7 @@ class AgentClient(AgentFiles, AgentPages):
             return None
 
     async def is_healthy(self) -> bool:
-        """Whether an agent server answers there that takes our key."""
+        """Returns whether an agent server answers that accepts our session key."""
         try:
             # Of each whole reply: one that comes in drops would keep its caller waiting.
             async with asyncio.timeout(2 * HEALTH_TIMEOUT_SECONDS):
@@ -99,9 +103,9 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """From now on `key` is the session key there, and of our calls. known: what may open it until then.
+        """Makes `key` the session key of the agent server and of this client. May be repeated.
 
-        May be called again.
+        known: the keys that the agent server may accept until then. seconds: how long the new key is valid.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -123,7 +127,9 @@ class AgentClient(AgentFiles, AgentPages):
         return "refused"
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
-        """The conversation, also when one of this id is there already."""
+        """Creates the conversation and returns it. If a conversation with this id exists,
+        returns that one.
+        """
         reply = await self._call("POST", "/api/conversations", json=to_json(request))
         return parse(ConversationInfo, reply)
 
@@ -134,31 +140,38 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("DELETE", f"/api/conversations/{conversation_id}")
 
     async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
-        """Idempotent by the message's id. Raises NoAnswer when it may have arrived or not."""
+        """Sends a message. Idempotent by the message's id. Raises NoAnswer if it is unknown whether the
+        message arrived.
+        """
         route = f"/api/conversations/{conversation_id}/events"
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
-        """How far its log has come there. Raises NotFound."""
+        """Returns the last `seq` in the agent server's log of this conversation. Raises NotFound."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Idempotent. Raises Conflict `log_gap`, `log_differs`, `already_running`."""
+        """Adds the events that are missing in the agent server's log. Idempotent.
+
+        Raises Conflict `log_gap`, `log_differs`, `already_running`.
+        """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
 
     async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
-        """A page of its log, oldest first. page_id: what the page before gave as the next one."""
+        """Returns a page of the conversation's log, oldest first. page_id: the next page's id from the page
+        before.
+        """
         route = f"/api/conversations/{conversation_id}/events/search"
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """What the agent was told at its creation, and why."""
+        """Returns the skills that the agent got when the conversation was created, with the reasons."""
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
-        """Raises Conflict when it runs already."""
+        """Starts the agent's run. Raises Conflict if it already runs."""
         await self._call("POST", f"/api/conversations/{conversation_id}/run")
 
     async def pause(self, conversation_id: UUID) -> None:
@@ -170,46 +183,54 @@ class AgentClient(AgentFiles, AgentPages):
     async def respond_to_confirmation(
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
-        """Raises Conflict `nothing_to_confirm`, `confirmation_outdated`."""
+        """Sends the user's decision about waiting actions.
+
+        Raises Conflict `nothing_to_confirm`, `confirmation_outdated`.
+        """
         route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
-        """Raises Conflict `mcp_change_outdated`."""
+        """Sends the user's decision about a changed MCP tool. Raises Conflict `mcp_change_outdated`."""
         route = f"/api/conversations/{conversation_id}/mcp/answer_change"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_question(self, conversation_id: UUID, answer: McpQuestionAnswer) -> None:
-        """Raises Conflict `mcp_question_closed`, BadRequest `mcp_answer_invalid`."""
+        """Sends the user's answer to a question of an MCP server.
+
+        Raises Conflict `mcp_question_closed`, BadRequest `mcp_answer_invalid`.
+        """
         route = f"/api/conversations/{conversation_id}/mcp/answer_question"
         await self._call("POST", route, json=to_json(answer))
 
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """When the agent asks, and who judges its actions."""
+        """Sets when the agent asks for confirmation (`policy`) and how the risk of its actions is judged
+        (`analyzer`).
+        """
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
 
     async def set_title(self, conversation_id: UUID, title: str) -> None:
-        """Its log says so from then on."""
+        """Sets the conversation's title, which the agent server also writes to its log."""
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json={"title": title})
 
     async def set_budget(self, conversation_id: UUID, dollars: float | None) -> None:
-        """What the conversation may cost in all; None: any amount."""
+        """Sets the maximum total cost of the conversation in dollars. None means no limit."""
         changes = {"max_budget_per_task": dollars}
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
-        """Raises Conflict `already_running`."""
+        """Starts a goal. Raises Conflict `already_running`."""
         await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
 
     async def resume_goal(self, conversation_id: UUID) -> None:
-        """Raises Conflict `already_running`, `no_resumable_goal`."""
+        """Resumes the stopped goal. Raises Conflict `already_running`, `no_resumable_goal`."""
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
         except BadGateway as refusal:
@@ -222,13 +243,19 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
-        """Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`."""
+        """Returns how the files differ from this checkpoint.
+
+        Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`.
+        """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
         reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
         return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-        """Raises as `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`."""
+        """Goes back to a checkpoint.
+
+        Raises the errors of `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`.
+        """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
         reply = await self._call(
             "POST", route, json=to_json(wanted), timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS
@@ -236,44 +263,48 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Raises Conflict `no_condenser`, `nothing_to_condense`."""
+        """Asks for a condensation of older events. Raises Conflict `no_condenser`, `nothing_to_condense`."""
         route = f"/api/conversations/{conversation_id}/condense"
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
 
     async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
-        """The agent's next call goes to that model."""
+        """Makes the agent use this model from its next call on."""
         body = to_json(SwitchLLMRequest(llm=llm))
         await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
 
     async def browser(self, conversation_id: UUID) -> BrowserView:
-        """What the agent's browser shows at this moment."""
+        """Returns the tabs and the current page of the agent's browser."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/browser")
         return parse(BrowserView, reply)
 
     async def runtime_plugins(self) -> list[RuntimePluginInfo]:
-        """What runs beside the agent server, or could."""
+        """Returns the plugins that run beside the agent server or can be started there."""
         return parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
-        """It, once it answers. Raises NotFound `runtime_plugin_not_found`, and Unavailable
-        `runtime_plugin_failed` (with `output`) or with the code of why it is not there.
+        """Starts a plugin beside the agent server and returns it when it answers.
+
+        Raises NotFound `runtime_plugin_not_found`, and Unavailable with the code `runtime_plugin_failed`
+        (with `output`) or with the code that tells why the plugin is not available.
         """
         route = f"/api/runtime-plugins/{quote(name, safe='')}/start"
         reply = await self._call("POST", route, timeout_seconds=PLUGIN_TIMEOUT_SECONDS)
         return parse(RuntimePluginInfo, reply)
 
     async def usable_tools(self) -> frozenset[str]:
-        """The names of the tools that the sandbox has everything for."""
+        """Returns the names of the tools whose requirements the sandbox meets."""
         return frozenset(parse(AgentServerInfo, await self._call("GET", "/server_info")).usable_tools)
 
     async def ports(self) -> list[ListeningPort]:
-        """Those on which processes of the sandbox listen now."""
+        """Returns the ports on which processes of the sandbox listen now."""
         return parse(PortsResponse, await self._call("GET", "/api/ports")).ports
 
     async def execute_command(
         self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
     ) -> BashOutput:
-        """The ended command; `exit_code` -1 means that it was killed at its timeout."""
+        """Runs a command and returns its output when it has ended. `exit_code` -1: it was killed at its
+        timeout.
+        """
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call(
             "POST",
@@ -284,13 +315,15 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BashOutput, reply)
 
     async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
-        """Its output is found by `command_output`; it is ended at its timeout."""
+        """Starts a command and returns its id for `command_output`. The command is ended at its timeout."""
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
         return UUID(parse(BashCommand, reply).id)
 
     async def find_running(self, command: str, *, cwd: str) -> UUID | None:
-        """The same command, if it was started there before and has not ended."""
+        """Returns the id of the running command with the same text and directory. Returns None if there is
+        none.
+        """
         newest_first = {"sort_order": "TIMESTAMP_DESC"}
         params = {"kind__eq": "BashCommand", **newest_first}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
@@ -303,7 +336,9 @@ class AgentClient(AgentFiles, AgentPages):
         return None if last and last[0].exit_code is not None else UUID(same.id)
 
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
-        """The next pieces of its output; the last one of all has an `exit_code`."""
+        """Returns the pieces of the command's output after this one. The last piece of all has an
+        `exit_code`.
+        """
         params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
         return parse(BashOutputs, reply).items
@@ -312,18 +347,18 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def offers(self, directory: str) -> list[Offer]:
-        """What the project there brings that would run."""
+        """Returns what the project in this directory would run (its ProjectExecutables)."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers
 
     async def offers_of(self, conversation_id: UUID) -> OffersResponse:
-        """The same of a conversation's project, and what the conversation has taken up."""
+        """Returns what the conversation's project would run, and which of it the conversation has loaded."""
         route = f"/api/conversations/{conversation_id}/offers"
         return parse(OffersResponse, await self._call("GET", route, timeout_seconds=OFFERS_TIMEOUT_SECONDS))
 
     async def consent(self, conversation_id: UUID, hashes: Sequence[str]) -> None:
-        """These join the conversation. Raises Conflict `offer_changed`."""
+        """Adds the offers with these hashes to the conversation. Raises Conflict `offer_changed`."""
         body = {"hashes": list(hashes)}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
 
@@ -336,11 +371,13 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
-        """What git in the sandbox reaches through the inner listener, from its next command on."""
+        """Sets which git remotes are reached through the inner listener, from the next git command on."""
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
-        """The working tree's change as one unified diff. Raises BadGateway above MAX_PATCH_BYTES."""
+        """Returns the change of the working tree as one unified diff. Raises BadGateway above
+        MAX_PATCH_BYTES.
+        """
         params = to_params(path=path, format="git-delta", base_ref=base_ref)
         patch = bytearray()
         async with self._stream("/api/file/archive", params) as reply:

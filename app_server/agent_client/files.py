@@ -1,4 +1,4 @@
-"""Files of a sandbox, through its agent server."""
+"""Reads and writes files of a sandbox through its agent server."""
 
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ MAX_FILE_BYTES = 5 * 1024**2
 
 
 class AgentFiles(AgentCalls):
-    """Paths are absolute within the sandbox."""
+    """Access to files of a sandbox. Paths are absolute within the sandbox."""
 
     async def upload_file(self, source: Path, path: str) -> None:
-        """Copies a file of this machine to `path`, a piece at a time."""
+        """Copies a file of this machine to `path` in the sandbox, in pieces."""
         with source.open("rb") as file:
             await self._call(
                 "POST",
@@ -26,7 +26,7 @@ class AgentFiles(AgentCalls):
             )
 
     async def read_file(self, path: str) -> bytes | None:
-        """A file of the workspace; None when there is none.
+        """Returns the content of a workspace file. Returns None if the file does not exist.
 
         Raises PayloadTooLarge above MAX_FILE_BYTES, and Forbidden outside of the workspace.
         """
@@ -44,6 +44,6 @@ class AgentFiles(AgentCalls):
         return bytes(content)
 
     async def project_hooks(self, directory: str) -> dict[str, Any] | None:
-        """The hooks that the project suggests, by the names of their events; None when it has none."""
+        """Returns the hooks that the project suggests, keyed by event name. Returns None if it has none."""
         reply = await self._call("POST", "/api/hooks", json={"project_dir": directory})
         return parse(HooksResponse, reply).hook_config

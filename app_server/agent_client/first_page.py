@@ -1,4 +1,4 @@
-"""What a program on a port of a sandbox answers at its root, through the agent server."""
+"""Reads the first page of a program that listens on a port of a sandbox, through the agent server."""
 
 import asyncio
 
@@ -12,12 +12,13 @@ MAX_BYTES = 65_536
 
 
 class AgentPages(AgentCalls):
-    """First pages of programs. They were written by others, and may say anything."""
+    """Reads first pages of programs. Their content is untrusted."""
 
     async def first_page(self, port: int) -> bytes:
-        """Where the program redirects to, and the beginning of its page; empty if it does not answer.
+        """Returns the redirect target of `GET /`, a line break and the beginning of the page.
 
-        The program sees one request, `GET /`.
+        Returns what has arrived, possibly nothing, if the program does not answer in time. The program gets
+        one request, `GET /`.
         """
         headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}
         page = bytearray()

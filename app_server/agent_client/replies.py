@@ -1,4 +1,4 @@
-"""Answers of an agent server that have no type in `agent_runtime.wire`."""
+"""Models of agent server replies that have no type in `agent_runtime.wire`."""
 
 from typing import Any, Literal
 
@@ -8,13 +8,13 @@ from agent_runtime.wire import BashCommand, BashOutput
 
 
 class BashCommands(BaseModel):
-    """Commands that were started."""
+    """Commands that were started in the sandbox."""
 
     items: list[BashCommand]
 
 
 class BashOutputs(BaseModel):
-    """Output of commands, in pieces."""
+    """Pieces of the output of commands."""
 
     items: list[BashOutput]
 
@@ -27,33 +27,33 @@ class GitChange(BaseModel):
 
 
 class GitDiff(BaseModel):
-    """Both sides of one changed file; None where it does not exist."""
+    """The content of one changed file before and after. None: the file does not exist on that side."""
 
     original: str | None = None
     modified: str | None = None
 
 
 class EventPage(BaseModel):
-    """Events as they stand in a log, and where the next page begins; None after the last one."""
+    """A page of events from a log, and the id of the next page (None on the last page)."""
 
     items: list[dict[str, Any]]
     next_page_id: str | None = None
 
 
 class AgentServerInfo(BaseModel):
-    """The part of its description that is read here."""
+    """The fields of the server description that the app server reads."""
 
     usable_tools: list[str] = []
 
 
 class IdleTime(BaseModel):
-    """In seconds."""
+    """How long the agent server has been idle, in seconds."""
 
     idle_time: float = Field(ge=0, allow_inf_nan=False)
 
 
 class BrowserTab(BaseModel):
-    """A page of the agent's browser. What it is called was written by others."""
+    """A tab of the agent's browser. Its title is untrusted text."""
 
     url: str = Field(max_length=2_000)
     title: str = Field(max_length=1_000)
@@ -61,8 +61,9 @@ class BrowserTab(BaseModel):
 
 
 class BrowserView(BaseModel):
-    """The agent's browser at one moment. image_url: the current page as a JPEG in a `data:` URL, if it could
-    be drawn.
+    """The agent's browser at one moment.
+
+    image_url: the current page as a JPEG in a `data:` URL; it is missing if no picture could be made.
     """
 
     is_open: bool

@@ -1,4 +1,4 @@
-"""A sandbox that runs, as this app server knows it."""
+"""A running sandbox and the client of its agent server."""
 
 import time
 from dataclasses import dataclass, field
@@ -12,7 +12,8 @@ class RunningSandbox:
     id: UUID
     working_root: str
     inner_url: str
-    """The app server's inner listener as the sandbox reaches it; `INNER_URL/llm/…` is where its LLM is."""
+    """The URL of the app server's inner listener as seen from the sandbox. The LLM is at `INNER_URL/llm/…`.
+    """
     client: AgentClient
     up_since: float = field(default_factory=time.monotonic)
-    """Of the monotonic clock."""
+    """When the sandbox was known to be up, in seconds of the monotonic clock."""

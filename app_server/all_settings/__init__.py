@@ -1,1 +1,1 @@
-"""The protocol's one document of settings: a view of what the features keep for themselves."""
+"""The single settings document of the protocol. It is a view of the settings that the features store."""

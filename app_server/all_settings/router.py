@@ -1,4 +1,4 @@
-"""The protocol's routes for all settings at once, and for who asks."""
+"""The protocol's routes for all settings together and for the current user."""
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,19 +21,19 @@ router = APIRouter(prefix="/api/v1", tags=["Settings"])
 
 @router.get("/settings/agent-schema", dependencies=[Depends(require_user)])
 async def get_agent_schema() -> SettingsSchema:
-    """Which of the agent's settings there are, for forms."""
+    """Returns a description of the agent settings, for forms."""
     return agent_schema()
 
 
 @router.get("/settings/conversation-schema", dependencies=[Depends(require_user)])
 async def get_conversation_schema() -> SettingsSchema:
-    """Which settings of conversations there are, for forms."""
+    """Returns a description of the conversation settings, for forms."""
     return conversation_schema()
 
 
 @router.get("/settings")
 async def get_settings(user: CurrentUser, session: ReadSession, request: Request) -> SettingsInfo:
-    """All of them under the protocol's names. Keys and tokens never come out."""
+    """Returns all settings under the protocol's names. Keys and tokens are never returned."""
     return await _keeper(request, session, user).read()
 
 
@@ -49,8 +49,11 @@ async def get_settings(user: CurrentUser, session: ReadSession, request: Request
 async def save_settings(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSettings, request: Request
 ) -> Saved:
-    """Changes what is given. A model changes the profile that is in use; the built-in one stays as it is, and
-    `default` is made and used instead. What cannot be set is refused, unless it is sent back as it was.
+    """Changes the settings that are given; the others stay.
+
+    A change of the model changes the active profile. If the built-in profile is active, it stays as it is,
+    and the profile `default` is created and activated instead. A setting that cannot be changed is refused,
+    unless it is sent with its current value.
     """
     if body.default_sandbox_spec_id not in {None, DEFAULT}:
         reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
@@ -64,7 +67,9 @@ async def save_settings(
 async def get_current_user(
     user: CurrentUser, session: ReadSession, request: Request, expose_secrets: bool = False
 ) -> CurrentUserInfo:
-    """Who asks, and what they have set. `expose_secrets` is refused: values never come out."""
+    """Returns the current user with the user's settings. `expose_secrets` is refused: secret values are never
+    returned.
+    """
     if expose_secrets:
         raise Forbidden("Secrets are never shown.", code="secrets_not_exposed")
     settings = await _keeper(request, session, user).read()

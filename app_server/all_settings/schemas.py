@@ -1,4 +1,4 @@
-"""The protocol's settings. What means nothing here is shown with one value, and cannot be set to another."""
+"""The protocol's settings. A setting without a meaning here has one fixed value and cannot be changed."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ GitUserEmail = Annotated[
 
 
 class Fixed(BaseModel):
-    """Settings of the protocol that have one value here."""
+    """Settings of the protocol that have a fixed value here."""
 
     language: None = None
     user_version: None = None
@@ -32,7 +32,7 @@ class Fixed(BaseModel):
     enable_sound_notifications: Literal[False] = False
     enable_proactive_conversation_starters: Literal[False] = False
     user_consents_to_analytics: Literal[False] = False
-    """There is no telemetry."""
+    """Always false: there is no telemetry."""
     sandbox_base_container_image: None = None
     sandbox_runtime_container_image: None = None
     disabled_skills: list[str] = []
@@ -49,7 +49,11 @@ class Fixed(BaseModel):
 
 
 class ConversationSettings(BaseModel):
-    """`confirmation_mode` with the analyzer `llm` asks before risky steps, with `none` before every step."""
+    """Settings of new conversations.
+
+    With `confirmation_mode`, the analyzer `llm` makes the agent ask before risky steps; `none` makes it ask
+    before every step.
+    """
 
     schema_version: Literal[1] = 1
     max_iterations: int
@@ -58,7 +62,7 @@ class ConversationSettings(BaseModel):
 
 
 class LLMProfilesByName(BaseModel):
-    """`profiles`: the settings of a model by the profile's name; `api_key` is always null."""
+    """`profiles`: the model settings, keyed by profile name; `api_key` is always null."""
 
     profiles: dict[str, Any]
     active: str | None
@@ -68,7 +72,7 @@ class SettingsOfUser(Fixed):
     agent_settings: dict[str, Any]
     conversation_settings: ConversationSettings
     max_budget_per_task: float | None
-    """Of the active model, in dollars."""
+    """The budget of the active model's profile, in dollars."""
     git_user_name: str | None
     git_user_email: str | None
     sandbox_grouping_strategy: GroupingStrategy
@@ -77,7 +81,9 @@ class SettingsOfUser(Fixed):
 
 
 class SettingsInfo(SettingsOfUser):
-    """`provider_tokens_set`: hosts by the protocol's names of providers; null for a provider's own host."""
+    """All settings. `provider_tokens_set`: hosts by the protocol's provider names; null for the provider's
+    default host.
+    """
 
     llm_api_key_set: bool
     search_api_key_set: Literal[False] = False
@@ -85,11 +91,13 @@ class SettingsInfo(SettingsOfUser):
 
 
 class CurrentUserInfo(UserInfo, SettingsOfUser):
-    """Who asks, with all that they have set."""
+    """The current user with all settings of this user."""
 
 
 class LLMDiff(BaseModel):
-    """`api_key` left out or masked keeps the stored one, an empty one clears it."""
+    """Changes to the model settings. If `api_key` is left out or masked, the stored key stays; an empty one
+    deletes it.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -124,7 +132,7 @@ class ConversationSettingsDiff(BaseModel):
 
 
 class SaveSettings(BaseModel):
-    """What is left out stays as it is."""
+    """Changes to the settings. A setting that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -139,7 +147,7 @@ class SaveSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_fixed(cls, given: Any) -> Any:
-        """Clients send back what they have got: that is no change."""
+        """Ignores fixed settings with their current value: clients send back what they received."""
         if not isinstance(given, Mapping):
             return given
         fixed = Fixed().model_dump()

@@ -1,4 +1,4 @@
-"""Reads and changes what the features keep, under the protocol's names."""
+"""Reads and changes the settings that the features store, under the protocol's names."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,10 @@ NEW_PROFILE = "default"
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """What the settings of one user are read and changed with. default_mode: what holds unless they chose."""
+    """Reads and changes the settings of one user.
+
+    default_mode: the confirmation mode of users who have not chosen one.
+    """
 
     session: AsyncSession
     cipher: Cipher
@@ -74,7 +77,10 @@ class SettingsStore:
         )
 
     async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
-        """Raises what the features do: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …"""
+        """Saves the changes.
+
+        Raises the errors of the features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …
+        """
         await self._save_model(changes, trail)
         await self._save_conversation(changes, trail)
         given = changes.model_fields_set
@@ -108,7 +114,7 @@ class SettingsStore:
         trail.record(self.session, AuditAction.PROFILE_CHANGED, target, change="saved", model=wanted.model)
 
     async def _own_model(self) -> LLMProfile | None:
-        """The profile in use, if it can be changed."""
+        """Returns the active profile if the user can change it, else None."""
         active = await profile_lookup.active_profile(self.session, self.user.id)
         is_changeable = active and active.user_id == self.user.id and active.name != demo.PROFILE
         return active if is_changeable else None
@@ -154,7 +160,7 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
-    """user_id: who looks."""
+    """Returns the profile's model settings. user_id: the user who reads them."""
     info = shown(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
     return {name: getattr(info, name) for name in names} | {"api_key": None}

@@ -1,6 +1,6 @@
-"""The archives of workspaces: rows and files that belong together.
+"""Stores the archives of workspaces as database rows and files.
 
-A row is written only once its file is whole, and a file is removed only once no row names it.
+A row is written only after its file is complete, and a file is deleted only when no row names it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from app_server.sandbox_backends.workspace_tar import PROJECT, TarSink, cannot_m
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 
 Fill = Callable[[TarSink], Coroutine[Any, Any, None]]
-"""Writes the tar of a workspace into what it is given, from a thread."""
+"""A function that writes the tar of a workspace to the given sink, from a thread."""
 
 
 class Archives:
@@ -35,7 +35,9 @@ class Archives:
     async def write(
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
-        """A whole archive on disk, whose row the caller has to add. Raises StartFailure."""
+        """Writes a complete archive to disk and returns its row, which the caller must add. Raises
+        StartFailure.
+        """
         await self._remove_strays(sandbox.id)
         archive_id = uuid4()
         try:
@@ -55,7 +57,9 @@ class Archives:
         )
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
-        """From now on the workspace is what this new archive holds; whatever else is of it are leftovers."""
+        """Marks the sandbox as archived: from now on its workspace is this new archive. What remains of its
+        machine is marked as leftovers.
+        """
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
             session.add(archive)
@@ -67,9 +71,10 @@ class Archives:
             session.add(archive)
 
     async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
-        """The workspace as the archive holds it. The sandbox's own archive is removed then.
+        """Restores the workspace from the archive. Deletes the archive if it is the sandbox's own one.
 
-        Raises StartFailure; the archive is still what counts then, as after a backup until `take_up`.
+        After a failure, and for a backup until `take_up` is called, the archive still counts as the
+        workspace. Raises StartFailure.
         """
         archive = await self.find(archive_id)
         size = f"{archive.size_bytes / 1024**2:.1f} MB"
@@ -84,7 +89,7 @@ class Archives:
         return archive
 
     async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
-        """From now on the workspace counts that was laid out from the archive."""
+        """Makes the restored workspace the valid one again, in place of the archive it was restored from."""
         is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
@@ -95,7 +100,9 @@ class Archives:
             await self._remove_strays(sandbox_id)
 
     async def copy_project(self, archive_id: UUID, sink: TarSink, folder: str | None = None) -> None:
-        """Writes the project alone of another archive; folder: see workspace_tar.clean."""
+        """Writes only the project directory of another archive to the sink. folder: see
+        workspace_tar.clean.
+        """
         archive = await self.find(archive_id)
 
         def copy() -> None:
@@ -105,7 +112,7 @@ class Archives:
         await asyncio.to_thread(copy)
 
     async def backup_of(self, sandbox_id: UUID) -> Archive | None:
-        """The last one."""
+        """Returns the latest backup of the sandbox. Returns None if there is none."""
         query = (
             select(Archive)
             .where(Archive.sandbox_id == sandbox_id, Archive.kind == ArchiveKind.BACKUP)
@@ -116,7 +123,7 @@ class Archives:
             return (await session.scalars(query)).one_or_none()
 
     async def replace_backup(self, backup: Archive) -> None:
-        """The others of its sandbox are removed."""
+        """Adds this backup and deletes the older backups of its sandbox."""
         others = delete(Archive).where(
             Archive.sandbox_id == backup.sandbox_id, Archive.kind == ArchiveKind.BACKUP
         )
@@ -149,7 +156,7 @@ class Archives:
         await self._remove_strays(archive.sandbox_id)
 
     async def remove_all(self, sandbox_id: UUID) -> None:
-        """The files of a sandbox whose rows are gone."""
+        """Deletes the archive files of a sandbox whose rows are already deleted."""
         await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id.hex, ignore_errors=True)
 
     def _open(self, archive: Archive) -> ArchiveReader:
@@ -159,7 +166,9 @@ class Archives:
         return self._folder / sandbox_id.hex / f"{archive_id.hex}.tar.gz"
 
     async def _remove_strays(self, sandbox_id: UUID) -> None:
-        """Files without a row, which a killed server left. One at a time per sandbox."""
+        """Deletes files without a row, such as those of a server that was killed. One call at a time per
+        sandbox.
+        """
         async with self._database.read() as session:
             rows = await session.scalars(select(Archive.id).where(Archive.sandbox_id == sandbox_id))
             known = {self._file(sandbox_id, archive_id) for archive_id in rows}
@@ -181,7 +190,9 @@ class _Abortable(Protocol):
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None:
-    """A caller that cancels this waits until the thread that `work` runs in has let go of the file, soon."""
+    """Waits for `work`. If the caller is cancelled, aborts the file and waits until the thread has released
+    it.
+    """
     task = asyncio.create_task(work)
     try:
         await asyncio.shield(task)

@@ -1,4 +1,6 @@
-"""Archives as files: compressed, known by their hash, there as a whole or not at all. All of it blocks."""
+"""Reads and writes compressed archive files, which are verified by their hash and appear only when complete.
+All calls block.
+"""
 
 import gzip
 import hashlib
@@ -14,18 +16,20 @@ from app_server.sandbox_backends.workspace_tar import members, reading
 
 @dataclass(frozen=True)
 class WrittenArchive:
-    """`size_bytes`: of the file on disk; `sha256`: of the file, in hex."""
+    """`size_bytes`: size of the file on disk; `sha256`: hash of the file, in hex."""
 
     size_bytes: int
     sha256: str
 
 
 class Aborted(Exception):
-    """The archive is not wanted any more."""
+    """The archive is no longer needed: reading or writing was aborted."""
 
 
 class ArchiveWriter:
-    """Takes the tar of a workspace with `write`. `finish` makes it durable; leaving without it removes it."""
+    """Writes the tar of a workspace into a compressed file. Leaving the block without `finish` deletes the
+    file.
+    """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._path = path
@@ -47,7 +51,9 @@ class ArchiveWriter:
         self._draft.unlink(missing_ok=True)
 
     def write(self, piece: bytes) -> int:
-        """Raises Aborted, StartFailure `archive_too_large`, and OSError when the disk is full."""
+        """Adds a piece of the tar. Raises Aborted, StartFailure `archive_too_large`, and OSError when the
+        disk is full.
+        """
         if self._is_aborted:
             raise Aborted
         self._left -= len(piece)
@@ -64,7 +70,7 @@ class ArchiveWriter:
         self._is_aborted = True
 
     def finish(self) -> WrittenArchive:
-        """On disk, read again and found whole, under its name."""
+        """Writes the file to disk, verifies it, gives it its final name and returns its size and hash."""
         self._compressed.close()
         self._file.sync()
         written = WrittenArchive(self._file.size, self._file.digest())
@@ -75,10 +81,10 @@ class ArchiveWriter:
 
 
 class ArchiveReader:
-    """The tar of a workspace, with `read`."""
+    """Reads the tar of a workspace from a compressed file."""
 
     def __init__(self, path: Path, sha256: str) -> None:
-        """Raises StartFailure `archive_missing`, `archive_damaged`."""
+        """Checks the file's hash. Raises StartFailure `archive_missing`, `archive_damaged`."""
         self._is_aborted = False
         check_hash(path, sha256)
         self._file = gzip.open(path, "rb")  # noqa: SIM115 (closed by __exit__)
@@ -99,7 +105,9 @@ class ArchiveReader:
 
 
 def verify(path: Path, sha256: str) -> None:
-    """Reads all of it as a restore would. Raises StartFailure `archive_missing`, `archive_damaged`."""
+    """Reads the whole archive as a restore would. Raises StartFailure `archive_missing`,
+    `archive_damaged`.
+    """
     with ArchiveReader(path, sha256) as source:
         try:
             with reading(source) as tar:
@@ -110,7 +118,7 @@ def verify(path: Path, sha256: str) -> None:
 
 
 def check_hash(path: Path, sha256: str) -> None:
-    """Raises StartFailure `archive_missing`, `archive_damaged`."""
+    """Checks the file against its hash. Raises StartFailure `archive_missing`, `archive_damaged`."""
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -133,7 +141,7 @@ def _damaged(path: Path, reason: str) -> StartFailure:
 
 
 class _Hashed:
-    """A file that knows the hash of what was written to it."""
+    """A file that computes the hash of the data written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -97,7 +97,9 @@ export interface paths {
         put?: never;
         /**
          * Create Api Key
-         * @description A key that may do no more than what created it. 403 `stronger_key`, 409 `too_many_api_keys`.
+         * @description Creates an API key. It can have no more rights than the credential that creates it.
+         *
+         *     403 `stronger_key`, 409 `too_many_api_keys`.
          */
         post: operations["create_api_key_api_v1_api_keys_post"];
         delete?: never;
@@ -979,9 +981,9 @@ export interface paths {
         };
         /**
          * Search Audit Log
-         * @description What was done, the newest first. `since` is included, `until` is not; a time without a zone is UTC.
+         * @description Returns a page of audit log entries, newest first.
          *
-         *     400 `bad_page_id`.
+         *     `since` is inclusive, `until` is exclusive; a time without a zone is UTC. 400 `bad_page_id`.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
         put?: never;
@@ -1001,7 +1003,8 @@ export interface paths {
         };
         /**
          * Export Audit Log
-         * @description All entries that the filter leaves, the oldest first, as a file. The log tells of the export.
+         * @description Returns all entries that match the filter as a file, oldest first. The export itself is recorded in the
+         *     audit log.
          */
         get: operations["export_audit_log_api_v1_audit_log_export_get"];
         put?: never;
@@ -1925,14 +1928,17 @@ export interface paths {
         };
         /**
          * Get Settings
-         * @description All of them under the protocol's names. Keys and tokens never come out.
+         * @description Returns all settings under the protocol's names. Keys and tokens are never returned.
          */
         get: operations["get_settings_api_v1_settings_get"];
         put?: never;
         /**
          * Save Settings
-         * @description Changes what is given. A model changes the profile that is in use; the built-in one stays as it is, and
-         *     `default` is made and used instead. What cannot be set is refused, unless it is sent back as it was.
+         * @description Changes the settings that are given; the others stay.
+         *
+         *     A change of the model changes the active profile. If the built-in profile is active, it stays as it is,
+         *     and the profile `default` is created and activated instead. A setting that cannot be changed is refused,
+         *     unless it is sent with its current value.
          */
         post: operations["save_settings_api_v1_settings_post"];
         delete?: never;
@@ -1950,7 +1956,7 @@ export interface paths {
         };
         /**
          * Get Agent Schema
-         * @description Which of the agent's settings there are, for forms.
+         * @description Returns a description of the agent settings, for forms.
          */
         get: operations["get_agent_schema_api_v1_settings_agent_schema_get"];
         put?: never;
@@ -1991,7 +1997,7 @@ export interface paths {
         };
         /**
          * Get Conversation Schema
-         * @description Which settings of conversations there are, for forms.
+         * @description Returns a description of the conversation settings, for forms.
          */
         get: operations["get_conversation_schema_api_v1_settings_conversation_schema_get"];
         put?: never;
@@ -2796,7 +2802,8 @@ export interface paths {
         };
         /**
          * Get Current User
-         * @description Who asks, and what they have set. `expose_secrets` is refused: values never come out.
+         * @description Returns the current user with the user's settings. `expose_secrets` is refused: secret values are never
+         *     returned.
          */
         get: operations["get_current_user_api_v1_users_me_get"];
         put?: never;
@@ -2837,7 +2844,7 @@ export interface paths {
         post?: never;
         /**
          * End Other Web Sessions
-         * @description Signs out all browsers but the one that asks.
+         * @description Signs out all browsers of the user except the one that sends this request.
          */
         delete: operations["end_other_web_sessions_api_v1_web_sessions_delete"];
         options?: never;
@@ -2857,7 +2864,7 @@ export interface paths {
         post?: never;
         /**
          * End Web Session
-         * @description Signs that browser out. What it has open ends within two seconds. 404 `web_session_not_found`.
+         * @description Signs out this browser. Its open streams end within two seconds. 404 `web_session_not_found`.
          */
         delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
@@ -3007,9 +3014,9 @@ export interface components {
         };
         /**
          * ApiKeyInfo
-         * @description `prefix` tells keys apart; only a hash of the rest is kept.
+         * @description An API key without its secret part. `prefix` identifies the key; of the rest only a hash is stored.
          *
-         *     `scopes`: null for a key that may do all that its user may do. `addresses`: null for one that counts from
+         *     `scopes`: null if the key may do all that its user may do. `addresses`: null if the key is accepted from
          *     everywhere.
          */
         ApiKeyInfo: {
@@ -3107,11 +3114,12 @@ export interface components {
         AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
-         * @description One thing that was done or refused. `id`: 1, 2, 3 … without gaps.
+         * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
          *
-         *     `actor_id`, `actor_name`: the user, with the name of that moment; null: not known, or the server.
-         *     `credential_id`: of the key, the session or the sandbox. `details`: names and numbers, never a secret.
-         *     `hash`: SHA-256 over the entry and the hash of the one before, 64 hex digits.
+         *     `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
+         *     unknown or is the server. `credential_id`: the id of the API key, the browser session or the sandbox.
+         *     `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
+         *     entry, 64 hex digits.
          */
         AuditEntryInfo: {
             action: components["schemas"]["AuditAction"];
@@ -3191,7 +3199,7 @@ export interface components {
         };
         /**
          * BrowserTab
-         * @description A page of the agent's browser. What it is called was written by others.
+         * @description A tab of the agent's browser. Its title is untrusted text.
          */
         BrowserTab: {
             /** Is Current */
@@ -3203,8 +3211,9 @@ export interface components {
         };
         /**
          * BrowserView
-         * @description The agent's browser at one moment. image_url: the current page as a JPEG in a `data:` URL, if it could
-         *     be drawn.
+         * @description The agent's browser at one moment.
+         *
+         *     image_url: the current page as a JPEG in a `data:` URL; it is missing if no picture could be made.
          */
         BrowserView: {
             /** Image Url */
@@ -3234,7 +3243,7 @@ export interface components {
         };
         /**
          * ChangePerson
-         * @description What is left out stays as it is.
+         * @description Changes to a person's account. A field that is left out stays as it is.
          */
         ChangePerson: {
             /** Is Disabled */
@@ -3482,7 +3491,10 @@ export interface components {
         };
         /**
          * ConversationSettings
-         * @description `confirmation_mode` with the analyzer `llm` asks before risky steps, with `none` before every step.
+         * @description Settings of new conversations.
+         *
+         *     With `confirmation_mode`, the analyzer `llm` makes the agent ask before risky steps; `none` makes it ask
+         *     before every step.
          */
         ConversationSettings: {
             /** Confirmation Mode */
@@ -3515,9 +3527,12 @@ export interface components {
         };
         /**
          * CreateApiKey
-         * @description `scopes`: the permissions that the key is limited to; left out: all that its maker may do, also later.
-         *     `read` is always among them. `expires_in_days`: left out, the key never expires. `addresses`: the IP
-         *     addresses and networks, such as `192.0.2.0/24`, from which the key counts; left out: from everywhere.
+         * @description The properties of a new API key.
+         *
+         *     `scopes`: the permissions that the key is limited to; `read` is always among them. If left out, the key
+         *     may do all that its creator may do, now and later. `expires_in_days`: if left out, the key never expires.
+         *     `addresses`: the IP addresses and networks, such as `192.0.2.0/24`, from which the key is accepted; if
+         *     left out, it is accepted from everywhere.
          */
         CreateApiKey: {
             /** Addresses */
@@ -3577,7 +3592,7 @@ export interface components {
         };
         /**
          * CreatedApiKey
-         * @description `key` is shown here and never again.
+         * @description A new API key. `key` is the whole key; it is shown only in this reply.
          */
         CreatedApiKey: {
             /** Addresses */
@@ -3621,7 +3636,7 @@ export interface components {
         };
         /**
          * CurrentUserInfo
-         * @description Who asks, with all that they have set.
+         * @description The current user with all settings of this user.
          */
         CurrentUserInfo: {
             /** Active Agent Profile Id */
@@ -3770,7 +3785,7 @@ export interface components {
         EgressMode: "none" | "allowlist" | "open";
         /**
          * EventPage
-         * @description Events as they stand in a log, and where the next page begins; None after the last one.
+         * @description A page of events from a log, and the id of the next page (None on the last page).
          */
         EventPage: {
             /** Items */
@@ -3942,7 +3957,7 @@ export interface components {
         };
         /**
          * GitDiff
-         * @description Both sides of one changed file; None where it does not exist.
+         * @description The content of one changed file before and after. None: the file does not exist on that side.
          */
         GitDiff: {
             /** Modified */
@@ -4050,7 +4065,8 @@ export interface components {
         JsonValue: unknown;
         /**
          * LLMDiff
-         * @description `api_key` left out or masked keeps the stored one, an empty one clears it.
+         * @description Changes to the model settings. If `api_key` is left out or masked, the stored key stays; an empty one
+         *     deletes it.
          */
         LLMDiff: {
             /** Api Key */
@@ -4213,7 +4229,7 @@ export interface components {
         };
         /**
          * LLMProfilesByName
-         * @description `profiles`: the settings of a model by the profile's name; `api_key` is always null.
+         * @description `profiles`: the model settings, keyed by profile name; `api_key` is always null.
          */
         LLMProfilesByName: {
             /** Active */
@@ -4874,14 +4890,17 @@ export interface components {
         };
         /**
          * Permission
-         * @description Each route of the public API asks for one of them, see access/route_access.py.
+         * @description A permission. Each route of the public API requires one of these, see access/route_access.py.
          * @enum {string}
          */
         Permission: "read" | "work" | "settings" | "keys" | "administer" | "audit";
         /**
          * Person
-         * @description `signed_in_at`: the last time; null: never. `disabled_at`: null for an account that can be used.
-         *     `has_totp`: whether the person has an authenticator app. Only the list of all people tells it.
+         * @description A person with an account.
+         *
+         *     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
+         *     enabled. `has_totp`: whether the person has an authenticator app; only the list of all people has this
+         *     field set.
          */
         Person: {
             /** Created At */
@@ -5651,7 +5670,7 @@ export interface components {
         };
         /**
          * SaveSettings
-         * @description What is left out stays as it is.
+         * @description Changes to the settings. A setting that is left out stays as it is.
          */
         SaveSettings: {
             /**
@@ -5893,7 +5912,8 @@ export interface components {
         };
         /**
          * SettingsInfo
-         * @description `provider_tokens_set`: hosts by the protocol's names of providers; null for a provider's own host.
+         * @description All settings. `provider_tokens_set`: hosts by the protocol's provider names; null for the provider's
+         *     default host.
          */
         SettingsInfo: {
             /** Active Agent Profile Id */
@@ -6018,7 +6038,7 @@ export interface components {
         };
         /**
          * SignInLinkInfo
-         * @description `url` signs in the first browser that opens it.
+         * @description A one-time link. `url` signs in the first browser that opens it.
          */
         SignInLinkInfo: {
             /** Expires At */
@@ -6777,8 +6797,11 @@ export interface components {
         };
         /**
          * WebSessionInfo
-         * @description `user_agent`, `address`: of the browser when it signed in. `last_used_at`: to within an hour.
-         *     `expires_at`: if it is not used until then. `is_current`: the request came from it.
+         * @description A signed-in browser.
+         *
+         *     `user_agent`, `address`: those the browser had when it signed in. `last_used_at`: accurate to one hour.
+         *     `expires_at`: when the session ends if it is not used before. `is_current`: whether this request came from
+         *     this browser.
          */
         WebSessionInfo: {
             /** Address */
