@@ -1,4 +1,4 @@
-"""A zip archive that is sent while it is written, so that no whole one is ever in memory or on disk."""
+"""A zip archive that is sent while it is written. The whole archive is never in memory or on disk."""
 
 import io
 import zipfile
@@ -8,7 +8,9 @@ CHUNK_BYTES = 1 << 18
 
 
 class StreamedZip:
-    """Add files and send what `take` yields; send what `close` yields at the end."""
+    """Writes a zip archive in pieces. Add files and send what `take` yields; at the end, send what `close`
+    yields.
+    """
 
     def __init__(self) -> None:
         self._written = _Written()
@@ -19,13 +21,13 @@ class StreamedZip:
         self.archive.writestr(name, content)
 
     def take(self, *, at_least: int = CHUNK_BYTES) -> Iterator[bytes]:
-        """What has been written and not been taken, if it is at least so many bytes."""
+        """Yields the bytes written since the last call, if there are at least this many."""
         if len(self._written.data) >= at_least:
             yield bytes(self._written.data)
             self._written.data.clear()
 
     def close(self) -> Iterator[bytes]:
-        """Writes the end of the archive. What it yields is all that remains."""
+        """Writes the end of the archive and yields all bytes that were not taken yet."""
         self.archive.close()
         yield from self.take(at_least=1)
 

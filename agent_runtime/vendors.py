@@ -1,10 +1,11 @@
-"""Vendors of models, by the prefix of their models' names: what they speak, and where."""
+"""The vendors of models, by the prefix of their models' names: the protocol and the address of each."""
 
 from collections.abc import Mapping
 
 UNREACHABLE = "llm_vendor_unreachable"
 WRONG_BASE_URL = "llm_base_url_wrong"
-"""What a gateway says of an address where nothing answers, or something else: codes of its problems."""
+"""The problem codes of a gateway: nothing answers at the model's address, or no model server answers there.
+"""
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -24,7 +25,7 @@ OPENAI_COMPATIBLE: Mapping[str, str | None] = {
     "together_ai": "https://api.together.xyz/v1",
     "xai": "https://api.x.ai/v1",
 }
-"""Where those are that speak OpenAI's protocol. None: only with a base URL."""
+"""The base URLs of vendors that speak OpenAI's protocol. None: the vendor needs a configured base URL."""
 
 OTHER_PROTOCOLS = frozenset(
     {
@@ -41,4 +42,4 @@ OTHER_PROTOCOLS = frozenset(
         "watsonx",
     }
 )
-"""Their servers do not speak the OpenAI protocol, also behind a base URL."""
+"""Vendors whose servers do not speak the OpenAI protocol, even at a configured base URL."""

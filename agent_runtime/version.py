@@ -1,3 +1,3 @@
-"""The version of this code. An image carries the code alone, with no installed package to ask."""
+"""The version of this code. It is written here because an image holds no installed package."""
 
 VERSION = "0.1.0"

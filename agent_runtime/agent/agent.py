@@ -19,7 +19,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 class Agent(KnownFieldsOnly):
-    """Immutable. Fields on the wire that this runtime does not use are kept as they came."""
+    """The immutable configuration of an agent. Fields on the wire that this runtime does not use are kept
+    unchanged.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -49,7 +51,10 @@ def system_prompt_event(
     working_dir: str,
     secrets: Mapping[str, str | None],
 ) -> SystemPromptEvent:
-    """What opens the log of a conversation with this agent. secrets: what each is for, by name."""
+    """Returns the first event of a conversation's log: the system prompt and the tools.
+
+    `secrets`: the description of each secret, by its name.
+    """
     parts = (
         agent.system_prompt or render_system_prompt(working_dir=working_dir),
         render_project_context(project),
@@ -62,7 +67,7 @@ def system_prompt_event(
 
 
 def secrets_of(agent: Agent) -> Mapping[str, Any]:
-    """Those that came with the agent's context."""
+    """Returns the secrets in the agent's context, by name."""
     given = (agent.agent_context or NO_CONTEXT).model_extra or {}
     return given.get("secrets") or {}
 

@@ -1,4 +1,4 @@
-"""Who judges an agent's work when it says it is done, as data."""
+"""The configuration of critics, which judge an agent's work when the agent says that it is done."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,9 @@ from agent_runtime.llm.config import LLM
 
 
 class IterativeRefinement(BaseModel):
-    """Sends the agent back, so often at most, while the critic gives it less than that."""
+    """Sends the agent back to work while the critic's score is below `success_threshold`, at most
+    `max_iterations` times.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -26,25 +28,30 @@ class _Critic(BaseModel):
 
 
 class PassCritic(_Critic):
-    """Is content with everything."""
+    """A critic that accepts all work."""
 
     kind: Literal["PassCritic"] = "PassCritic"
 
 
 class EmptyPatchCritic(_Critic):
-    """Is content once something in the repository has changed."""
+    """A critic that accepts the work if something in the repository has changed."""
 
     kind: Literal["EmptyPatchCritic"] = "EmptyPatchCritic"
 
 
 class AgentFinishedCritic(_Critic):
-    """Is content once something in the repository has changed and the agent has called `finish`."""
+    """A critic that accepts the work if something in the repository has changed and the agent has called
+    `finish`.
+    """
 
     kind: Literal["AgentFinishedCritic"] = "AgentFinishedCritic"
 
 
 class LLMCritic(_Critic):
-    """Has a model read the record of the work. llm: the agent's own unless given; criteria: what counts."""
+    """A critic that asks a model to judge the record of the work.
+
+    `llm`: the model; None means the agent's model. `criteria`: what the model should judge by.
+    """
 
     llm: LLM | None = None
     criteria: str = Field(default="", max_length=20_000)

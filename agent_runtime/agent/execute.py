@@ -1,6 +1,6 @@
-"""Running actions, and which of them may run now.
+"""Runs actions, and decides which of them may run now.
 
-Whatever happens, the model gets an answer it can act on.
+Every call gets an answer that the model can act on, also when the tool fails.
 """
 
 import asyncio
@@ -18,8 +18,9 @@ from agent_runtime.tools.tool import AnyTool, CallSuspendedError
 from agent_runtime.tools.truncate import truncate_middle
 
 MAX_RESULT_CHARS = 100_000
-"""Of one text of a result. The tools that come with the runtime keep to less; one result that fills the
-model's window could not be condensed away."""
+"""The most characters in one text of a tool result. The runtime's tools stay below it. A single result that
+fills the model's window could not be condensed away.
+"""
 MAX_ERROR_CHARS = 10_000
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ FAILED = ErrorClassification(kind="internal", retryable=True, user_action="none"
 
 
 async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> ObservationEvent | AgentErrorEvent:
-    """The result of the action. Cancelling it interrupts the tool. CallSuspendedError."""
+    """Runs the action and returns its result. Cancelling it interrupts the tool. Raises CallSuspendedError."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
         return _error(event, f"Tool '{event.tool_name}' not found. Available: {', '.join(tools)}.", FAILED)
@@ -59,7 +60,10 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
 
 
 def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErrorEvent:
-    """The answer to a call whose own will never come. by: what interrupted it, as in "by the user"."""
+    """Returns the answer to a call that was interrupted and will never have a result.
+
+    `by`: what interrupted the call, as in "by the user".
+    """
     if may_have_run:
         text = (
             f"Interrupted {by}; it may have run, wholly or in part. "
@@ -71,13 +75,15 @@ def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErro
 
 
 def is_asked_to_stop() -> bool:
-    """Whether the task that asks was cancelled, or a CancelledError comes from what it waits for."""
+    """Whether the current task itself was cancelled. False if a CancelledError comes from something it waits
+    for.
+    """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]) -> Sequence[Path]:
-    """The files and directories that a call which ran was about."""
+    """Returns the files and directories that a completed call read or changed."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None or not isinstance(result, ObservationEvent):
         return ()
@@ -89,9 +95,9 @@ def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]
 
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
-    """Those of the unanswered calls that need not wait for an earlier one, in order.
+    """Returns the unanswered calls that need not wait for an earlier call, in order.
 
-    The answer depends on nothing else, so that after a crash it names every call that can have begun.
+    The result depends only on the arguments. So after a crash it names every call that can have begun.
     """
     found: list[ActionEvent] = []
     earlier: list[Claim] = []
@@ -104,7 +110,7 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """What the call touches; everything, if its tool does not know."""
+    """Returns what the call touches. Returns EVERYTHING if the tool cannot say."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
         return NOTHING  # answered with an error, whenever

@@ -1,4 +1,4 @@
-"""One turn of the model: what it sees goes in, the events of its reply come out."""
+"""One turn of the model: sends the messages to the model and returns the events of its reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,9 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True)
 class ModelTurn:
-    """The events of one reply, in log order: a message, or calls and the errors of those that cannot run."""
+    """The events of one reply, in log order: either one message, or calls and the errors of calls that cannot
+    run.
+    """
 
     events: tuple[Event, ...]
     reply: Reply
@@ -62,9 +64,9 @@ async def step(
     listener: StreamListener,
     cache_key: str | None = None,
 ) -> ModelTurn:
-    """Asks the model once. LLMError when it cannot be asked.
+    """Asks the model once and returns its turn. Raises LLMError if the model cannot be asked.
 
-    schemas: of `tools`, as the model sees them. item_id: the id of the reply's first event.
+    `schemas`: the schemas of `tools`, as the model sees them. `item_id`: the id of the reply's first event.
     """
     prompt = Prompt(messages=messages, tools=schemas, cache_key=cache_key)
     reply = await client.complete(agent.llm, prompt, listener)

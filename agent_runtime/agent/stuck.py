@@ -27,9 +27,10 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 @dataclass(frozen=True)
 class StepDigest:
-    """What was done and what came of it, as digests. For a failure the result does not matter.
+    """Digests of one step: the call and its result. For a failed call the result is left out of the
+    comparison.
 
-    `ask` makes the agent ask the user, `answer` is what it got.
+    `ask`: with this call the agent asks the user. `answer`: the answer it got.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -43,7 +44,9 @@ Trail = tuple[StepDigest, ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """The agent repeats itself. advice: what to tell it now; None when it has been told everything."""
+    """The agent repeats the same steps. `advice`: what to tell the agent now; None if all advice was given
+    already.
+    """
 
     advice: str | None
 
@@ -84,9 +87,10 @@ _WAITS_PER_CALL = 5
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
-    """The loop that the trail ends in; None also right after advice, which must have its chance.
+    """Returns the loop at the end of the trail. Returns None if there is no loop, or if advice was given just
+    before.
 
-    may_ask: there is a user to be asked.
+    `may_ask`: a user is there and can be asked.
     """
     if not trail or trail[-1].kind in {"nudge", "ask", "answer"}:
         return None
@@ -106,19 +110,19 @@ def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = Fals
 
 
 def must_ask(trail: Trail) -> bool:
-    """The agent was told to ask the user, who has not answered yet."""
+    """Whether the agent was told to ask the user and the user has not answered yet."""
     return any(step.kind == "ask" for step in trail)
 
 
 def refusal(action: ActionEvent) -> AgentErrorEvent:
-    """The answer to a call of an agent that must ask."""
+    """Returns the error for a call of an agent that must ask the user first."""
     return AgentErrorEvent(
         tool_name=action.tool_name, tool_call_id=action.tool_call_id, error=_ONLY_ASK, classification=_REFUSED
     )
 
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
-    """The trail with one more call and what came of it."""
+    """Returns the trail with one more call and its result."""
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
     if isinstance(result, AgentErrorEvent):

@@ -1,4 +1,4 @@
-"""A model's judgement in a form that programs read. The caller says what is judged, and in which form."""
+"""Asks a model for a judgement in a form that programs can read. The caller gives the question and the form."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -14,7 +14,7 @@ from agent_runtime.llm.errors import LLMContextWindowError, LLMMalformedReplyErr
 from agent_runtime.llm.messages import Prompt, Reply
 
 MAX_ANSWERS = 3
-"""How often a model may answer before its answers count as unusable."""
+"""How many unusable answers a model may give before asking it counts as failed."""
 
 _RECORD_CHARS = (160_000, 40_000, 10_000)
 _MESSAGE_CHARS = (6000, 1500, 400)
@@ -23,18 +23,19 @@ _MAX_QUOTED_CHARS = 2000
 VerdictT = TypeVar("VerdictT", bound=BaseModel)
 
 Question = Callable[[int], str]
-"""The question, with so many characters of what it is about."""
+"""Builds the text of the question. The argument limits the characters of the work that is judged."""
 
 OnReply = Callable[[LLM, Reply], None]
-"""Told of every reply, whether it can be used or not: each one costs."""
+"""Called with every reply of the model, usable or not, because each reply costs money."""
 
 
 async def ask_verdict(
     form: type[VerdictT], question: Question, llm: LLM, client: LLMClient, *, usage_id: str, on_reply: OnReply
 ) -> VerdictT:
-    """The verdict. LLMError when it cannot be had, also when the model does not keep to the form.
+    """Asks the model and returns its verdict. Raises LLMError if the model cannot be asked or does not keep
+    to the form.
 
-    A question that does not fit into the model's context is asked again with less to read.
+    If the question does not fit into the model's context, it is asked again with a shorter record.
     """
     judge = llm.model_copy(update={"usage_id": usage_id, "stream": False})
     wordings = list(dict.fromkeys(map(question, _RECORD_CHARS)))
@@ -48,7 +49,9 @@ async def ask_verdict(
 
 
 def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
-    """What was said and done, short enough to judge: long messages cut first, then those in the middle."""
+    """Returns the messages of a conversation, shortened to `max_chars`. Long messages are cut first, then
+    messages in the middle are left out.
+    """
     found: list[dict[str, str]] = []
     for chars in _MESSAGE_CHARS:
         found = [one for one in excerpts(messages, chars) if one["role"] != "system"]

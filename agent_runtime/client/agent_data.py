@@ -1,4 +1,4 @@
-"""The agent that a conversation stands with, beside the one that a program comes back with."""
+"""Compares the stored agent of a conversation with the agent that a program gives when it reopens it."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,16 +17,19 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """What takes over when the conversation goes on. condenser_llm: None for the one that is there."""
+    """The models to use when the conversation continues. `condenser_llm`: None means the condenser keeps its
+    model.
+    """
 
     llm: LLM
     condenser_llm: LLM | None
 
 
 def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
-    """The models that differ from those of the stored agent; None if none does. Keys do not count.
+    """Returns the models that differ from the stored agent's models. Returns None if all are equal. Keys are
+    not compared.
 
-    ConversationError `agent_differs` if the agent differs in anything but its models.
+    Raises ConversationError `agent_differs` if the agents differ in anything except their models.
     """
     before = Agent.model_validate(stored)
     now = without_keys(agent)
@@ -61,7 +64,7 @@ def _refuse_differences(before: Agent, after: Agent, now: Agent) -> None:
 
 
 def _comparable(agent: Agent) -> JsonObject:
-    """In one spelling, without what is not kept."""
+    """Returns the agent as JSON in a normal form, without the fields that are not stored."""
     data = agent.model_dump(mode="json")
     context = data["agent_context"] or NO_CONTEXT.model_dump(mode="json")
     data["agent_context"] = {name: item for name, item in context.items() if name not in _NOT_KEPT}
@@ -70,7 +73,9 @@ def _comparable(agent: Agent) -> JsonObject:
 
 
 def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
-    """Plugins add servers, and skills after those of the client: no agent has to bring them along."""
+    """Returns the stored agent without the servers and skills that plugins have added. A program need not
+    give these.
+    """
     servers, context = stands["mcp_config"], stands["agent_context"]
     count = len(given["agent_context"]["skills"])
     return {
@@ -81,7 +86,7 @@ def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
 
 
 def _differences(stands: Any, given: Any, path: str = "") -> Iterator[str]:
-    """The fields in which they differ, such as `condenser.max_size`."""
+    """Yields the names of the fields that differ, such as `condenser.max_size`."""
     if isinstance(stands, dict) and isinstance(given, dict):
         for name in sorted({*stands, *given}):
             yield from _differences(

@@ -13,9 +13,10 @@ StreamCallback = Callable[[StreamEvent], None]
 
 
 class Callbacks:
-    """Called in order, one at a time, in a separate thread: they may block, and use the conversation.
+    """Calls a program's callbacks in order, one at a time, in a separate thread. They may block and may use
+    the conversation.
 
-    failure: the first exception that one of them raised. The others are called all the same.
+    `failure`: the first exception that a callback raised. The other callbacks are still called.
     """
 
     def __init__(self, on_event: Sequence[EventCallback], on_stream: Sequence[StreamCallback]) -> None:
@@ -27,7 +28,7 @@ class Callbacks:
 
     @property
     def is_here(self) -> bool:
-        """Whether a callback asks."""
+        """Whether the current thread is the callback thread."""
         return threading.get_ident() == self._thread_id
 
     async def event(self, event: AnyEvent) -> None:

@@ -1,4 +1,4 @@
-"""Logs of completions as files of the program whose conversations these are."""
+"""Writes the logs of completions to files on the program's machine."""
 
 import logging
 from pathlib import Path
@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 def write_completion(llm: LLM, event: LLMCompletionLogEvent) -> None:
-    """One file in the folder of the model's settings. Where that cannot be done, it is said in the log."""
+    """Writes one file into the folder that the model's settings name. If that fails, logs the failure."""
     folder = Path(llm.log_completions_folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What programs call a conversation: the same code, whether the agent works here or on a server."""
+"""The Conversation class for programs. It works the same way for an agent in this process and on a server."""
 
 import asyncio
 import atexit
@@ -51,10 +51,10 @@ from agent_runtime.wire import LocalWorkspace as WorkingDirectory
 
 
 class Conversation:
-    """A dialogue with an agent. Use it in a `with` block, or `close` it.
+    """A dialogue with an agent. Use it in a `with` block, or call `close`.
 
-    Its methods may be called from any thread and, except `run`, `wait` and `close`, from callbacks.
-    Everything it refuses is a ConversationError.
+    All methods can be called from any thread. Callbacks may call all except `run`, `wait` and `close`.
+    Every refusal is raised as a ConversationError.
     """
 
     def __init__(
@@ -150,11 +150,11 @@ class Conversation:
 
     @property
     def final_response(self) -> str:
-        """The last thing the agent told the user; empty if it has not spoken."""
+        """The text of the agent's last message to the user. Empty if there is none yet."""
         return self._session.call(self._session.link.final_response())
 
     def send_message(self, message: str | Message) -> None:
-        """Adds a message. It does not start a run; one that is going on will answer it."""
+        """Adds a message to the log. Does not start a run. A run that is going on will answer the message."""
         said = message if isinstance(message, Message) else Message.of("user", message)
         # The id makes it safe to send once more when the connection breaks.
         request = SendMessageRequest(id=new_id(), role=said.role, content=said.content)
@@ -172,7 +172,7 @@ class Conversation:
             self.wait()
 
     def wait(self) -> None:
-        """Returns when no run is going on, as `run` does."""
+        """Waits until no run is going on. Raises the same errors as `run`."""
         self._refuse_in_callback("wait")
         ending = self._session.begin(self._session.until_ended())
         try:
@@ -182,7 +182,7 @@ class Conversation:
             raise
 
     async def arun(self) -> None:
-        """`run` for programs with an event loop. Cancelling it interrupts the run."""
+        """Does the same as `run`, for programs with an event loop. Cancelling it interrupts the run."""
         session = self._session
         await asyncio.wrap_future(session.begin(session.start()))
         try:
@@ -192,26 +192,26 @@ class Conversation:
             raise
 
     def set_confirmation_policy(self, policy: Policy) -> None:
-        """From the next reply of the model on."""
+        """Sets when the agent must ask for confirmation. Applies from the model's next reply on."""
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
-        """From the next reply of the model on."""
+        """Sets the analyzer that rates the risk of actions. Applies from the model's next reply on."""
         self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
     def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
-        """What waits to be confirmed is not done. The agent is told the reason at the next `run`.
+        """Rejects the actions that wait for confirmation. The agent is told the reason at the next `run`.
 
-        NothingToConfirmError.
+        Raises NothingToConfirmError.
         """
         self._session.call(self._session.link.reject(reason))
 
     def answer_client_tool(
         self, action: ActionEvent | str, content: str | Sequence[Content], *, is_error: bool = False
     ) -> None:
-        """What came of a call of a client tool that awaits its answer: the call's event, or its id.
+        """Answers a call of a client tool. The call is given by its event or its id.
 
-        The agent goes on with it as the result of the call. ClientCallNotWaitingError.
+        The agent receives the answer as the result of the call. Raises ClientCallNotWaitingError.
         """
         parts = [TextContent(text=content)] if isinstance(content, str) else list(content)
         action_id = action if isinstance(action, str) else action.id
@@ -219,34 +219,36 @@ class Conversation:
         self._session.call(self._session.link.answer_client_tool(answer))
 
     def update_secrets(self, secrets: Mapping[str, str | JsonObject]) -> None:
-        """Adds secrets, or replaces those of the same name: the next command gets the new value."""
+        """Adds secrets, or replaces the secrets with the same names. The next command gets the new values."""
         self._session.call(self._session.link.update_secrets(secrets))
 
     def switch_llm(self, llm: LLM) -> None:
-        """The agent's next call goes to this model."""
+        """Changes the agent's model. Applies from the next call of the model on."""
         self._session.call(self._session.link.switch_llm(llm))
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin, which the agent is told of: one of the user's by its name, or from a source.
+        """Adds a plugin: one of the user's plugins by its name, or a plugin from a source. The agent is told
+        of it.
 
-        ConversationError `plugin_not_found`, `plugin_not_fetched`, `plugin_unusable`; `consent_required` for
-        one of the project's, see `consent`.
+        Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`, and
+        `consent_required` for a plugin of the project that has no consent yet (see `consent`).
         """
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
     def consent(self, hashes: Sequence[str]) -> None:
-        """Hooks, MCP servers and plugins of the project join: those of these hashes, see `workspace.offers`.
+        """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes in
+        `workspace.offers`.
 
-        ConversationError `offer_changed` if one is something else by now.
+        Raises ConversationError `offer_changed` if one of them has changed since.
         """
         self._session.call(self._session.link.consent(hashes))
 
     def pursue_goal(self, objective: str, *, max_iterations: int = 10, blocking: bool = True) -> None:
-        """Lets the agent work, as `run` does, until a judge finds the objective reached.
+        """Lets the agent work, as `run` does, until a judge finds that the objective is reached.
 
-        The judge is the agent's model; what it misses goes back to the agent. See `state.goal`.
-        max_iterations: after how many of its verdicts the agent gives up. AlreadyRunningError.
+        The judge is the agent's model. Its criticism goes back to the agent. `state.goal` shows the progress.
+        `max_iterations`: the agent gives up after this many verdicts. Raises AlreadyRunningError.
         """
         wanted = StartGoalRequest(objective=objective, max_iterations=max_iterations)
         self._refuse_in_callback("pursue_goal" if blocking else None)
@@ -255,13 +257,13 @@ class Conversation:
             self.wait()
 
     def stop_goal(self) -> None:
-        """Stops pursuing the goal, not the run that is going on."""
+        """Stops pursuing the goal. A run that is going on continues."""
         self._session.call(self._session.link.stop_goal())
 
     def resume_goal(self, *, blocking: bool = True) -> None:
-        """Takes up a goal that was stopped, with the verdicts it has left.
+        """Continues a stopped goal with the number of verdicts that remain.
 
-        NoGoalToResumeError, AlreadyRunningError.
+        Raises NoGoalToResumeError or AlreadyRunningError.
         """
         self._refuse_in_callback("resume_goal" if blocking else None)
         self._session.call(self._session.link.resume_goal())
@@ -269,39 +271,42 @@ class Conversation:
             self.wait()
 
     def pause(self) -> None:
-        """Stops a run before its next step: a running command ends first. `run` goes on."""
+        """Stops a run before its next step; a running command ends first. Call `run` to continue."""
         self._session.call(self._session.link.pause())
 
     def interrupt(self) -> None:
-        """Stops a run at once: the model's reply is dropped, a running command ended."""
+        """Stops a run at once: the model's reply is dropped and a running command is ended."""
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
-        """Has older events summed up: now, or before the next reply of a run that is going on.
+        """Summarizes older events: now, or before the next reply if a run is going on.
 
-        NoCondenserError, NothingToCondenseError.
+        Raises NoCondenserError or NothingToCondenseError.
         """
         self._session.call(self._session.link.condense())
 
     def ask_agent(self, question: str) -> str:
-        """An answer from what the agent knows, also while it works. Leaves no trace in the log."""
+        """Asks the agent a question beside its work and returns the answer. Adds nothing to the log. Works
+        during a run, too.
+        """
         return self._session.call(self._session.link.ask(question))
 
     def navigate(self, event_id: str | None) -> None:
-        """Goes back to an event, to go on from there; None: to the beginning. The log keeps the rest.
+        """Goes back to an event, so that the conversation continues from there. None means the beginning. The
+        log keeps the events after it.
 
-        EventNotFoundError; AlreadyRunningError while a run is going on. Files are left as they are.
+        Raises EventNotFoundError, or AlreadyRunningError while a run is going on. Files are not changed.
         """
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """The workspace as it was before each message of the user was worked on, and after. Oldest first."""
+        """The checkpoints, oldest first: the workspace before and after the work on each message of the user."""
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
-        """What has become of the files since then: what `rewind` would undo.
+        """Returns how the files have changed since this checkpoint. `rewind` would undo these changes.
 
-        CheckpointNotFoundError, CheckpointsUnavailableError.
+        Raises CheckpointNotFoundError or CheckpointsUnavailableError.
         """
         return self._session.call(self._session.link.diff_checkpoint(checkpoint_id))
 
@@ -313,11 +318,12 @@ class Conversation:
         chat: bool = True,
         on_edits: Literal["refuse", "keep"] = "refuse",
     ) -> RewindResult:
-        """Goes back to a checkpoint. What is there now becomes one first: `undo` of the result.
+        """Goes back to a checkpoint. First, the current state becomes a checkpoint: `undo` of the result.
 
-        The chat goes back to before the message that began the turn. on_edits: what becomes of files that
-        others than the agent have edited since: EditedSinceError, or they stay as they are.
-        AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError, RewindIncompleteError.
+        The chat goes back to before the message that began the turn. `on_edits`: what to do with files that
+        others than the agent have edited since: raise EditedSinceError, or keep these files.
+        Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or
+        RewindIncompleteError.
         """
         wanted = RewindRequest(files=files, chat=chat, on_edits=on_edits)
         return self._session.call(self._session.link.rewind(checkpoint_id, wanted))
@@ -333,9 +339,10 @@ class Conversation:
         callbacks: Sequence[EventCallback] = (),
         stream_callbacks: Sequence[StreamCallback] = (),
     ) -> Self:
-        """A copy that goes its own way in the same workspace, up to an event or to now. Close it, too.
+        """Returns an independent copy of the conversation in the same workspace, up to an event or up to now.
+        Close the copy, too.
 
-        EventNotFoundError.
+        Raises EventNotFoundError.
         """
         wanted = ForkRequest(
             id=conversation_id or uuid4(),
@@ -350,21 +357,22 @@ class Conversation:
         return twin
 
     def update(self, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> None:
-        """Sets what is given. Tags replace all earlier ones."""
+        """Sets the given fields. Given tags replace all earlier tags."""
         new_tags = None if tags is None else dict(tags)
         self._session.call(self._session.link.update(title=title, tags=new_tags))
 
     def generate_title(self, max_length: int = 50) -> str:
-        """A name for the first message, thought of by the agent's model in this process. It is not set.
+        """Asks the agent's model for a title for the first message and returns it. The request is made in
+        this process. The title is not set.
 
-        ConversationError `no_message`, `no_title`.
+        Raises ConversationError `no_message` or `no_title`.
         """
         return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
 
     def close(self) -> None:
-        """Stops working and frees everything; on a server the work goes on. Safe to call twice.
+        """Stops the work and frees all resources. On a server, the work continues. Safe to call twice.
 
-        The log of a run that is going on says so, and the next `run` of a reopened one goes on with it.
+        If a run was going on, the log says so, and the next `run` of the reopened conversation continues it.
         """
         self._session.close()
         atexit.unregister(self.close)

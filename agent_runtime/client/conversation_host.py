@@ -1,4 +1,4 @@
-"""The conversations of one program that belong together: one that it talks to, and its sub-agents."""
+"""Holds the conversations of one program: the one it talks to, and its sub-agents' conversations."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class Household:
-    """Owns the sub-agents' conversations, whose logs lie beside that of the first."""
+    """Owns the sub-agents' conversations. Their logs lie beside the log of the main conversation."""
 
     def __init__(self, root: Path, client: LLMClient) -> None:
         self._root = root
@@ -37,7 +37,7 @@ class Household:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """One that belongs to it. The first stays its owner's."""
+        """Adds a conversation to this household. The main conversation is still closed by its owner."""
         conversation.on_completion = write_completion
         self._live[conversation.id] = conversation
 
@@ -74,7 +74,7 @@ class Household:
         return made
 
     def model(self, name: str) -> LLM | None:
-        """A program gives its agent one model, and names no others."""
+        """Returns None: a program gives its agent one model and has no others by name."""
         del name
         return None
 
@@ -83,14 +83,14 @@ class Household:
         await conversation.close()
 
     async def close(self) -> None:
-        """The first one first: its sub-agents stop with it."""
+        """Closes all conversations, the main one first, so that its sub-agents stop with it."""
         for conversation in list(self._live.values()):
             await conversation.close()
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """The repository keeps nothing of the sub-agents' work, as no later run needs it: only what
-        conflicts, and stands nowhere else. After `close`.
+        """Deletes the sub-agents' work trees and git branches after `close`, as no later run needs them.
+        Keeps work that conflicts, because no other copy of it exists.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return

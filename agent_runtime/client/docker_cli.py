@@ -1,4 +1,4 @@
-"""The docker command: it is there where Docker is, and nothing has to be installed into Python for it."""
+"""Runs the docker command. It is installed wherever Docker is, so no Python package is needed."""
 
 import subprocess
 
@@ -9,13 +9,15 @@ LOG_LINES = "60"
 
 
 class Docker:
-    """Its calls raise WorkspaceError."""
+    """Runs docker commands. Its methods raise WorkspaceError."""
 
     def __init__(self, command: str) -> None:
         self._command = command
 
     def run(self, *arguments: str, stdin: bytes = b"") -> str:
-        """What it prints. `sandbox_start_failed` with its own words if it refuses."""
+        """Runs docker and returns what it prints. Raises `sandbox_start_failed` with docker's message if it
+        fails.
+        """
         done = self._call(*arguments, stdin=stdin)
         if done.returncode != 0:
             raise WorkspaceError(
@@ -31,7 +33,9 @@ class Docker:
         return (done.stdout + done.stderr).decode(errors="replace").strip()
 
     def check(self, image: str) -> None:
-        """`docker_unavailable` if no engine answers, `sandbox_image_missing` if it has no such image."""
+        """Raises `docker_unavailable` if no Docker engine answers, and `sandbox_image_missing` if the image
+        does not exist there.
+        """
         answer = self._call("version", "--format", "{{.Server.Version}}")
         if answer.returncode != 0:
             raise _unavailable("The Docker engine does not answer.", answer.stderr.decode(errors="replace"))

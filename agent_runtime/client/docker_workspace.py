@@ -1,4 +1,4 @@
-"""A container of the sandbox image, with an agent server in it, for as long as a program needs it."""
+"""A workspace in a container of the sandbox image, with an agent server, for as long as a program needs it."""
 
 import atexit
 import io
@@ -24,10 +24,11 @@ CHECK_SECONDS = 0.1
 
 
 class DockerWorkspace(RemoteWorkspace):
-    """A RemoteWorkspace on this machine. `close`, or the end of the program, removes it with all its files.
+    """A RemoteWorkspace in a container on this machine. `close`, or the end of the program, removes the
+    container with all its files.
 
-    It runs without privileges and within limits, but with a way to the network: the model is asked from
-    inside. A model on this machine is found at `host.docker.internal`.
+    The container has no privileges and limited resources, but it can reach the network, because the agent
+    inside asks the model. It reaches a model on this machine at `host.docker.internal`.
     """
 
     def __init__(

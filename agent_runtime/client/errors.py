@@ -15,7 +15,7 @@ from agent_runtime.events.errors import ConversationErrorEvent
 
 
 class ConversationRunError(ConversationError):
-    """A run ended in an error. Running again is allowed, and goes on where it stopped."""
+    """A run ended in an error. `run` may be called again; the run then continues where it stopped."""
 
     def __init__(self, event: ConversationErrorEvent) -> None:
         super().__init__(event.code, f"{event.code}: {event.detail}")
@@ -23,7 +23,7 @@ class ConversationRunError(ConversationError):
 
 
 class StuckError(ConversationRunError):
-    """The agent went round in circles and was stopped. A message may help it out."""
+    """The agent repeated the same steps and was stopped. A new message may help it."""
 
     def __init__(self) -> None:
         detail = "The agent repeated itself, was told so, and went on repeating itself."
@@ -31,7 +31,7 @@ class StuckError(ConversationRunError):
 
 
 class WorkspaceError(ConversationError):
-    """A workspace refused or failed. `output`: the last words of what failed, if it had any."""
+    """A workspace refused or failed. `output`: the last lines that the failed command printed, if any."""
 
     def __init__(self, code: str, detail: str, fix: str | None = None, *, output: str = "") -> None:
         super().__init__(code, detail, fix)
@@ -43,4 +43,4 @@ class WorkspaceError(ConversationError):
 
 
 class DisconnectedError(WorkspaceError):
-    """The agent server has not answered for too long, or has no such conversation any more."""
+    """The agent server has not answered for too long, or does not have this conversation any more."""

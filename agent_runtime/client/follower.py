@@ -1,4 +1,4 @@
-"""Takes in what a conversation publishes: every event once, in order, whatever happens to the connection."""
+"""Receives what a conversation publishes: every event once and in order, also when the connection breaks."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,10 +15,11 @@ LONGEST_WAIT_SECONDS = 5.0
 
 
 class Follower:
-    """Keeps the events and calls the callbacks for each that is new.
+    """Keeps the events and calls the callbacks for each new event.
 
-    events: the whole log so far. delivered_seq: up to where the callbacks have been called.
-    beat: rises whenever the conversation may have stopped. connections: how often it was connected.
+    `events`: the whole log so far. `delivered_seq`: the position of the last event given to the callbacks.
+    `beat`: a counter that rises whenever the conversation may have stopped. `connections`: how often the
+    follower has connected.
     """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
@@ -33,7 +34,9 @@ class Follower:
         self._changed = asyncio.Condition()
 
     async def follow(self) -> None:
-        """Ends only by being cancelled or by a failure, which everybody who waits here is told."""
+        """Follows the conversation until it is cancelled or fails. On a failure, all waiting callers get the
+        error.
+        """
         try:
             await self._follow()
         except Exception as error:  # noqa: BLE001 (everybody who waits gets it)
@@ -41,14 +44,14 @@ class Follower:
         await self._tell()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Returns once it is so. Raises what has ended the following."""
+        """Waits until the condition is true. Raises the error that ended the following."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.failure is not None or is_so())
         if self.failure is not None:
             raise self.failure
 
     async def until_beat(self, *, after: int) -> None:
-        """Returns once the conversation may have stopped, or a callback has failed."""
+        """Waits until the conversation may have stopped, or a callback has failed."""
         await self.until(lambda: self.beat > after or self._callbacks.failure is not None)
 
     async def _follow(self) -> None:

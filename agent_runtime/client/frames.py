@@ -1,4 +1,4 @@
-"""What a conversation publishes, as its followers hear it (docs/protocol.md, section 2)."""
+"""The frames that a conversation publishes, as a client receives them (docs/protocol.md, section 2)."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """A reply begins to arrive. `item_id` is the id of the event that will end it."""
+    """A reply begins to arrive. `item_id`: the id of the event that will hold the complete reply."""
 
     item_id: str
     attempt: int
@@ -18,7 +18,7 @@ class StreamStarted:
 
 @dataclass(frozen=True)
 class StreamDelta:
-    """A piece of it; `order` counts 0, 1, 2 … within an attempt."""
+    """A piece of a reply. `order` counts 0, 1, 2 … within an attempt."""
 
     item_id: str
     attempt: int
@@ -29,7 +29,7 @@ class StreamDelta:
 
 @dataclass(frozen=True)
 class StreamAborted:
-    """The attempt ended without an event. retry: what comes next, if there is another."""
+    """The attempt ended without an event. `retry`: the next attempt, if there is one."""
 
     item_id: str
     attempt: int
@@ -42,7 +42,7 @@ StreamEvent = StreamStarted | StreamDelta | StreamAborted
 
 @dataclass(frozen=True)
 class Sync:
-    """The connection stands; the log ends at `through_seq` so far."""
+    """The connection is ready. The log ends at `through_seq` at this moment."""
 
     through_seq: int
 
@@ -55,7 +55,7 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The conversation has something to say about itself. A run that ends says this last."""
+    """The state of the conversation has changed. This is the last frame of a run."""
 
 
 Heard = Sync | Durable | StateChanged | StreamEvent
@@ -68,7 +68,7 @@ _STREAM: dict[str, type[StreamEvent]] = {
 
 
 def parse_frame(wire: bytes | str) -> Heard | None:
-    """None for a type that is newer than this program."""
+    """Returns the frame. Returns None for a type that this version of the program does not know."""
     frame = orjson.loads(wire)
     match frame.pop("type"):
         case "sync":

@@ -1,4 +1,4 @@
-"""What an agent server answers, as results and exceptions."""
+"""Turns the answers of an agent server into results and exceptions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,9 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 
 def check(response: httpx.Response) -> httpx.Response:
-    """The response, if it is none of an error; else that error as it would be raised in this process."""
+    """Returns the response if it is a success. Otherwise raises the error that a conversation in this process
+    would raise.
+    """
     if response.is_success:
         return response
     if "problem+json" not in response.headers.get("content-type", ""):
@@ -48,9 +50,10 @@ def disconnected(host: str, error: Exception) -> DisconnectedError:
 async def persist(
     ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
 ) -> httpx.Response:
-    """The checked response, asking again while the server cannot be reached.
+    """Sends a request and returns the checked response. Repeats the request while the server cannot be
+    reached.
 
-    is_repeatable: also when it may have heard the question.
+    `is_repeatable`: the request may be repeated even if the server may have received it already.
     """
     again = httpx.TransportError if is_repeatable else httpx.ConnectError
     deadline = asyncio.get_running_loop().time() + patience_seconds

@@ -1,4 +1,4 @@
-"""A conversation in this process."""
+"""A conversation that runs in this process."""
 
 import shutil
 import tempfile
@@ -55,7 +55,9 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """A Link to a private engine. Its log is below `persistence_dir`; without that it is temporary."""
+    """A Link to an engine in this process. The log is below `persistence_dir`; without one the log is
+    temporary.
+    """
 
     patience_seconds = 60.0
 

@@ -1,4 +1,4 @@
-"""What a conversation needs of the place where it runs."""
+"""The interface between a Conversation and the place where it runs."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol, Self
@@ -20,26 +20,28 @@ from agent_runtime.wire import (
 
 
 class LinkLostError(Exception):
-    """The stream of frames broke off. It may be taken up again after the last position."""
+    """The stream of frames broke off. The caller may open it again after the last position."""
 
 
 class Link(Protocol):
-    """One conversation, in this process or on an agent server. Open it, use it from one loop, close it."""
+    """One conversation, in this process or on an agent server. Open it, use it from one event loop, close it."""
 
     @property
     def id(self) -> UUID: ...
 
     @property
     def patience_seconds(self) -> float:
-        """For how long a stream that breaks off is taken up again."""
+        """For how many seconds the caller tries to open a broken stream again."""
 
     async def open(self) -> None:
-        """Finds the conversation, or creates it. ConversationError."""
+        """Finds the conversation, or creates it. Raises ConversationError."""
 
     async def close(self) -> None: ...
 
     def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
-        """A `sync` frame, then everything after a position. LinkLostError; DisconnectedError for good."""
+        """Yields a `sync` frame, then everything after a position. Raises LinkLostError if the stream breaks
+        off, DisconnectedError if the conversation cannot be reached any more.
+        """
 
     async def info(self) -> ConversationInfo: ...
 
@@ -48,27 +50,29 @@ class Link(Protocol):
     async def send(self, message: SendMessageRequest) -> None: ...
 
     async def start(self) -> None:
-        """AlreadyRunningError."""
+        """Starts a run. Raises AlreadyRunningError."""
 
     async def pause(self) -> None: ...
 
     async def interrupt(self) -> None: ...
 
     async def condense(self) -> None:
-        """NoCondenserError, NothingToCondenseError."""
+        """Requests a condensation. Raises NoCondenserError or NothingToCondenseError."""
 
     async def ask(self, question: str) -> str: ...
 
     async def navigate(self, event_id: str | None) -> None:
-        """EventNotFoundError, AlreadyRunningError."""
+        """Goes back to an event. Raises EventNotFoundError or AlreadyRunningError."""
 
     async def checkpoints(self) -> CheckpointList: ...
 
     async def diff_checkpoint(self, number: int) -> CheckpointDiff:
-        """CheckpointNotFoundError, CheckpointsUnavailableError."""
+        """Returns the changes since a checkpoint. Raises CheckpointNotFoundError or
+        CheckpointsUnavailableError.
+        """
 
     async def rewind(self, number: int, wanted: RewindRequest) -> RewindResult:
-        """As `conversation.rewind`."""
+        """Goes back to a checkpoint. See `Conversation.rewind`."""
 
     async def update(self, *, title: str | None, tags: dict[str, str] | None) -> None: ...
 
@@ -81,26 +85,30 @@ class Link(Protocol):
     async def set_security_analyzer(self, analyzer: JsonObject | None) -> None: ...
 
     async def load_plugin(self, plugin_ref: str) -> None:
-        """ConversationError `plugin_not_found`, `plugin_not_fetched`, `plugin_unusable`."""
+        """Adds a plugin. Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or
+        `plugin_unusable`.
+        """
 
     async def consent(self, hashes: Sequence[str]) -> None:
-        """ConversationError `offer_changed`, `plugin_unusable`."""
+        """Adds parts of the project by their hashes. Raises ConversationError `offer_changed` or
+        `plugin_unusable`.
+        """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:
-        """AlreadyRunningError."""
+        """Sets a goal and starts a run. Raises AlreadyRunningError."""
 
     async def stop_goal(self) -> None: ...
 
     async def resume_goal(self) -> None:
-        """NoGoalToResumeError, AlreadyRunningError."""
+        """Continues a stopped goal. Raises NoGoalToResumeError or AlreadyRunningError."""
 
     async def answer_client_tool(self, answer: ClientToolAnswer) -> None:
-        """ClientCallNotWaitingError."""
+        """Answers a call of a client tool. Raises ClientCallNotWaitingError."""
 
     async def reject(self, reason: str) -> None:
-        """NothingToConfirmError."""
+        """Rejects the actions that wait for confirmation. Raises NothingToConfirmError."""
 
     async def fork(self, wanted: ForkRequest) -> Self:
-        """A link to the copy, not open yet. EventNotFoundError."""
+        """Returns a link to a copy of the conversation. The link is not open yet. Raises EventNotFoundError."""
 
     async def final_response(self) -> str: ...

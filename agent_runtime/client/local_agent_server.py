@@ -1,4 +1,4 @@
-"""The agent server that a program already runs beside, inside a sandbox: nothing is provisioned for it."""
+"""Connects a program inside a sandbox to the agent server of that sandbox. Creates no sandbox."""
 
 import logging
 import os
@@ -23,10 +23,10 @@ MAX_ERROR_CHARS = 2_000
 
 
 class LocalAgentServer(RemoteWorkspace):
-    """A RemoteWorkspace for programs in a sandbox, such as those of an automation.
+    """A RemoteWorkspace for programs that run in a sandbox, such as automations.
 
-    As a context it tells AUTOMATION_CALLBACK_URL how the block ended, if that is set. The report is a
-    courtesy: a caller that waits for it must be able to do without.
+    In a `with` block, it reports to AUTOMATION_CALLBACK_URL how the block ended, if that variable is set. The
+    report may fail to arrive, so the receiver must not depend on it.
     """
 
     def __init__(
@@ -64,17 +64,20 @@ class LocalAgentServer(RemoteWorkspace):
             self.close()
 
     def get_llm(self, profile: str | None = None, **changes: Any) -> LLM:
-        """The user's active model, or that of a profile, as the app server brokers it: without its key.
+        """Returns the user's active model, or the model of a profile. The app server brokers its calls, so it
+        has no key.
 
-        changes: fields of the LLM. WorkspaceError `llm_profile_not_found`, `not_in_a_sandbox`.
+        `changes`: fields of the LLM to replace. Raises WorkspaceError `llm_profile_not_found` or
+        `not_in_a_sandbox`.
         """
         params = {} if profile is None else {"profile": profile}
         return LLM.model_validate({**self._ask("llm", params).json(), **changes})
 
     def get_secrets(self, names: Collection[str] | None = None) -> dict[str, JsonObject]:
-        """The user's secrets by name, or those of these names, for a conversation: addresses, no values.
+        """Returns the user's secrets by name (all, or those with these names) for a conversation. Contains
+        the addresses where the values can be looked up, not the values.
 
-        WorkspaceError `not_in_a_sandbox`.
+        Raises WorkspaceError `not_in_a_sandbox`.
         """
         found = self._ask("secrets", {}).json()["secrets"]
         return {

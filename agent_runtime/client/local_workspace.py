@@ -1,4 +1,4 @@
-"""A directory of this machine."""
+"""A workspace in a directory of this machine."""
 
 import shutil
 import tempfile
@@ -23,7 +23,9 @@ _INTO_FILES = 'exec >"$1" 2>"$2"; eval "$3"'
 
 
 class LocalWorkspace:
-    """Made if it is not there. Agents in it run commands as your own user: nothing holds them in."""
+    """A directory of this machine, created if it does not exist. Agents in it run commands as your own user,
+    without any sandbox.
+    """
 
     alive = True
 
@@ -44,7 +46,9 @@ class LocalWorkspace:
     def execute_command(
         self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
     ) -> CommandResult:
-        """Runs a bash command to its end. timeout: seconds, then it is ended and `exit_code` is -1."""
+        """Runs a bash command and waits for its end. After `timeout` seconds the command is ended and
+        `exit_code` is -1.
+        """
         directory = self._path(cwd or ".")
         if not directory.is_dir():
             raise WorkspaceError("directory_not_found", "The directory `cwd` does not exist.")
@@ -66,15 +70,17 @@ class LocalWorkspace:
             )
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file into the workspace, with the directories it needs."""
+        """Copies a file into the workspace and creates missing directories there."""
         return _copy(Path(source_path), self._path(destination_path))
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace somewhere else, with the directories that needs."""
+        """Copies a file of the workspace to another place and creates missing directories there."""
         return _copy(self._path(source_path), Path(destination_path))
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Files that differ from `ref`; without it, from where the branch left its upstream."""
+        """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
+        left its upstream.
+        """
         with _git_errors():
             found = run_sync(git.changes(self._path(path), ref))
         return [GitChange(change.status, change.path) for change in found]
@@ -85,11 +91,13 @@ class LocalWorkspace:
         return GitDiff(found.original, found.modified)
 
     def offers(self) -> list[Offer]:
-        """What the project in it brings that would run. It is only read."""
+        """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins. Only reads
+        files.
+        """
         return find_offers(Path(self.working_dir))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: a local workspace holds no resources."""
 
     def _path(self, path: str | Path) -> Path:
         return Path(self.working_dir, path)

@@ -1,4 +1,4 @@
-"""An event loop for callers that have none."""
+"""An event loop for callers that have no event loop."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """Runs coroutines in a separate thread. Never call it from that thread. `close` joins it."""
+    """Runs coroutines in a separate thread. Never call it from that thread. `close` ends the thread."""
 
     def __init__(self, name: str) -> None:
         self._is_up = threading.Event()
@@ -23,7 +23,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Its result. Ctrl-C while it is waited for cancels it."""
+        """Runs a coroutine, waits for it and returns its result. Ctrl-C during the wait cancels it."""
         future = self.begin(work)
         try:
             return future.result()
@@ -32,7 +32,7 @@ class LoopThread:
             raise
 
     def close(self) -> None:
-        """Cancels what is left and ends the thread. Safe to call twice."""
+        """Cancels the remaining tasks and ends the thread. Safe to call twice."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._closing.set)
             self._thread.join()
@@ -49,7 +49,7 @@ class LoopThread:
 
 
 def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of one coroutine, also where the calling thread runs an event loop."""
+    """Runs one coroutine and returns its result, even if the calling thread runs an event loop."""
     thread = LoopThread("run_sync")
     try:
         return thread.call(work)

@@ -1,4 +1,4 @@
-"""A name for a conversation, without a trace in it."""
+"""Asks a model for a conversation's title. Adds nothing to the conversation's log."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,9 @@ from agent_runtime.llm.config import LLM
 
 
 async def title_of(events: Iterable[AnyEvent], llm: LLM, max_length: int) -> str:
-    """ConversationError `no_message` if there is no message yet, `no_title` if the model offers none."""
+    """Returns a title for the conversation. Raises ConversationError `no_message` if there is no message yet,
+    `no_title` if the model gives no title.
+    """
     said = (event for event in events if isinstance(event, MessageEvent) and event.source == "user")
     task = next(said, None)
     if task is None:

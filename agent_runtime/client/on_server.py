@@ -35,7 +35,7 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 
 class OnServer:
-    """A Link over REST and one socket. The conversation stays on the server when it is closed."""
+    """A Link over REST and one WebSocket. When it is closed, the conversation stays on the server."""
 
     def __init__(
         self,

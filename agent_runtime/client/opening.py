@@ -1,4 +1,4 @@
-"""What a new Conversation makes of its arguments: parts of its request, and the link to its engine."""
+"""Prepares the arguments of a new Conversation: parts of its request, and the link to its engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,10 +25,10 @@ def link_to(
     request: StartConversationRequest,
     persistence_dir: str | Path | None,
 ) -> Link:
-    """To an engine in this process, or on the workspace's server.
+    """Returns a link to an engine in this process, or to an engine on the workspace's server.
 
     Raises ConversationError `tool_not_found` for a tool that a server cannot import, ValueError for a
-    persistence_dir beside a server.
+    persistence_dir together with a server.
     """
     if not isinstance(workspace, RemoteWorkspace):
         return InProcess(conversation_id, agent, request, Path(persistence_dir) if persistence_dir else None)
@@ -46,7 +46,7 @@ def link_to(
 
 
 def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
-    """As JSON, by the names of the wire."""
+    """Returns the value as JSON with the field names of the wire. Returns None for None."""
     if isinstance(given, BaseModel):
         return given.model_dump(mode="json", by_alias=True, exclude_none=True)
     return None if given is None else dict(given)
@@ -55,7 +55,9 @@ def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
 def consented(
     consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
-    """The hashes of what may run. A function is asked about each offer of the project."""
+    """Returns the hashes of the project's parts that may run. If `consent` is a function, calls it with each
+    offer of the project.
+    """
     if not callable(consent):
         return list(consent)
     return [offer.hash for offer in workspace.offers() if offer.problem is None and consent(offer)]

@@ -1,4 +1,4 @@
-"""A directory on a machine with an agent server."""
+"""A workspace in a directory on a machine with an agent server."""
 
 import math
 import posixpath
@@ -18,14 +18,14 @@ from agent_runtime.workspace.git import ChangeStatus
 from agent_runtime.workspace.local import replacing
 
 GRACE_SECONDS = 60.0
-"""How much longer than a command may run its answer is waited for."""
+"""How many seconds beyond a command's time limit the client waits for the answer."""
 
 
 class RemoteWorkspace:
-    """Connects when it is first used. `close` ends connections only.
+    """A directory on an agent server. Connects at the first use. `close` only ends the connections.
 
-    A server on which a conversation is started gets the agent's key with the request, and keeps it in memory:
-    give it a key that you can revoke, or let an app server broker the calls.
+    Starting a conversation sends the agent's key to the server, which keeps it in memory. Give the agent a
+    key that you can revoke, or let an app server broker the calls.
     """
 
     def __init__(
@@ -68,7 +68,9 @@ class RemoteWorkspace:
     def execute_command(
         self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
     ) -> CommandResult:
-        """Runs a bash command to its end. timeout: seconds, then it is ended and `exit_code` is -1."""
+        """Runs a bash command and waits for its end. After `timeout` seconds the command is ended and
+        `exit_code` is -1.
+        """
         body = {"command": command, "cwd": self._path(cwd or "."), "timeout": max(1, math.ceil(timeout))}
         reply = self._call(
             "POST", "/api/bash/execute_bash_command", json=body, timeout=timeout + GRACE_SECONDS
@@ -76,7 +78,7 @@ class RemoteWorkspace:
         return CommandResult(command, reply["exit_code"], reply["stdout"] or "", reply["stderr"] or "")
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace, with the directories it needs."""
+        """Copies a file of this machine into the workspace and creates missing directories there."""
         target = self._path(destination_path)
         try:
             with Path(source_path).open("rb") as file:
@@ -86,7 +88,7 @@ class RemoteWorkspace:
         return FileOperationResult(str(source_path), target, reply.json()["file_size"])
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to this machine, with the directories it needs."""
+        """Copies a file of the workspace to this machine and creates missing directories here."""
         source, params = self._path(source_path), {"path": self._path(source_path)}
         with (
             self._errors(),
@@ -102,7 +104,9 @@ class RemoteWorkspace:
         return FileOperationResult(source, str(destination_path), size)
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Files that differ from `ref`; without it, from where the branch left its upstream."""
+        """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
+        left its upstream.
+        """
         found = self._git("/api/git/changes", path, ref)
         return [GitChange(ChangeStatus(change["status"]), change["path"]) for change in found]
 
@@ -110,12 +114,14 @@ class RemoteWorkspace:
         return GitDiff(**self._git("/api/git/diff", path, ref))
 
     def offers(self) -> list[Offer]:
-        """What the project in it brings that would run. It is only read."""
+        """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins. Only reads
+        files.
+        """
         reply = self._call("POST", "/api/offers", json={"project_dir": self.working_dir})
         return OffersResponse.model_validate_json(reply.content).offers
 
     def close(self) -> None:
-        """Ends connections. Safe to call twice."""
+        """Ends the connections. Safe to call twice."""
         if self._http is not None:
             self._http.close()
             self._http = None

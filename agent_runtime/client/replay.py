@@ -1,4 +1,4 @@
-"""A kept conversation once more: what the model was shown, at each of its replies."""
+"""Shows what a model was sent in a stored conversation, for each of its replies."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,10 @@ from agent_runtime.conversation.spec import Spec
 
 
 def replay(persistence_dir: str | Path, conversation_id: UUID) -> Iterator[Prompted]:
-    """Every prompt of a local conversation that is closed, in order. Nothing is asked, run or written.
+    """Yields every prompt of a closed local conversation, in order. Asks no model, runs no tool and writes
+    nothing.
 
-    ConversationError `conversation_not_found`, `conversation_in_use`.
+    Raises ConversationError `conversation_not_found` or `conversation_in_use`.
     """
     try:
         log = EventLog(Path(persistence_dir) / conversation_id.hex)

@@ -1,4 +1,4 @@
-"""A conversation that is open: its link, what has been heard of it, and the threads in which that happens."""
+"""An open conversation: its link, the events received so far, and the threads that this needs."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class ConversationSession:
-    """Opens the link, and follows it until `close`."""
+    """Opens the link and follows the conversation until `close`."""
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
         self.link = link
@@ -35,7 +35,7 @@ class ConversationSession:
             raise
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """The result of a call of the link."""
+        """Runs a call of the link and returns its result."""
         self._refuse_closed(work)
         return self.thread.call(work)
 
@@ -54,22 +54,25 @@ class ConversationSession:
                 self._end_threads()
 
     def events(self) -> Sequence[AnyEvent]:
-        """The log as it stands, and grows. In a callback: up to the event it was called for."""
+        """Returns the log so far; the sequence grows with new events. In a callback, the log ends with the
+        event of that callback.
+        """
         if not self.callbacks.is_here and not self.is_closed:
             self.thread.call(self._catch_up())
         return self._follower.events
 
     async def start(self) -> None:
-        """Begins a run; joins one that is going on."""
+        """Starts a run. Does nothing if a run is already going on."""
         # Counted before: the server may be a new one that gets our keys only while the run begins.
         self._connections_before = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):
             await self.link.start()
 
     async def until_ended(self) -> None:
-        """Returns when no run is going on and all its events are delivered.
+        """Waits until no run is going on and all its events are delivered.
 
-        ConversationRunError, StuckError; what a callback raised, once the run is interrupted.
+        Raises ConversationRunError or StuckError. If a callback raised an exception, interrupts the run and
+        raises that exception.
         """
         while True:
             beat = self._follower.beat

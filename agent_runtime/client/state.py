@@ -1,4 +1,4 @@
-"""How a conversation stands."""
+"""The current state of a conversation."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ class TokenUsage(BaseModel):
 
 
 class Metrics(BaseModel):
-    """What calls of a model have used. `accumulated_cost` is in dollars."""
+    """Token usage and cost of model calls. `accumulated_cost` is in dollars."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -32,14 +32,14 @@ class Metrics(BaseModel):
 
 
 class ConversationStats(BaseModel):
-    """Metrics per `usage_id` of the models that were asked."""
+    """Metrics by the `usage_id` of each model that was asked."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     usage_to_metrics: dict[str, Metrics] = {}
 
     def get_combined_metrics(self) -> Metrics:
-        """The sum over all models."""
+        """Returns the sum over all models."""
         every = list(self.usage_to_metrics.values())
         usage = {
             name: sum(getattr(metrics.accumulated_token_usage, name) for metrics in every)
@@ -50,14 +50,16 @@ class ConversationStats(BaseModel):
 
 
 class ConversationState:
-    """Asks where the conversation runs, each time: what it says is never old."""
+    """The state of a conversation. Each access asks the engine of the conversation, so the values are always
+    current.
+    """
 
     def __init__(self, session: ConversationSession) -> None:
         self._session = session
 
     @property
     def info(self) -> ConversationInfo:
-        """Everything at one moment."""
+        """All fields of the state at one moment."""
         return self._session.call(self._session.link.info())
 
     @property
@@ -66,7 +68,7 @@ class ConversationState:
 
     @property
     def events(self) -> Sequence[AnyEvent]:
-        """The whole log, oldest first. Still there when the conversation is closed."""
+        """The whole log, oldest first. It can still be read after the conversation is closed."""
         return self._session.events()
 
     @property
@@ -75,7 +77,7 @@ class ConversationState:
 
     @property
     def cost(self) -> float:
-        """Dollars, of all calls of all its models."""
+        """The cost in dollars of all model calls in this conversation."""
         return self.stats.get_combined_metrics().accumulated_cost
 
     @property
@@ -88,13 +90,13 @@ class ConversationState:
 
     @property
     def goal(self) -> Goal | None:
-        """How the last goal stands; None if there was none."""
+        """The status of the last goal. None if there was no goal."""
         kept = self.info.agent_state.get(GOAL)
         return None if kept is None else Goal.model_validate(kept)
 
     @property
     def leaf_event_id(self) -> str | None:
-        """The event that the next one will follow."""
+        """The id of the event that the next event will follow."""
         return self.info.leaf_event_id
 
     @property

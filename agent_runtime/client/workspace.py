@@ -1,4 +1,4 @@
-"""What a program may do where the agent works."""
+"""The interface of a workspace for programs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,14 +40,16 @@ class GitChange:
 
 @dataclass(frozen=True)
 class GitDiff:
-    """A file before and now; None where it does not exist."""
+    """A file's content before and now. None where the file does not exist."""
 
     original: str | None
     modified: str | None
 
 
 class Workspace(Protocol):
-    """A directory, here or elsewhere. Relative paths begin there. WorkspaceError for all that fails."""
+    """A directory on this machine or another one. Relative paths start there. Every failure is raised as
+    WorkspaceError.
+    """
 
     @property
     def working_dir(self) -> str: ...
@@ -58,20 +60,22 @@ class Workspace(Protocol):
     def execute_command(
         self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
     ) -> CommandResult:
-        """Runs a bash command to its end. timeout: seconds."""
+        """Runs a bash command and waits for its end. `timeout`: in seconds."""
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace, with the directories it needs."""
+        """Copies a file of this machine into the workspace and creates missing directories there."""
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to this machine, with the directories it needs."""
+        """Copies a file of the workspace to this machine and creates missing directories here."""
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Files that differ from `ref`; without it, from where the branch left its upstream."""
+        """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
+        left its upstream.
+        """
 
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...
 
     def offers(self) -> list[Offer]:
-        """What the project in it brings that would run: scripts, hooks, MCP servers, plugins."""
+        """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins."""
 
     def close(self) -> None: ...
