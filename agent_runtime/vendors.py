@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 UNREACHABLE = "llm_vendor_unreachable"
 WRONG_BASE_URL = "llm_base_url_wrong"
-"""The problem codes of a gateway: nothing answers at the model's address, or no model server answers there.
+"""The problem codes of a gateway: nothing answers at the model's address, or no model server
+answers there.
 """
 
 OPENAI_URL = "https://api.openai.com/v1"

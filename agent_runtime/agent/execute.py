@@ -29,7 +29,9 @@ FAILED = ErrorClassification(kind="internal", retryable=True, user_action="none"
 
 
 async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> ObservationEvent | AgentErrorEvent:
-    """Runs the action and returns its result. Cancelling it interrupts the tool. Raises CallSuspendedError."""
+    """Runs the action and returns its result. Cancelling it interrupts the tool. Raises
+    CallSuspendedError.
+    """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
         return _error(event, f"Tool '{event.tool_name}' not found. Available: {', '.join(tools)}.", FAILED)

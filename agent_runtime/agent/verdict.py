@@ -1,4 +1,6 @@
-"""Asks a model for a judgement in a form that programs can read. The caller gives the question and the form."""
+"""Asks a model for a judgement in a form that programs can read. The caller gives the question
+and the form.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

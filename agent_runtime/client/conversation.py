@@ -300,7 +300,9 @@ class Conversation:
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """The checkpoints, oldest first: the workspace before and after the work on each message of the user."""
+        """The checkpoints, oldest first: the workspace before and after the work on each
+        message of the user.
+        """
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:

@@ -1,4 +1,6 @@
-"""A workspace in a container of the sandbox image, with an agent server, for as long as a program needs it."""
+"""A workspace in a container of the sandbox image, with an agent server, for as long as a
+program needs it.
+"""
 
 import atexit
 import io

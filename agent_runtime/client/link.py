@@ -24,7 +24,9 @@ class LinkLostError(Exception):
 
 
 class Link(Protocol):
-    """One conversation, in this process or on an agent server. Open it, use it from one event loop, close it."""
+    """One conversation, in this process or on an agent server. Open it, use it from one event
+    loop, close it.
+    """
 
     @property
     def id(self) -> UUID: ...
@@ -109,6 +111,8 @@ class Link(Protocol):
         """Rejects the actions that wait for confirmation. Raises NothingToConfirmError."""
 
     async def fork(self, wanted: ForkRequest) -> Self:
-        """Returns a link to a copy of the conversation. The link is not open yet. Raises EventNotFoundError."""
+        """Returns a link to a copy of the conversation. The link is not open yet. Raises
+        EventNotFoundError.
+        """
 
     async def final_response(self) -> str: ...
