@@ -196,7 +196,7 @@ class Conversation:
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
-        """Sets the analyzer that rates the risk of actions. Applies from the model's next reply on."""
+        """Sets the analyzer that rates actions. Applies from the model's next reply on."""
         self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
     def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
@@ -228,11 +228,10 @@ class Conversation:
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin: one of the user's plugins by its name, or a plugin from a source. The agent is told
-        of it.
+        """Adds one of the user's plugins by its name, or a plugin from a source. The agent is told of it.
 
-        Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`, and
-        `consent_required` for a plugin of the project that has no consent yet (see `consent`).
+        Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`;
+        `consent_required` for a plugin of the project (see `consent`).
         """
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
@@ -279,30 +278,25 @@ class Conversation:
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
-        """Summarizes older events: now, or before the next reply if a run is going on.
+        """Summarizes older events now, or before the next reply if a run is going on.
 
         Raises NoCondenserError or NothingToCondenseError.
         """
         self._session.call(self._session.link.condense())
 
     def ask_agent(self, question: str) -> str:
-        """Asks the agent a question beside its work and returns the answer. Adds nothing to the log. Works
-        during a run, too.
-        """
+        """Asks the agent a question, also during a run, and returns its answer. Logs nothing."""
         return self._session.call(self._session.link.ask(question))
 
     def navigate(self, event_id: str | None) -> None:
-        """Goes back to an event, so that the conversation continues from there. None means the beginning. The
-        log keeps the events after it.
+        """Goes back to an event, or to the beginning (None), and continues from there. Files are not changed.
 
-        Raises EventNotFoundError, or AlreadyRunningError while a run is going on. Files are not changed.
+        The log keeps later events. Raises EventNotFoundError; AlreadyRunningError while a run is going on.
         """
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """The checkpoints, oldest first: the workspace before and after the work on each
-        message of the user.
-        """
+        """The checkpoints, oldest first: the files before and after the work on each message."""
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
@@ -322,9 +316,9 @@ class Conversation:
     ) -> RewindResult:
         """Goes back to a checkpoint. First, the current state becomes a checkpoint: `undo` of the result.
 
-        The chat goes back to before the message that began the turn. `on_edits`: what to do with files that
-        others than the agent have edited since: raise EditedSinceError, or keep these files.
-        Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or
+        The chat goes back to before the message that began the turn. `on_edits`: whether to raise
+        EditedSinceError for files that others have edited since, or to keep these files as they are.
+        Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError,
         RewindIncompleteError.
         """
         wanted = RewindRequest(files=files, chat=chat, on_edits=on_edits)
@@ -341,10 +335,10 @@ class Conversation:
         callbacks: Sequence[EventCallback] = (),
         stream_callbacks: Sequence[StreamCallback] = (),
     ) -> Self:
-        """Returns an independent copy of the conversation in the same workspace, up to an event or up to now.
-        Close the copy, too.
+        """Returns a copy of the conversation, up to an event or up to now, in the same workspace. Close it,
+        too.
 
-        Raises EventNotFoundError.
+        The copy is independent. Raises EventNotFoundError.
         """
         wanted = ForkRequest(
             id=conversation_id or uuid4(),
@@ -364,8 +358,7 @@ class Conversation:
         self._session.call(self._session.link.update(title=title, tags=new_tags))
 
     def generate_title(self, max_length: int = 50) -> str:
-        """Asks the agent's model for a title for the first message and returns it. The request is made in
-        this process. The title is not set.
+        """Asks the agent's model, in this process, for a title for the first message. Does not set the title.
 
         Raises ConversationError `no_message` or `no_title`.
         """
