@@ -1,4 +1,6 @@
-"""How a mode that people choose becomes what the agent server is told. Pure."""
+"""Translates the confirmation mode that a user chooses into the policy and analyzer for the agent server.
+Pure.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,10 +24,14 @@ def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
 
 
 def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
-    """None: a policy that is none of these, such as a program may set."""
+    """Returns the mode for this policy. Returns None for any other policy, for example one set by
+    a program.
+    """
     return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
-    """None: what is never asked about needs no risk analysis."""
+    """Returns the risk analyzer for this mode. Returns None if the agent never asks, as no analysis is needed
+    then.
+    """
     return None if mode is ConfirmationMode.NEVER else _ANALYZER

@@ -1,4 +1,4 @@
-"""What the way out has to know of conversations, and what these are told of it."""
+"""Tells the egress code about conversations, and notifies conversations about refused requests."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -12,16 +12,18 @@ from app_server.core.pubsub import Frame, PubSub
 from app_server.git.address import InvalidRepository, parse_address
 
 REFUSED = Frame('{"type":"network"}')
-"""Something new was refused. Clients that watch then ask what it was."""
+"""Says that a new request was refused. Clients then load the list of refused hosts."""
 
 
 async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[str | None]:
-    """What each conversation of a sandbox works on, by its identity."""
+    """Returns the repository identity of each conversation in the sandbox; None for one without a
+    repository.
+    """
     return [identity_of(each) for each in await residents_of(session, sandbox_id)]
 
 
 def identity_of(conversation: Conversation) -> str | None:
-    """Of what it works on; None without a repository."""
+    """Returns the identity of the conversation's repository. Returns None if it has none."""
     if conversation.selected_repository is None:
         return None
     try:
@@ -31,7 +33,7 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Sent to all conversations of the sandbox: which of them caused it is not known."""
+    """Notifies all conversations of the sandbox of a refused request: it is not known which one caused it."""
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]
     for conversation_id in residents:

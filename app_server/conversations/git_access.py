@@ -1,4 +1,6 @@
-"""What git in a sandbox may reach: the repositories of its conversations, under all names that mean them."""
+"""Finds the repositories that git in a sandbox may reach: those of its conversations, under all
+their names.
+"""
 
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
@@ -17,7 +19,9 @@ from app_server.sandbox_records.models import Sandbox
 async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
-    """With the passwords that stood in their URLs."""
+    """Returns the repositories of the sandbox's conversations, including passwords that were in
+    their URLs.
+    """
     query = (
         select(Conversation, StartTask.encrypted_repository_url)
         .join(StartTask, StartTask.id == Conversation.id)
@@ -41,7 +45,9 @@ async def git_work_of(
 
 
 def remotes_of(work: Iterable[ConversationRepository]) -> GitRemotes:
-    """Those that are reached over HTTP; of the others git says itself that it cannot reach them."""
+    """Returns the remotes of the repositories that are reached over HTTP. For all others, git itself reports
+    that they cannot be reached.
+    """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}
     for name, address in named:

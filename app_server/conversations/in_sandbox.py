@@ -1,4 +1,4 @@
-"""What the layers below have to know of the conversations that work in a sandbox."""
+"""Answers questions of lower layers about the conversations in a sandbox."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from app_server.users.models import User
 
 
 async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conversation]:
-    """Those that are not deleted, the oldest first."""
+    """Returns the sandbox's conversations that are not deleted, oldest first."""
     query = select(Conversation).where(
         Conversation.sandbox_id == sandbox_id, Conversation.deleted_at.is_(None)
     )
@@ -24,7 +24,7 @@ async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conv
 
 
 async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Occupants:
-    """See OccupantsOf."""
+    """Returns the user's conversations in these sandboxes, see OccupantsOf."""
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
         .where(
@@ -41,7 +41,11 @@ async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collec
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """None unless the conversation works in that sandbox. One query: every call of a model makes it."""
+    """Returns the user and the directory of a conversation that calls a model.
+
+    Returns None if the conversation does not work in this sandbox. It runs only one query, because every
+    model call needs it.
+    """
     others = aliased(Conversation)
     shares = exists().where(
         others.sandbox_id == sandbox.id, others.id != conversation_id, others.deleted_at.is_(None)
@@ -56,7 +60,9 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
-    """The conversation's directory, once its repository stands there; None for one of another sandbox."""
+    """Returns the conversation's directory. Returns None if its repository is not there yet or if it works in
+    another sandbox.
+    """
     query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
     found: str | None = await session.scalar(query)
     return found

@@ -1,4 +1,4 @@
-"""The lists of a user's conversations: a page, a count, and some by their ids."""
+"""Queries for a user's conversations: a page, a count, and several by their ids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ async def search(
     page_id: str | None,
     limit: int,
 ) -> ConversationPage:
-    """Newest first."""
+    """Returns a page of the user's conversations that match the criteria, newest first."""
     query = conversation_rows(user_id).where(*_conditions(criteria))
     if page_id is not None:
         created_at, last_id = page_position(page_id)

@@ -1,4 +1,4 @@
-"""Conversations, the starts that bring them up, and messages that wait for a start to end."""
+"""Tables of conversations, their start tasks, and the messages that wait until a start has ended."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 class StartStatus(StrEnum):
-    """The stages of a start in their order, and its two ends."""
+    """The stages of a start in their order, then the two final states."""
 
     WORKING = "WORKING"
     WAITING_FOR_SANDBOX = "WAITING_FOR_SANDBOX"
@@ -37,10 +37,10 @@ def _own_id(context: ExecutionContext) -> UUID:
 
 
 class Conversation(Base):
-    """One dialogue. What its log says is kept here too, folded (see projection.py).
+    """One dialogue of a user with an agent. It also stores fields computed from its log (see projection.py).
 
-    `sandbox_id` is its own id unless it shares the sandbox that was made for another. `deleted_at` hides it
-    at once; the worker then removes the sandbox and every row.
+    `sandbox_id` equals `id` unless the conversation shares a sandbox that was made for another one.
+    `deleted_at` hides it at once; the worker then removes the sandbox and every row.
     """
 
     __tablename__ = "conversations"
@@ -58,32 +58,36 @@ class Conversation(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     sandbox_id: Mapped[UUID] = mapped_column(default=_own_id, index=True)
     folder: Mapped[str | None] = mapped_column(String(32))
-    """What is its own below the project's directory, where a sandbox is shared; None: all of it."""
+    """In a shared sandbox, this conversation's folder below the project's directory. None: the whole
+    directory.
+    """
     working_dir: Mapped[str | None] = mapped_column(Text)
-    """Its directory inside the sandbox, once its repository stands there."""
+    """The conversation's directory inside the sandbox. None until its repository is there."""
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     git_provider: Mapped[str | None] = mapped_column(String(50))
     title: Mapped[str | None] = mapped_column(String(200))
     unsent_title: Mapped[str | None] = mapped_column(String(200))
-    """The title as a user gave it, until the agent server has it: what its log says until then is older."""
+    """The title that the user gave, until the agent server has it. Until then, a title in the log
+    is older.
+    """
     trigger: Mapped[str | None] = mapped_column(String(50))
     pr_number: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The pull requests that it is about, as its user has said."""
+    """The numbers of the pull requests that the conversation is about, as its user has stated them."""
     parent_conversation_id: Mapped[UUID | None] = mapped_column(index=True)
-    """Whose sub-conversation it is."""
+    """The parent, if this is a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The hexadecimal ids of its sub-conversations, in their order."""
+    """The hexadecimal ids of its sub-conversations, in the order of their creation."""
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
     base_commit: Mapped[str | None] = mapped_column(String(64))
-    """Where the work began; changes are counted from here. None: an empty repository."""
+    """The commit at which the work began; changes are computed from here. None: the repository was empty."""
     execution_status: Mapped[str | None] = mapped_column(String(50))
     metrics: Mapped[dict[str, Any] | None]
     goal: Mapped[dict[str, Any] | None]
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     log_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    """In characters of its events, as far as they have been counted."""
+    """Total length of the stored events in characters. Events from before this column may not be counted."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None] = mapped_column(index=True)
@@ -92,7 +96,7 @@ class Conversation(Base):
 class StartTask(Base):
     """The durable record of bringing a conversation up; its id is the conversation's id.
 
-    While it is neither READY nor ERROR, the worker that holds the lease works on it.
+    While its status is neither READY nor ERROR, the worker that holds the lease works on it.
     """
 
     __tablename__ = "start_tasks"
@@ -104,14 +108,14 @@ class StartTask(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     sandbox_id: Mapped[UUID] = mapped_column(default=_own_id)
-    """The conversation's."""
+    """The id of the conversation's sandbox."""
     status: Mapped[StartStatus] = mapped_column(enum_column(StartStatus))
     detail: Mapped[str | None] = mapped_column(Text)
     request: Mapped[dict[str, Any]]
     encrypted_repository_url: Mapped[str | None] = mapped_column(Text)
-    """The repository's URL as it was given, only when there is a password in it."""
+    """The repository's URL as it was given, encrypted. Stored only if the URL contains a password."""
     encrypted_secrets: Mapped[str | None] = mapped_column(Text)
-    """Those that the request brought along; `request` has their names."""
+    """The values of the secrets in the request, encrypted; `request` has their names."""
     agent_server_url: Mapped[str | None] = mapped_column(Text)
     stages: Mapped[list[Any]]
     error: Mapped[dict[str, Any] | None]

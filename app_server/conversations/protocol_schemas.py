@@ -1,4 +1,4 @@
-"""Parts of a conversation in the protocol's own shape."""
+"""Parts of a conversation in the shape of the OpenHands protocol."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -9,7 +9,7 @@ Amount = int | float
 
 
 class TokenUsage(BaseModel):
-    """Of all calls together; `per_turn_token` and `response_id` are those of the last."""
+    """Tokens of all calls together. `per_turn_token` and `response_id` belong to the last call."""
 
     model: str = ""
     prompt_tokens: Amount = 0
@@ -37,9 +37,9 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class PluginSpec(BaseModel):
-    """A plugin that anyone may fetch: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+    """A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
 
-    `ref`: branch, tag or commit. `repo_path`: where in the repository it lies.
+    `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,4 +50,4 @@ class PluginSpec(BaseModel):
     ref: Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$", max_length=256)] | None = None
     repo_path: Annotated[str, Field(max_length=1000)] | None = None
     parameters: Annotated[dict[str, Any], Field(max_length=0)] | None = None
-    """Plugins have none here: only an empty object is accepted."""
+    """Plugin parameters are not supported: only an empty object is accepted."""

@@ -1,4 +1,4 @@
-"""What a conversation was refused of the network and its user has not answered yet."""
+"""Lists the refused hosts of a conversation that its user has not answered yet, and stores the answers."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -25,7 +25,10 @@ _NO_MATTER_OF_POLICY = frozenset((Reason.BAD_HOST, Reason.UNKNOWN_HOST, Reason.U
 
 
 class RefusedHost(BaseModel):
-    """client: the program, as it calls itself. is_allowable: whether the user's word is all it takes."""
+    """A host that was refused.
+
+    client: the name that the program gives itself. is_allowable: whether the user can allow this host.
+    """
 
     host: str
     port: int
@@ -37,9 +40,10 @@ class RefusedHost(BaseModel):
 
 
 class ConversationNetwork(BaseModel):
-    """mode: what holds for it. repository: what an answer can be remembered for; null without one.
+    """The network settings and refused hosts of a conversation.
 
-    allowed: hosts that were allowed for this conversation alone. refused: what waits for an answer, the
+    mode: the mode in force. repository: the repository that an answer can be remembered for; null without
+    one. allowed: hosts that were allowed for this conversation alone. refused: hosts without an answer,
     latest first.
     """
 
@@ -50,7 +54,11 @@ class ConversationNetwork(BaseModel):
 
 
 class AnswerNetwork(BaseModel):
-    """answer: allow it for this conversation or for all of its repository's, or do not ask again."""
+    """An answer about a refused host.
+
+    answer: allow the host for this conversation, allow it for all conversations of its repository, or do not
+    ask again.
+    """
 
     host: Annotated[str, StringConstraints(max_length=255), AfterValidator(parse_host)]
     port: Annotated[int, Field(ge=1, le=65535)]
@@ -76,7 +84,9 @@ async def network_of(
 
 
 async def answer(session: AsyncSession, conversation: Conversation, body: AnswerNetwork) -> None:
-    """Raises BadRequest `no_repository`, Conflict `too_many_hosts`."""
+    """Stores the user's answer about a refused host. Raises BadRequest `no_repository`, Conflict
+    `too_many_hosts`.
+    """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)
     match body.answer:
         case "ignore":

@@ -1,4 +1,7 @@
-"""Removes what is left of deleted conversations: their sandbox with the last one of it, else their part."""
+"""Removes the data of deleted conversations.
+
+The sandbox is removed with its last conversation; before that, only the conversation's part of it.
+"""
 
 import logging
 import shlex
@@ -29,10 +32,10 @@ _REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
 async def deleted_conversations(
     database: Database, limit: int, server_id: str | None = None
 ) -> Sequence[UUID]:
-    """Those that can be taken down now, by the server of this id.
+    """Returns the deleted conversations whose data the server with this id can remove now.
 
-    One whose sandbox others use has to wait until that can be reached: until it is back from its archive,
-    or repaired.
+    If other conversations use the sandbox, the removal waits until the sandbox is reachable, for example
+    until it is restored from its archive or repaired.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))
@@ -52,7 +55,10 @@ async def deleted_conversations(
 
 
 async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """May be repeated. Raises Unavailable, Conflict or BadGateway: what is left is removed later."""
+    """Removes the conversation's data. May be repeated.
+
+    Raises Unavailable, Conflict or BadGateway; the rest is then removed by a later call.
+    """
     async with database.read() as session:
         conversation = await session.get(Conversation, conversation_id)
         if conversation is None:
@@ -71,7 +77,7 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:
-    """Its log, its directory and its snapshots, of a sandbox that others go on using."""
+    """Removes one conversation's log, directory and snapshots from a sandbox that others still use."""
     await sandboxes.wake(conversation.sandbox_id)
     running = sandboxes.running(conversation.sandbox_id)
     try:

@@ -1,4 +1,4 @@
-"""What a user does with conversations. Every query is limited to the user's own."""
+"""Operations of a user on conversations. Every query is limited to the user's own."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ from app_server.users.models import User
 
 
 async def require(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Conversation:
-    """The user's conversation. Raises NotFound, also for another user's."""
+    """Returns the user's conversation. Raises NotFound, also if it belongs to another user."""
     conversation = await session.scalar(_owned(user_id, conversation_id))
     if conversation is None:
         raise NotFound("No such conversation.")
@@ -59,15 +59,15 @@ async def start(
     sandboxes: Sandboxes,
     why_no_spec: str | None,
 ) -> StartTask:
-    """A new conversation and the task that brings it up; the same request id again gives the same task.
+    """Creates a conversation and the task that brings it up. The same request id again returns the same task.
 
-    A sandbox that others can join has its row from here on. `why_no_spec`: why the user may not choose what
-    its sandbox is built on; None if they may.
+    If others can join the sandbox, its row is also created. `why_no_spec`: the reason why the user may not
+    choose what the sandbox is built on; None if the user may.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, PayloadTooLarge, Conflict
     `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest `two_origins`, Forbidden
-    `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and what joining.join does.
+    `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and the errors of joining.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -146,12 +146,17 @@ async def start(
 
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
-    """Whether its sandbox is archived. Then the start begins again, which restores the sandbox."""
+    """Begins the start again if the sandbox is archived, which restores the sandbox. Returns whether it was
+    archived.
+    """
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
-    """Whether the sandbox stands like that. Then the start begins again, in line for memory if need be."""
+    """Begins the start again if the sandbox has one of these statuses. Returns whether it has.
+
+    The start waits for memory if necessary.
+    """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
         return False
@@ -176,9 +181,9 @@ async def rename(
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
-    """Hides it at once and for good, and its sub-conversations; the worker removes the rest. Their ids.
+    """Hides the conversation and its sub-conversations at once; the worker removes their data later.
 
-    Raises NotFound.
+    Returns the ids of all deleted conversations. Raises NotFound.
     """
     conversation = await require(session, user_id, conversation_id)
     # Locked: a conversation that joins must see whether this was the last one there.
@@ -198,10 +203,11 @@ async def send_message(
     *,
     max_bytes: int,
 ) -> SendMessageReply:
-    """Hands the message to the agent, or keeps it: until the conversation is READY, or its sandbox up again.
+    """Sends the message to the agent, or stores it until the conversation is READY or its sandbox is up
+    again.
 
-    Kept too when nothing tells whether it arrived. Raises NotFound, PayloadTooLarge, TooManyRequests,
-    Conflict `sandbox_not_running`, BadGateway, LogFull.
+    The message is also stored if it is unknown whether it arrived. Raises NotFound, PayloadTooLarge,
+    TooManyRequests, Conflict `sandbox_not_running`, BadGateway, LogFull.
     """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
@@ -231,7 +237,9 @@ async def send_message(
 async def queue_message(
     database: Database, user_id: UUID, conversation_id: UUID, message: SendMessageRequest, *, max_bytes: int
 ) -> QueuedMessage:
-    """Keeps a message for a conversation that starts. Raises Conflict `conversation_ready` when it has."""
+    """Stores a message for a conversation that is starting. Raises Conflict `conversation_ready` if it is
+    READY.
+    """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
@@ -248,7 +256,7 @@ async def queue_message(
 
 @dataclass(frozen=True)
 class Workplace:
-    """The directory of a conversation's work, and the agent server that serves it."""
+    """The working directory of a conversation, and a client of the agent server in its sandbox."""
 
     client: AgentClient
     directory: str
@@ -256,7 +264,10 @@ class Workplace:
 
 
 async def workplace(session: AsyncSession, viewer: Viewer, user_id: UUID, conversation_id: UUID) -> Workplace:
-    """Raises NotFound, and Conflict `sandbox_not_running`."""
+    """Returns the conversation's workplace.
+
+    Raises NotFound, and Conflict `sandbox_not_running` or `repository_not_ready`.
+    """
     conversation = await require(session, user_id, conversation_id)
     client = viewer.sandboxes.client(conversation.sandbox_id)
     if conversation.working_dir is None:
@@ -289,7 +300,7 @@ def _id_taken() -> Conflict:
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
-    """Raises NotFound."""
+    """Returns the conversation's start task with its row locked. Raises NotFound."""
     await require(session, user_id, conversation_id)
     return await session.get_one(StartTask, conversation_id, with_for_update=True)
 
@@ -302,7 +313,7 @@ async def _keep_for_later(
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    """Until its sandbox is up again, which this begins."""
+    """Stores the message until the sandbox is up again, and begins to bring the sandbox up."""
     async with database.session() as session:
         task = await locked_task(session, user_id, conversation_id)
         if task.status == StartStatus.READY:

@@ -1,4 +1,4 @@
-"""Conversations that belong to another: where they begin, and that they end with it."""
+"""Sub-conversations: what they take over from their parent, and their deletion with it."""
 
 from datetime import datetime
 from uuid import UUID
@@ -16,7 +16,7 @@ _INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "git_provi
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """With the sandbox, the repository and the model of its parent, where it names none.
+    """Adds the parent's sandbox, repository and model where the request names none.
 
     Raises NotFound `parent_not_found`.
     """
@@ -31,13 +31,15 @@ async def with_parent(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, child_id: UUID) -> None:
-    """Its parent knows it from now on."""
+    """Adds the child to the parent's list of sub-conversations. Raises NotFound `parent_not_found`."""
     parent = await _locked(session, user_id, parent_id)
     parent.sub_conversation_ids = [*parent.sub_conversation_ids, child_id.hex]
 
 
 async def leave_family(session: AsyncSession, conversation: Conversation, moment: datetime) -> list[UUID]:
-    """Its parent forgets it, and all below it is deleted with it: their ids."""
+    """Removes the conversation from its parent's list and deletes all its sub-conversations. Returns their
+    ids.
+    """
     if conversation.parent_conversation_id is not None:
         parent = await session.get(Conversation, conversation.parent_conversation_id, with_for_update=True)
         if parent is not None:

@@ -1,4 +1,4 @@
-"""Another of the user's models for a conversation, in the midst of its work."""
+"""Changes the model of a conversation while it works."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ async def switch_profile(
     conversation_id: UUID,
     profile_name: str,
 ) -> AppConversation:
-    """The conversation as it is then: its agent's next call goes to that model.
+    """Makes the agent use this model from its next call on. Returns the changed conversation.
 
     Raises NotFound (also `llm_profile_not_found`), Conflict `sandbox_not_running`, BadGateway.
     """

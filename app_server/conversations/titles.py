@@ -1,6 +1,6 @@
-"""Titles that users give: the agent server of the conversation gets them too, as soon as it can be reached.
+"""Sends titles that users give to the conversation's agent server, as soon as it can be reached.
 
-Its log then says so, and from there on the log decides: the last change of either side is the title.
+The agent server writes the title to its log. The last change on either side is the title.
 """
 
 import asyncio
@@ -27,7 +27,9 @@ MAX_PAUSE_SECONDS = 60.0
 
 
 class Titles:
-    """`hand_over_all` is repeated for as long as the app server runs; `hand_over` is for the impatient."""
+    """Sends new titles to agent servers. `hand_over_all` runs repeatedly; `hand_over` sends one title at
+    once.
+    """
 
     def __init__(self, database: Database, sandboxes: Sandboxes) -> None:
         self._database = database
@@ -37,14 +39,16 @@ class Titles:
         self._pauses: dict[UUID, _Pause] = {}
 
     async def hand_over_all(self) -> None:
-        """Those that wait, to agent servers that run. What fails is tried again, ever more seldom."""
+        """Sends the waiting titles to the agent servers that run. Failed ones are retried at growing
+        intervals.
+        """
         waiting = await self._waiting()
         self._pauses = {key: pause for key, pause in self._pauses.items() if key in waiting}
         due = [each for each in waiting if each not in self._pauses or self._pauses[each].is_over]
         await asyncio.gather(*(self.hand_over(each) for each in due))
 
     async def hand_over(self, conversation_id: UUID) -> None:
-        """That of one conversation, if there is one to hand over and its agent server can be reached."""
+        """Sends the title of one conversation, if one waits and the agent server can be reached."""
         try:
             async with self._locks.setdefault(conversation_id, asyncio.Lock()):
                 await self._send(conversation_id)
@@ -89,7 +93,7 @@ class Titles:
 
 
 async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
-    """Idempotent. Raises AppError; the title then waits on."""
+    """Sends the title and marks it as sent. Idempotent. Raises AppError; the title then still waits."""
     await client.set_title(conversation_id, title)
     async with database.session() as session:
         # Not one that came meanwhile.

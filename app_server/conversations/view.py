@@ -1,4 +1,4 @@
-"""Conversations and start tasks as the API shows them, and the frames that carry them."""
+"""Converts conversations and start tasks into the models and frames of the API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,10 @@ Row = tuple[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None
 def conversation_rows(
     user_id: UUID | None,
 ) -> Select[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None]:
-    """What `show` needs, of one user's conversations; None: everybody's, for our own use only."""
+    """Returns the query for the rows that `show` needs, for one user.
+
+    user_id: None means the conversations of all users, for internal use only.
+    """
     query = (
         select(Conversation, StartTask, Sandbox.status, Sandbox.error)
         .join(StartTask, StartTask.id == Conversation.id)
@@ -36,7 +39,7 @@ def conversation_rows(
 
 @dataclass(frozen=True)
 class Viewer:
-    """Shows rows as the API does. Whether a sandbox really runs, only the one who keeps it knows."""
+    """Converts database rows into API models. It asks `sandboxes` whether a sandbox really runs."""
 
     sandboxes: Sandboxes
 
@@ -78,7 +81,9 @@ class Viewer:
         return self.show(row) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
-        """How far the start is and how the conversation stands, for those who watch."""
+        """Returns the frames with the state of the start and of the conversation, for subscribers. Returns no
+        frames if there is no such conversation.
+        """
         query = conversation_rows(None).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
         return [start_task_frame(row[1]), conversation_frame(self.show(row))] if row else []
@@ -100,7 +105,7 @@ class Viewer:
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:
-    """How far the logs of the conversations in a sandbox have come, together; 0 when there are none."""
+    """Returns the sum of the last positions of all logs in the sandbox; 0 if it has no conversations."""
     query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
     async with database.read() as session:
         return int(await session.scalar(query) or 0)
@@ -134,5 +139,5 @@ def conversation_frame(conversation: AppConversation) -> Frame:
 
 
 def in_order(ids: Sequence[UUID], found: dict[UUID, Item]) -> list[Item | None]:
-    """One entry per id; None stands for an unknown one."""
+    """Returns one entry per id, in this order; None for an unknown id."""
     return [found.get(each) for each in ids]

@@ -1,4 +1,4 @@
-"""Messages that the agent does not have yet, as their user sees them, and takes them back."""
+"""Lists a user's messages that the agent does not have yet, and takes them back."""
 
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 async def waiting_messages(
     session: AsyncSession, user_id: UUID, conversation_id: UUID
 ) -> list[WaitingMessage]:
-    """In the order in which the agent gets them. Raises NotFound."""
+    """Returns the waiting messages in the order in which the agent gets them. Raises NotFound."""
     await require(session, user_id, conversation_id)
     return [
         WaitingMessage.model_validate({**each.message, "id": each.id, "created_at": each.created_at})
@@ -27,7 +27,8 @@ async def waiting_messages(
 async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
-    """Forgets a message that waits. The sandbox that need not start any more for it, and sleeps on.
+    """Deletes a waiting message. If the sandbox was started only for this message, returns the sandbox's id,
+    and the sandbox stays asleep. Otherwise returns None.
 
     Raises NotFound `message_not_waiting`, Conflict `message_on_its_way`.
     """

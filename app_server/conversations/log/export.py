@@ -1,6 +1,6 @@
-"""A conversation as a file: a zip of its events, or Markdown to read.
+"""Exports a conversation as a file: a zip of its events, or Markdown to read.
 
-Both come from the log in SQL, so they can be had while the sandbox sleeps, is archived or is lost.
+Both are made from the log in SQL, so they are available while the sandbox sleeps, is archived or is lost.
 """
 
 import asyncio
@@ -17,11 +17,14 @@ from app_server.core.database import Database
 from app_server.events import log
 
 _PAGE = 50
-"""Events read at once. The largest are about a megabyte."""
+"""Number of events that are read at once. The largest events have about a megabyte."""
 
 
 async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
-    """`meta.json`, and `event_<position>_<id>.json` for each event, as OpenHands V1 names them."""
+    """Yields the pieces of a zip with `meta.json` and one `event_<position>_<id>.json` for each event.
+
+    The file names are those of OpenHands V1.
+    """
     zipped = StreamedZip()
     zipped.add("meta.json", conversation.model_dump_json(indent=2))
     position = 0
@@ -36,7 +39,9 @@ async def zip_chunks(database: Database, conversation: AppConversation) -> Async
 
 
 async def markdown_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[str]:
-    """What was said and done, without what was undone by going back to an earlier point."""
+    """Yields the conversation as Markdown. Events that were undone by going back to an earlier point are left
+    out.
+    """
     kept = await _current_branch(database, conversation.id, conversation.last_seq)
     yield heading_of(conversation)
     async for bodies in _pages(database, conversation.id, conversation.last_seq):
@@ -44,9 +49,9 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
 
 
 async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
-    """The events up to a position, as JSON texts.
+    """Yields the events up to a position, as JSON texts.
 
-    Raises RuntimeError when the conversation is deleted meanwhile: the file must not look whole.
+    Raises RuntimeError if the conversation is deleted meanwhile, so that the file does not look complete.
     """
     done = 0
     while done < last_seq:
@@ -66,7 +71,7 @@ def _add_events(zipped: StreamedZip, position: int, bodies: Sequence[str]) -> No
 
 
 async def _current_branch(database: Database, conversation_id: UUID, last_seq: int) -> set[str]:
-    """The ids of the events that the conversation still stands on."""
+    """Returns the ids of the events that were not undone by going back to an earlier point."""
     parents: dict[str, str | None] = {}
     leaf: str | None = None
     async for bodies in _pages(database, conversation_id, last_seq):

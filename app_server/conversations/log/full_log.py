@@ -1,4 +1,4 @@
-"""A log that has no more room: it ends with the reason, and takes nothing any more."""
+"""Ends a conversation's log when it reaches its maximum size. After that, the log accepts no events."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -26,13 +26,16 @@ class LogFull(Gone):
 
 
 def require_open(conversation: Conversation) -> None:
-    """Raises LogFull: it has ended for want of room."""
+    """Raises LogFull if the log has reached its maximum size."""
     if conversation.log_size > MAX_LOG_CHARACTERS:
         raise LogFull
 
 
 def take_room(conversation: Conversation, appended: Appended) -> None:
-    """Raises LogFull: nothing of this may be kept, and the log is to be ended."""
+    """Adds the new events to the log's size.
+
+    Raises LogFull if the log becomes too large; the caller must then discard these events and end the log.
+    """
     conversation.log_size += sum(len(frame.body) for frame in appended.new)
     if appended.acknowledged_seq > MAX_EVENTS:
         raise LogFull
@@ -40,7 +43,7 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
 
 
 async def end(session: AsyncSession, conversation: Conversation) -> Appended:
-    """Writes down why it has ended. The caller holds the row's lock."""
+    """Appends the events that say why the log has ended. The caller holds the row's lock."""
     last = await log.last_seq(session, conversation.id)
     whole = ErrorClassification(kind="quota", retryable=False, user_action="none")
     why = ConversationErrorEvent(

@@ -1,4 +1,7 @@
-"""Takes in what a sandbox reports: log and projection in one transaction, then tells those who watch."""
+"""Stores the events that a sandbox reports, and publishes them to the subscribers.
+
+The log and the projection are written in one transaction.
+"""
 
 from dataclasses import replace
 from uuid import UUID
@@ -29,10 +32,10 @@ async def ingest(
     conversation_id: UUID,
     report: EventsReport,
 ) -> int:
-    """The last position that is stored now.
+    """Stores the reported events and returns the last stored position.
 
-    Raises NotFound, also for a conversation of another sandbox, Conflict `seq_gap` or `seq_conflict` (see
-    events.log.append), and LogFull: the sandbox then reports no more of this conversation.
+    Raises NotFound, also for a conversation of another sandbox; Conflict `seq_gap` or `seq_conflict` (see
+    events.log.append); and LogFull, after which the sandbox stops reporting this conversation.
     """
     try:
         async with database.session() as session:
@@ -54,7 +57,7 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Lets readers see that no more comes. Raises LogFull, if they do already."""
+    """Ends the full log and shows this to readers. Raises LogFull if the log has ended before."""
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
         ended = await full_log.end(session, conversation)
@@ -82,7 +85,9 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
 
 
 def _project(conversation: Conversation, appended: Appended) -> bool:
-    """Brings the row up to date; whether anything of it but its position is new to the reader."""
+    """Updates the conversation row from the new events. Returns whether it changed in anything but its
+    position.
+    """
     if not appended.new:
         return False
     before = Projection(
@@ -110,7 +115,9 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """The report's frames less what is known: a repeated report must not repeat the pieces of a reply."""
+    """Returns the report's frames without those already stored. A repeated report must not repeat the pieces
+    of a reply.
+    """
     new = {frame.seq for frame in appended.new}
     known = [
         index

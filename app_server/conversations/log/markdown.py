@@ -23,7 +23,9 @@ _SPEAKERS = {"user": "User", "agent": "Agent", "environment": "Slipway", "hook":
 
 
 def heading_of(conversation: AppConversation) -> str:
-    """Its title, and what it worked with."""
+    """Returns the title of the conversation, its repository, branch and model, and its start time, as
+    Markdown.
+    """
     facts = {
         "Repository": conversation.selected_repository,
         "Branch": conversation.selected_branch,
@@ -36,7 +38,7 @@ def heading_of(conversation: AppConversation) -> str:
 
 
 def markdown_of(event: AnyEvent) -> str:
-    """A section with a heading, or nothing for an event that says nothing to people."""
+    """Returns a section with a heading, or an empty text for an event without content for people."""
     match event:
         case MessageEvent():
             return _section(
@@ -114,7 +116,7 @@ def _text(content: list[Content]) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any in the text."""
+    """Returns a code block. Its fence is longer than any fence in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}\n\n"

@@ -1,4 +1,7 @@
-"""What later conversations may get to know, taken over from events: with these, so that each counts once."""
+"""Saves notes and MCP approvals from new events for later conversations.
+
+This happens in the transaction that stores the events, so each event counts once.
+"""
 
 from collections.abc import Sequence
 
@@ -19,7 +22,10 @@ from app_server.trust_grants.service import of_repository
 async def take_over_proposals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """frames: new ones, appended already. A conversation without a repository has no notes."""
+    """Saves the notes that the agent proposed in these events. Without a repository, nothing is saved.
+
+    frames: new events that are already appended.
+    """
     calls = [call_id for frame in frames if (call_id := succeeded(frame.event)) is not None]
     if not calls or conversation.selected_repository is None:
         return
@@ -34,7 +40,10 @@ async def take_over_proposals(
 async def take_over_approvals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """The tools of MCP servers as they were approved. frames: new ones, appended already."""
+    """Saves the approved versions of MCP tools from these events.
+
+    frames: new events that are already appended.
+    """
     told = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
     if not told:
         return
@@ -58,5 +67,7 @@ async def take_over_approvals(
 
 
 def repository_identity(repository: str | None, provider: str | None) -> str:
-    """By which conversations are about the same; empty for those that are about none."""
+    """Returns the identity of the repository, which is equal for conversations about the same one. Returns an
+    empty text if there is no repository.
+    """
     return parse_address(repository, provider).identity if repository is not None else ""

@@ -1,4 +1,6 @@
-"""What a conversation's list entry shows of its log: a pure fold, one event at a time, no history read."""
+"""Computes the list entry of a conversation from its log: a pure fold, one event at a time, no
+history read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,9 +28,10 @@ _SUMMED_TOKENS = (
 
 @dataclass(frozen=True)
 class Projection:
-    """`metrics` is a MetricsSnapshot, `goal` a ConversationGoal, as the API gives them out.
+    """The fields of a conversation row that are computed from its log.
 
-    `unsent_title`: a user gave a title that the log does not know yet, so that one in the log is older.
+    `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `unsent_title`: a
+    title that the user gave and that the log does not have yet; a title in the log is then older.
     """
 
     last_seq: int = 0
@@ -41,7 +44,7 @@ class Projection:
 
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
-    """The state after `event`, which stands at `seq`. Events of any kind and shape are fine."""
+    """Returns the state after `event`, which has the position `seq`. Accepts events of any kind and shape."""
     state = replace(state, last_seq=seq)
     match event:
         case {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}:
@@ -53,7 +56,9 @@ def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
 
 
 def title_of(content: Any) -> str | None:
-    """The first line of the first text in a message's content, shortened."""
+    """Returns the first line of the first text in a message's content, shortened. Returns None if there is no
+    text.
+    """
     parts = content if isinstance(content, list) else []
     texts = [
         part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
@@ -95,7 +100,9 @@ def _with_field(state: Projection, key: str, value: Any) -> Projection:
 
 
 def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
-    """The whole cost: of the agent's own calls and of all others (condensing, titles …)."""
+    """Returns the state with the total cost: of the agent's own calls and of all others (condensing, titles
+    …).
+    """
     parts = [part for part in by_usage.values() if isinstance(part, Mapping)]
     if not parts:
         return state
@@ -120,7 +127,7 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
 
 
 def _number(part: Any, name: str) -> float | int:
-    """What stands there, if it is an amount that JSON and every reader of it can hold; else 0."""
+    """Returns the number in this field if JSON and every reader can represent it, else 0."""
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0

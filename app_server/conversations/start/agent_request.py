@@ -1,4 +1,4 @@
-"""What the agent server is asked to start: pure, from what the user asked for."""
+"""Builds the request that creates a conversation at the agent server, from the user's start request. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -26,15 +26,15 @@ TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("task_tracker", {}),
     ("task_tool_set", {}),
 )
-"""`finish` and `think` come with every agent."""
+"""The tools of every agent, besides `finish` and `think`, which the agent server always adds."""
 
 OPTIONAL_TOOLS = ("execute_ipython_cell", "browser_tool_set")
-"""Only where the sandbox has what they need: an agent server refuses tools that it cannot make."""
+"""Tools that are requested only if the sandbox supports them. An agent server refuses unsupported tools."""
 
 PARALLEL_CALLS = 4
 
 SENT = {"reasoning_effort", "thinking_budget", "temperature", "top_p", "max_output_tokens"}
-"""Options of a profile that an agent server sends with its calls."""
+"""Options of a profile that an agent server sends with its model calls."""
 
 TIMEOUTS = ("timeout", "stream_idle_timeout")
 GRACE_SECONDS = 15.0
@@ -62,14 +62,14 @@ def build(
     mcp_servers: Mapping[str, Definition] = NO_SERVERS,
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
-    """The model is reached through the inner listener; the sandbox's own key opens it, no vendor's.
+    """Builds the request. The model is called through the inner listener with the sandbox's key, not a
+    vendor's key.
 
-    secrets: descriptions by name. Their values stay here until a command names one.
-    consent: hashes of what the repository offers and the user has allowed.
-    usable_tools: those that the sandbox has everything for.
-    mcp_approved: tools of MCP servers as the user has approved them, by server and name.
-    mcp_servers: the user's, by name. The sandbox runs commands itself, and reaches the others through the
-    inner listener, which adds what opens them.
+    secrets: descriptions by name; the values stay here until a command uses one. consent: hashes of the
+    repository's offers that the user has allowed. usable_tools: the tools whose requirements the sandbox
+    meets. mcp_approved: tools of MCP servers as the user has approved them, by server and name. mcp_servers:
+    the user's servers by name. The sandbox runs servers that are commands, and reaches the others through the
+    inner listener, which adds their credentials.
     """
     llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof)
     # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
@@ -128,9 +128,11 @@ def build(
 def brokered_llm(
     profile: LLMProfile, *, inner_url: str, conversation_id: UUID, model_proof: str
 ) -> dict[str, Any]:
-    """The model of a profile as a conversation in a sandbox reaches it, and pays for it.
+    """Returns a profile's model settings for a conversation in a sandbox. Calls go through the inner listener
+    and count for this conversation.
 
-    What holds for its calls goes along, so that both sides agree; extra headers and body stay here.
+    The limits, prices and options are included, so that both sides use the same ones. Extra headers and body
+    stay here.
     model_proof: of the conversation (see llm_gateway.proof).
     """
     model = effective(profile)

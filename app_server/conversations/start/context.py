@@ -1,4 +1,4 @@
-"""What the steps of a start share: the start itself, its progress, and the outcome of a step."""
+"""Data shared by the steps of a start: the start itself, its progress, and the outcome of a step."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,9 @@ from app_server.users.models import Role
 
 
 class Progress:
-    """What the running step is doing: `detail` is the latest, `output` the last lines of its command."""
+    """The progress of the running step: `detail` is the latest line, `output` the last lines of
+    its command.
+    """
 
     def __init__(self) -> None:
         self.detail: str | None = None
@@ -34,7 +36,7 @@ class Progress:
         self.output = ((self.output + "\n" if self.output else "") + line)[-OUTPUT_CHARACTERS:]
 
     def show(self, output: str) -> None:
-        """The end of a command's output, all of it."""
+        """Replaces the output with the end of the command's output so far."""
         lines = output.rstrip().splitlines()
         if lines:
             self.say(lines[-1])
@@ -43,20 +45,20 @@ class Progress:
 
 @dataclass
 class Start:
-    """One start as its steps see it."""
+    """The data of one start that its steps use."""
 
     id: UUID
     sandbox_id: UUID
     folder: str | None
-    """See Conversation."""
+    """See Conversation.folder."""
     user_id: UUID
     role: Role
     request: StartRequest
     repository_url: str | None
-    """As the user gave it, possibly with a password; `request` has it without."""
+    """The URL as the user gave it, possibly with a password; the URL in `request` has no password."""
     llm_profile: str
     has_worked: bool
-    """Whether an agent may have changed the checkout already, which is then never fetched again."""
+    """Whether the agent may already have changed the checkout. Such a checkout is never fetched again."""
     config: Config
     database: Database
     cipher: Cipher
@@ -65,18 +67,20 @@ class Start:
     _running: RunningSandbox | None = None
 
     async def sandbox(self) -> RunningSandbox:
-        """The sandbox, brought up again if this server has not done so yet."""
+        """Returns the running sandbox. Brings it up if this start has not done so yet."""
         if self._running is None:
             self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """The sandbox, once its agent server answers again."""
+        """Brings the sandbox up again and returns it."""
         self._running = None
         return await self.sandbox()
 
     async def workplace(self) -> tuple[AgentClient, str]:
-        """The agent server and the conversation's directory, once its repository stands there."""
+        """Returns the agent server's client and the conversation's directory (the working root if none is set
+        yet).
+        """
         running = await self.sandbox()
         async with self.database.read() as session:
             conversation = await session.get_one(Conversation, self.id)
@@ -84,20 +88,22 @@ class Start:
 
     @property
     def is_guest(self) -> bool:
-        """Whether its sandbox was made for another conversation."""
+        """Whether the sandbox was made for another conversation."""
         return self.sandbox_id != self.id
 
     def root(self, running: RunningSandbox) -> str:
-        """What no other conversation works in."""
+        """Returns the directory that only this conversation uses."""
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     @property
     def identity(self) -> str:
-        """What the user's consents are remembered for."""
+        """The key under which the user's consents are stored: the repository's identity, or the
+        conversation.
+        """
         return identity_of(self.id, self.request.selected_repository, self.request.git_provider)
 
     async def offers(self) -> tuple[list[Offer], Word]:
-        """What the repository would run, as it is now, and what the user has said of it."""
+        """Returns what the repository would run in its present version, and the user's decisions about it."""
         client, directory = await self.workplace()
         offers = await client.offers(directory)
         async with self.database.read() as session:

@@ -1,4 +1,4 @@
-"""What a conversation's repository offers, beside what its user has said about it."""
+"""Combines the offers of a conversation's repository with the user's decisions about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,14 @@ from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Consent, Decision
 
 JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
-"""What becomes a part of the conversation; the rest prepares its workspace."""
+"""Kinds of offers that are loaded into the conversation. The other kinds prepare its workspace."""
 
 
 class OfferInfo(BaseModel):
-    """An offer as its user sees it. approved: the version of it that they allowed last, if it was another.
+    """An offer and the user's decision.
 
-    is_loaded: whether the conversation has it; null for scripts, of which the start's stages tell.
+    approved: the version that the user allowed last, if this version has no decision yet. is_loaded: whether
+    the conversation has loaded it; null for scripts, which the stages of the start report.
     """
 
     offer: Offer
@@ -30,28 +31,30 @@ class OfferInfo(BaseModel):
 
 
 class ConversationConsent(BaseModel):
-    """`repository` is what the answers are remembered for."""
+    """The offers of a repository with the user's decisions. `repository`: the key under which answers are
+    stored.
+    """
 
     repository: str
     items: list[OfferInfo]
 
 
 class AnswerOffers(BaseModel):
-    """Hashes of what the user was shown."""
+    """The hashes of the offers that the user allows and refuses."""
 
     allow: list[OfferHash] = Field(default=[], max_length=200)
     refuse: list[OfferHash] = Field(default=[], max_length=200)
 
 
 class RunSetupScript(BaseModel):
-    """The hash of the version that the user has seen."""
+    """The hash of the script version that the user has seen."""
 
     hash: OfferHash
 
 
 @dataclass(frozen=True)
 class Word:
-    """What a user has said about the offers of one repository."""
+    """A user's decisions about the offers of one repository."""
 
     consents: Sequence[Consent]
 
@@ -62,7 +65,9 @@ class Word:
         return offer.problem is None and self.of(offer) is Decision.ALLOWED
 
     def approved_before(self, offer: Offer) -> Offer | None:
-        """The version that was allowed last, when this one has not been decided about."""
+        """Returns the version that was allowed last. Returns None if this version has a decision or if none
+        was allowed.
+        """
         if self.of(offer) is not None:
             return None
         place = (offer.kind, offer.path, offer.name)
@@ -76,7 +81,9 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
 
 
 def identity_of(conversation_id: UUID, repository: str | None, git_provider: str | None) -> str:
-    """What consents are remembered for. Without a repository, that is the conversation alone."""
+    """Returns the key under which consents are stored: the repository's identity, or without one the
+    conversation.
+    """
     if repository is None:
         return f"conversation/{conversation_id.hex}"
     return parse_address(repository, git_provider).identity

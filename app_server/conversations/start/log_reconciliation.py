@@ -1,6 +1,7 @@
-"""Conversations whose sandbox came out of a backup: their logs there are brought to where ours are.
+"""Updates the logs in a sandbox that was restored from a backup.
 
-What we have of a log is what everybody has seen of it: nothing of that is lost, and all goes on behind it.
+The app server's log is complete and stays valid. Events that the sandbox lacks are sent to it, and new events
+follow them.
 """
 
 import json
@@ -25,9 +26,10 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def catch_up_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """All that work there. May be repeated. Raises AppError: then none of them may be gone on with.
+    """Updates the logs of all conversations in the sandbox. May be repeated.
 
-    Those that the backup does not have yet begin anew, in their own time, and are caught up then.
+    Conversations that the backup does not contain start again and are updated at that time. Raises AppError;
+    no conversation of the sandbox may continue then.
     """
     async with database.read() as session:
         residents = [each for each in await residents_of(session, running.id) if each.last_seq]
@@ -44,9 +46,9 @@ async def catch_up_all(database: Database, running: RunningSandbox, backup: Arch
 async def catch_up(
     database: Database, client: AgentClient, conversation_id: UUID, restored: Restored
 ) -> None:
-    """Gives the log there what follows in ours, and has the agent told if there is anything.
+    """Sends the events that the agent server's log lacks. If there are any, the agent is told of the restore.
 
-    Raises NotFound where there is no such conversation, AppError.
+    Raises NotFound if the agent server does not have the conversation; AppError.
     """
     reached = await client.log_position(conversation_id)
     async with database.read() as session:

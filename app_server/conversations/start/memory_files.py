@@ -1,4 +1,4 @@
-"""Notes of earlier conversations on their way into a sandbox's checkout."""
+"""Writes notes of earlier conversations into a sandbox's checkout."""
 
 import io
 import json
@@ -36,7 +36,9 @@ rm -f "$archive"
 
 
 async def put_notes(client: AgentClient, directory: str, notes: Sequence[MemoryNote]) -> None:
-    """Makes `notes` those that the agent knows, and keeps them out of its change. May be repeated."""
+    """Puts these notes into the checkout for the agent, and excludes them from git changes. May
+    be repeated.
+    """
     place = PurePosixPath(directory)
     archive = str(place.parent / f".{place.name}.notes.tar")
     with tempfile.NamedTemporaryFile(prefix="slipway-notes-") as file:
@@ -58,7 +60,7 @@ def _pack(notes: Sequence[MemoryNote]) -> bytes:
 
 
 def _render(note: MemoryNote) -> str:
-    """As the agent server writes its own (docs/context.md)."""
+    """Returns the note in the format that the agent server writes (docs/context.md)."""
     source = note.conversation_id.hex if note.conversation_id else None
     fields = {"title": note.title, "created": note.updated_at.isoformat(timespec="seconds"), "source": source}
     lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value is not None]

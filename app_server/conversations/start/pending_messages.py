@@ -1,4 +1,4 @@
-"""Messages that wait until the conversation is READY, in their order."""
+"""Stores messages that wait until the conversation is READY, in their order."""
 
 from uuid import UUID
 
@@ -15,7 +15,7 @@ MAX_PENDING = 100
 async def keep(
     session: AsyncSession, conversation_id: UUID, message_id: str, message: SendMessageRequest
 ) -> int:
-    """Its place in the queue, from 1; a repeated id keeps the place it has.
+    """Stores a message and returns its place in the queue, from 1. A repeated id keeps its place.
 
     The caller holds the start task's row lock. Raises TooManyRequests.
     """
@@ -53,7 +53,7 @@ async def first(session: AsyncSession, conversation_id: UUID) -> PendingMessage 
 
 
 async def forget(session: AsyncSession, conversation_id: UUID, message_id: str) -> bool:
-    """Whether there was one."""
+    """Deletes a waiting message. Returns whether there was one."""
     result = await session.execute(
         delete(PendingMessage).where(
             PendingMessage.conversation_id == conversation_id, PendingMessage.id == message_id

@@ -1,4 +1,6 @@
-"""The repository inside the sandbox. All of it may be repeated; nothing that the repository brings is run."""
+"""Sets up the repository inside the sandbox. All steps may be repeated and run none of the
+repository's code.
+"""
 
 import re
 import shlex
@@ -18,14 +20,16 @@ _NAMES = (("user.name", "Slipway"), ("user.email", "slipway@localhost"))
 
 @dataclass(frozen=True)
 class CommitIdentity:
-    """As whom commits are made, where the user has said so."""
+    """The name and e-mail address for commits; None in a field means that the user has set none."""
 
     name: str | None = None
     email: str | None = None
 
     @property
     def script(self) -> str:
-        """What sets it in the repository of the working directory; ours only where there is none."""
+        """A shell script that sets the user's name and address in the repository. Where the user has none and
+        git has none, it sets ours.
+        """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(
             f"git config {key} {shlex.quote(value)}\n"
@@ -37,19 +41,19 @@ class CommitIdentity:
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that ended; `output` is the last of it."""
+    """A command that has ended; `output` is the end of its output."""
 
     exit_code: int
     output: str
 
 
 async def has_checkout(client: AgentClient, directory: str) -> bool:
-    """Whether a finished checkout stands there."""
+    """Returns whether `directory` contains a complete checkout."""
     return (await _run(client, f"test -e {shlex.quote(directory)}/.git")).exit_code == 0
 
 
 async def start_empty(client: AgentClient, directory: str, identity: CommitIdentity) -> None:
-    """A new repository in `directory`."""
+    """Creates an empty repository in `directory` if there is none."""
     place = shlex.quote(directory)
     init = f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}"
     await must_run(client, f"{init}\n{identity.script}")
@@ -58,9 +62,10 @@ async def start_empty(client: AgentClient, directory: str, identity: CommitIdent
 async def check_out(
     client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: CommitIdentity
 ) -> None:
-    """The packed repository in `directory`, all of it or nothing, in place of what stood there.
+    """Replaces `directory` by a checkout of the packed repository. A failure leaves no partial checkout
+    there.
 
-    Its origin is the public address.
+    The origin is set to the public address.
     """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")
@@ -92,14 +97,14 @@ async def check_out(
 
 
 async def head_commit(client: AgentClient, directory: str) -> str | None:
-    """The commit that is checked out; None before the first one."""
+    """Returns the commit that is checked out. Returns None if there is no commit yet."""
     result = await _run(client, f"git -C {shlex.quote(directory)} rev-parse --verify -q HEAD")
     commit = result.output.strip()
     return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
 
 
 async def must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
-    """Runs a script of ours. Raises StartFailure `repository_clone_failed` when it fails."""
+    """Runs one of our own scripts. Raises StartFailure `repository_clone_failed` if it fails."""
     result = await _run(client, f"set -e\nexec 2>&1\n{script}", directory)
     if result.exit_code != 0:
         raise StartFailure(

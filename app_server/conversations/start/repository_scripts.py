@@ -1,4 +1,4 @@
-"""The repository's own scripts inside the sandbox: run only while they are what the user has allowed."""
+"""Runs the repository's own scripts inside the sandbox, only in the version that the user has allowed."""
 
 import asyncio
 import shlex
@@ -24,13 +24,13 @@ exec bash {path} "$@"
 """.rstrip()
 
 Report = Callable[[str], None]
-"""Told the end of the output whenever there is more of it."""
+"""A callback that gets the end of the output whenever there is more."""
 
 
 async def run_setup_script(
     client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
 ) -> Finished:
-    """Sources it. Raises StartFailure `setup_script_failed`."""
+    """Runs the set-up script in a separate bash. Raises StartFailure `setup_script_failed`."""
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
         f". {shlex.quote(script.path)}"
@@ -54,7 +54,9 @@ async def run_setup_script(
 
 
 async def install_git_hook(client: AgentClient, directory: str, script: Offer) -> None:
-    """Makes git run the script before commits. One that is changed later is passed over, with a word why."""
+    """Makes git run the script before commits. If the script is changed later, the hook skips it and prints
+    why.
+    """
     hook = _HOOK.format(unchanged=_unchanged(script), changed=_changed(script), path=shlex.quote(script.path))
     await must_run(
         client,
@@ -71,7 +73,7 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
 
 
 def _unchanged(script: Offer) -> str:
-    """A shell command that succeeds if all files are as they were shown."""
+    """Returns a shell command that succeeds if all files are as the user has seen them."""
     sums = "".join(f"{file.sha256}  {file.path}\n" for file in script.files)
     return f"sha256sum --check --status --strict <<'SLIPWAY_SUMS'\n{sums}SLIPWAY_SUMS"
 

@@ -1,4 +1,4 @@
-"""A request for a start, with what follows from it: first message, repository, what it starts from."""
+"""Completes a start request: its first message, its repository and the sandbox spec."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ from app_server.users.models import User
 
 
 def with_task(request: StartRequest) -> StartRequest:
-    """With the first message and the repository of a suggested task. Raises BadRequest `two_messages`."""
+    """Adds the first message and the repository of the suggested task. Raises BadRequest `two_messages`."""
     task = request.suggested_task
     if task is None:
         return request
@@ -35,7 +35,10 @@ def with_task(request: StartRequest) -> StartRequest:
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """With the repository of the conversation whose snapshot it begins from."""
+    """Adds the repository of the conversation that the snapshot was taken from.
+
+    Raises BadRequest `two_origins`, NotFound `snapshot_not_found`.
+    """
     if request.snapshot_id is None:
         return request
     if request.selected_repository is not None:
@@ -59,7 +62,10 @@ async def with_spec(
     address: Address | None,
     why_not: str | None,
 ) -> StartRequest:
-    """With what its sandbox starts from, as it is set now: the server's own where they may not choose."""
+    """Adds the sandbox spec that the settings give at this moment.
+
+    why_not: the reason why the user may not choose one; the default spec is used then.
+    """
     given = request.sandbox_spec_id
     if why_not and given not in {None, sandbox_specs.DEFAULT}:
         raise sandbox_specs_not_allowed(why_not)
@@ -73,7 +79,10 @@ async def with_spec(
 
 
 async def checked_address(request: StartRequest, user: User) -> Address | None:
-    """Of the repository, if there is one. Raises InvalidRepository, Forbidden `repository_not_allowed`."""
+    """Returns the address of the repository after checking it. Returns None if there is no repository.
+
+    Raises InvalidRepository, Forbidden `repository_not_allowed`.
+    """
     if request.selected_repository is None:
         return None
     address = parse_address(request.selected_repository, request.git_provider)

@@ -1,4 +1,4 @@
-"""A failed start goes on, on another branch or with another repository if its user says so."""
+"""Retries a failed start, if wanted on another branch or with another repository."""
 
 from uuid import UUID
 
@@ -19,9 +19,10 @@ from app_server.users.models import User
 async def retry(
     session: AsyncSession, cipher: Cipher, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
-    """One that did not fail stays as it is, unless something of it was to be changed.
+    """Retries a failed start, with the change if there is one. Without a change, a start that did not fail
+    stays as it is.
 
-    Raises NotFound; with a change Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`,
+    Raises NotFound; with a change also Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`,
     InvalidRepository (422), Forbidden `repository_not_allowed`.
     """
     conversation = await service.require(session, user.id, task_id)
@@ -61,7 +62,7 @@ async def _change(
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:
-    """Nothing may have been done with the repository yet."""
+    """Checks that the start has failed before the repository was fetched."""
     if task.status != StartStatus.ERROR:
         raise Conflict(
             "The start has not failed.",
@@ -78,7 +79,9 @@ def _require_open(task: StartTask, conversation: Conversation, request: StartReq
 
 
 async def _require_alone(session: AsyncSession, conversation: Conversation) -> None:
-    """Those who share a sandbox share its way out, which goes by what all of them work on."""
+    """Checks that no other conversation uses the sandbox: the network policy depends on all their
+    repositories.
+    """
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:
         raise Conflict(

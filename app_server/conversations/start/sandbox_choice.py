@@ -1,7 +1,7 @@
-"""Which sandbox a new conversation works in: a new one, or one of its user's that it can share.
+"""Chooses the sandbox for a new conversation: a new one, or one of its user's that can be shared.
 
-It joins only where it finds what it would have alone: the same kind of machine, the same way out, and a
-directory that no other conversation works in.
+A conversation joins only a sandbox that offers what a new one would: the same kind of machine, the same
+network policy, and a directory that no other conversation uses.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,11 @@ MAX_LOOKED_AT = 50
 
 @dataclass(frozen=True)
 class Newcomer:
-    """A conversation that is to be. backend: what sandboxes are made by here.
+    """A conversation that needs a sandbox.
 
-    origin: what its sandbox would be made from. takes_any_image: but another one is fine. repository: the
-    identity of what it will work on.
+    backend: the kind of sandboxes that are made here. origin: what a new sandbox would be made from.
+    takes_any_image: whether a sandbox from another image is acceptable. repository: the identity of its
+    repository.
     """
 
     id: UUID
@@ -48,8 +49,10 @@ class Newcomer:
 
 @dataclass(frozen=True)
 class SandboxPlacement:
-    """`folder`: its own directory below the project's; None where it has all of it. `is_open`: the sandbox is
-    to be, and others may join it.
+    """The sandbox that was chosen.
+
+    `folder`: the conversation's folder below the project's directory; None: the whole directory. `is_open`:
+    the sandbox is new, and other conversations may join it.
     """
 
     sandbox_id: UUID
@@ -60,7 +63,7 @@ class SandboxPlacement:
 async def place_of(
     session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest
 ) -> SandboxPlacement:
-    """Where it is to work. Raises as `join`, and BadRequest `two_origins`."""
+    """Returns the sandbox for the conversation. Raises the errors of `join`, and BadRequest `two_origins`."""
     alone = SandboxPlacement(newcomer.id, None)
     if request.snapshot_id is not None:
         if request.sandbox_id is not None:
@@ -84,7 +87,8 @@ async def place_of(
 
 
 async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID) -> None:
-    """Makes sure that it may work there; the sandbox is locked until this transaction ends.
+    """Checks that the conversation may join the sandbox. The sandbox's row stays locked until the transaction
+    ends.
 
     Raises NotFound `sandbox_not_found`, `sandbox_gone`; Conflict `sandbox_archived`, `sandbox_failed`,
     `sandbox_of_other_kind`, `sandbox_of_other_image`, `sandbox_full`, `sandbox_not_shareable`,
@@ -109,7 +113,11 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
 async def _has_the_same_way_out(
     session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
 ) -> bool:
-    """For all of them: conversations that work there already must lose nothing."""
+    """Returns whether the conversation would have the same network policy alone as the conversations in the
+    sandbox have.
+
+    Returns False if the repositories differ and one of them has credentials for it alone.
+    """
     user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
     together = {*there, newcomer.repository}
     if len(together) > 1 and await have_own(session, user_id, [*together]):
@@ -124,7 +132,10 @@ async def _has_the_same_way_out(
 async def find(
     session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
 ) -> UUID | None:
-    """One of the user's sandboxes, by the strategy, those that run first; None if it needs a new one."""
+    """Returns one of the user's sandboxes to join, chosen by the strategy; running ones come first.
+
+    Returns None if a new sandbox is needed.
+    """
     for sandbox_id in await _candidates(session, newcomer.user_id, strategy):
         try:
             await join(session, config, newcomer, sandbox_id)
@@ -191,8 +202,8 @@ def _require_status(sandbox: Sandbox) -> None:
 
 
 async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
-    """One that never had a conversation can be joined. From another, the last is being deleted, and with it
-    the sandbox.
+    """Checks that the sandbox is not being deleted with its last conversation. A sandbox that never had a
+    conversation can be joined.
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):

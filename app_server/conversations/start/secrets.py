@@ -1,4 +1,4 @@
-"""Secrets that a start brings along, for its conversation alone: kept encrypted with its start task."""
+"""Secrets that come with a start and belong to its conversation alone. They are stored encrypted."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -23,7 +23,7 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
-    """As a start task keeps them."""
+    """Returns the secrets encrypted for the start task. Returns None if there are none."""
     if not secrets:
         return None
     values = {name: value.get_secret_value() for name, value in secrets.items()}
@@ -31,7 +31,7 @@ def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | Non
 
 
 def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
-    """The address that opens with the sandbox's own key, and for no other sandbox."""
+    """Returns the URL of a secret's value. Only this sandbox's own key gives access."""
     place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{place}/secrets/{name}"
 
@@ -42,7 +42,7 @@ def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -
 async def look_up(
     sandbox: CurrentSandbox, sandbox_id: UUID, conversation_id: UUID, name: SecretNameInPath, request: Request
 ) -> PlainTextResponse:
-    """The value that the conversation was started with, as text."""
+    """Returns, as text, the secret value that the conversation was started with."""
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise _not_found()
     database: Database = request.state.database

@@ -1,6 +1,8 @@
-"""Runs a set-up script that its user has allowed after the start, or runs again; its stage tells of it.
+"""Runs an allowed set-up script when the conversation is already READY. The stage of the start shows its
+progress.
 
-As long as it runs, it holds the lease of the StartTask: one that has run out was cut off with its server.
+While the script runs, its server holds the lease of the StartTask. An expired lease means that the server
+died during the run.
 """
 
 import asyncio
@@ -35,7 +37,7 @@ MAX_ROUND = 100
 
 @dataclass(frozen=True)
 class SetupRun:
-    """One run in a conversation that is READY."""
+    """One run of a set-up script in a conversation that is READY."""
 
     conversation_id: UUID
     script: Offer
@@ -47,7 +49,7 @@ class SetupRun:
     owner: str = field(default_factory=lambda: secrets.token_hex(16))
 
     async def claim(self) -> None:
-        """Raises Conflict `setup_script_runs` when one is going on."""
+        """Takes the lease for this run. Raises Conflict `setup_script_runs` if another run is going on."""
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
             if _is_running(task) and task.lease_until > now():
@@ -57,7 +59,7 @@ class SetupRun:
         await self.announce(self.conversation_id)
 
     async def run(self) -> None:
-        """To its end, whatever that is; the stage says it."""
+        """Runs the script to its end. A failure is recorded in the stage, not raised."""
         progress = Progress()
         work = asyncio.create_task(
             scripts.run_setup_script(
@@ -94,7 +96,7 @@ class SetupRun:
 
 
 async def end_cut_off(session: AsyncSession) -> list[UUID]:
-    """Says of the runs whose server died that they have ended; the conversations they belong to."""
+    """Marks runs whose server has died as failed. Returns the ids of their conversations."""
     leased = select(StartTask).where(
         StartTask.status == StartStatus.READY, StartTask.lease_until > LONG_AGO, StartTask.lease_until < now()
     )

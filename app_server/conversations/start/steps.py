@@ -1,6 +1,6 @@
-"""The steps that bring a conversation up, in order. Each may be repeated, and says how it went.
+"""The steps that bring a conversation up, in order. Each may be repeated, and returns its outcome.
 
-The worker (worker.py) runs them; what a step needs to remember, it saves itself.
+The worker (worker.py) runs them. A step saves what it must remember.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Raises StartFailure `sandbox_spec_missing`."""
+    """Returns what the sandbox is made from. Raises StartFailure `sandbox_spec_missing`."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -140,7 +140,7 @@ async def _install_git_hook(start: Start, script: Offer) -> StepOutcome:
 async def _of_repository(
     start: Start, kind: OfferKind, carry_out: Callable[[Start, Offer], Awaitable[StepOutcome]]
 ) -> StepOutcome:
-    """Does what the repository offers, if its user has allowed this version of it."""
+    """Calls `carry_out` with the repository's offer of this kind if the user has allowed this version."""
     offers, word = await start.offers()
     offer = next((each for each in offers if each.kind == kind), None)
     if offer is None:
@@ -277,7 +277,7 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """A server that was killed has left there what it had fetched by then."""
+    """Empties the directory, which may contain partly fetched files of a killed server, and returns it."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)
     return directory
@@ -300,7 +300,9 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
 
 
 async def _remember_consent(start: Start) -> None:
-    """Of the request itself. Once the agent has worked, what stands there may be its own work."""
+    """Stores the consents of the request. After the agent has worked, the files may be its own work, so none
+    are stored then.
+    """
     if start.request.consent and not start.has_worked:
         offers, _ = await start.offers()
         allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]

@@ -1,4 +1,4 @@
-"""A task that a git host suggests, as the first message of a conversation. Pure."""
+"""Turns a task that a git host suggests into the first message of a conversation. Pure."""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ class TaskType(StrEnum):
 
 
 class SuggestedTask(BaseModel):
-    """`issue_number`: of the issue or pull request; `title` is its title."""
+    """A task that a git host suggests. `issue_number`, `title`: of the issue or pull request."""
 
     git_provider: Literal["github", "gitlab", "bitbucket", "forgejo"]
     task_type: TaskType
@@ -49,7 +49,7 @@ _ASKS: dict[TaskType, str] = {
 
 
 def message_of(task: SuggestedTask) -> str:
-    """What the agent is asked to do."""
+    """Returns the text that asks the agent to do the task."""
     is_issue = task.task_type is TaskType.OPEN_ISSUE
     what = "Issue" if is_issue else "Merge request" if task.git_provider == "gitlab" else "Pull request"
     return f"{what} #{task.issue_number} of {task.repo}: {task.title}\n\n{_ASKS[task.task_type]}"

@@ -1,4 +1,4 @@
-"""Start tasks in SQL: made, claimed by a lease, carried on, ended."""
+"""Creates, leases, continues and ends start tasks in SQL."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ _ENDED = (StartStatus.READY, StartStatus.ERROR)
 
 
 class LeaseLost(Exception):
-    """The task is gone or another worker has it. The worker that gets this stops and saves nothing."""
+    """The task is deleted or another worker has it. The worker that gets this error stops and
+    saves nothing.
+    """
 
 
 def new_stages() -> list[Any]:
@@ -30,7 +32,7 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A start to work on, and the sandbox it is for."""
+    """A start to work on, and its sandbox."""
 
     id: UUID
     sandbox_id: UUID
@@ -39,12 +41,13 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """The oldest start that no worker has, now `owner`'s for as long as LEASE.
+    """Leases the oldest free start to `owner` for the time LEASE. Returns None if none is free.
 
-    server_id: those whose sandbox is a process of another server are left to that one. under_way: those that
-    `owner` works on, even if it was late to renew their leases: begun twice, they undo each other's work.
+    Users with the fewest active starts come first, so that no user waits behind all starts of another.
 
-    First of a user of whom the fewest are worked on: no other must wait behind all of one's.
+    server_id: starts whose sandbox is a process of another server are left to that server. under_way: starts
+    that `owner` works on; they are skipped even if their leases were renewed too late, because two runs of
+    one start would undo each other's work.
     """
     moment = now()
     other = aliased(StartTask)
@@ -74,7 +77,9 @@ async def claim(
 
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
-    """Whether that sandbox is a process of another server. server_id: None, there is no other."""
+    """Returns an SQL condition: the sandbox is a process of another server. server_id: None means that there
+    is only one server.
+    """
     if server_id is None:
         return false()
     other = aliased(Sandbox)
@@ -82,7 +87,7 @@ def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) ->
 
 
 async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
-    """Whether a start of any of its conversations is under way."""
+    """Returns whether a start of any conversation in the sandbox is under way."""
     query = (
         select(StartTask.id)
         .join(Conversation, Conversation.id == StartTask.id)
@@ -96,7 +101,7 @@ async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
 
 
 async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
-    """Raises LeaseLost, also when the conversation is being deleted."""
+    """Renews the lease. Raises LeaseLost, also if the conversation is being deleted."""
     alive = select(Conversation.id).where(Conversation.id == task_id, Conversation.deleted_at.is_(None))
     statement = (
         update(StartTask)
@@ -111,7 +116,7 @@ async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Gives back what `owner` holds, for the next worker to take at once."""
+    """Releases all leases of `owner`, so that another worker can take the starts at once."""
     await session.execute(
         update(StartTask)
         .where(StartTask.lease_owner == owner)
@@ -123,7 +128,7 @@ async def release(session: AsyncSession, owner: str) -> None:
 async def change(
     session: AsyncSession, task_id: UUID, owner: str, apply: Callable[[StartTask], None]
 ) -> StartTask:
-    """The locked task with `apply` done to it. Raises LeaseLost."""
+    """Locks the task, applies the change and returns the task. Raises LeaseLost."""
     task = await session.scalar(
         select(StartTask).where(StartTask.id == task_id, StartTask.lease_owner == owner).with_for_update()
     )
@@ -136,7 +141,7 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Changes one stage of the task. A new list, so that the change is noticed and written."""
+    """Changes one stage of the task. It assigns a new list, so that SQLAlchemy notices the change."""
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
 
@@ -171,7 +176,7 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Makes a start that was READY bring its sandbox up once more, and hand over what waits then."""
+    """Makes a READY start bring its sandbox up again and then deliver the waiting messages."""
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
     for stage in (StartStatus.WAITING_FOR_SANDBOX, STAGES[-1]):
@@ -179,7 +184,9 @@ def begin_again(task: StartTask) -> None:
 
 
 def begin_anew(task: StartTask) -> None:
-    """Makes all be done again that needs the sandbox, which has nothing of the conversation any more."""
+    """Makes all stages that need the sandbox run again, because the sandbox has nothing of the
+    conversation.
+    """
     if task.status is StartStatus.READY:
         begin_again(task)
     for stage in STAGES[STAGES.index(StartStatus.WAITING_FOR_SANDBOX) + 1 :]:
@@ -187,13 +194,15 @@ def begin_anew(task: StartTask) -> None:
 
 
 def only_waits(task: StartTask) -> bool:
-    """Whether all it waits for is the sandbox of a conversation that was READY before."""
+    """Returns whether the start only waits for the sandbox of a conversation that was READY before."""
     before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
     return task.status is StartStatus.WAITING_FOR_SANDBOX and before.state == "done"
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Undoes `begin_again`: nothing needs the sandbox any more. The worker that has it loses the lease."""
+    """Undoes `begin_again` because the sandbox is no longer needed. The worker that runs the start loses its
+    lease.
+    """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
     moment = now().isoformat()
@@ -204,9 +213,9 @@ def wait_no_more(task: StartTask) -> None:
 
 
 def retry(task: StartTask) -> None:
-    """Makes a failed start go on at the stage that failed.
+    """Makes a failed start continue at the stage that failed.
 
-    A set-up script belongs to the repository: it is fetched again, so that a corrected script runs.
+    If the set-up script failed, the repository is fetched again, so that a corrected script runs.
     """
     failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
     fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT

@@ -1,4 +1,4 @@
-"""Tells the audit log what a user lets a repository run, or refuses."""
+"""Records in the audit log what a user allows a repository to run, or refuses."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 def record_decisions(
     session: AsyncSession, trail: AuditTrail, repository: str, offers: Sequence[Offer], *, is_allowed: bool
 ) -> None:
-    """One entry for each offer. repository: what the decision is remembered for."""
+    """Adds one audit entry for each offer. repository: the key under which the decision is stored."""
     for offer in offers:
         trail.record(
             session,

@@ -1,7 +1,7 @@
-"""Brings conversations up and takes deleted ones down; one per app server, any number side by side.
+"""Brings conversations up and removes deleted ones. Each app server has one worker; any number may run.
 
-What it works on is leased in SQL: when a server dies, another goes on with the step that was cut off once the
-lease has run out, and its successor in the same home at once.
+The starts are leased in SQL. When a server dies, another worker continues with the interrupted step after the
+lease has expired; a new server in the same home continues at once.
 """
 
 import asyncio
@@ -52,7 +52,10 @@ _START_CODES = frozenset(
 
 
 class StartWorker:
-    """`open` starts it, `wake` says that there is work, `close` hands what is unfinished to the next one."""
+    """Runs the starts of this app server.
+
+    `open` starts the worker, `wake` says that there is work, `close` stops it and releases its leases.
+    """
 
     def __init__(
         self, config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, pubsub: PubSub
@@ -70,7 +73,9 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Of all that share a home only the newest one may work: see listeners.home_of_our_own."""
+        """Starts the worker. Of all servers in one home, only the newest may work: see
+        listeners.home_of_our_own.
+        """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")
 
@@ -78,7 +83,7 @@ class StartWorker:
         self._woken.set()
 
     async def close(self) -> None:
-        """Ends all work, with nothing lost: leases are given back."""
+        """Stops all work and releases the leases, so that another worker can continue it."""
         tasks = [*self._tasks.values(), *([self._loop] if self._loop else [])]
         for task in tasks:
             task.cancel()
@@ -87,20 +92,20 @@ class StartWorker:
             await start_tasks.release(session, self._owner)
 
     async def announce(self, conversation_id: UUID) -> None:
-        """Tells those who watch how the conversation stands now."""
+        """Publishes the present state of the conversation to its subscribers."""
         async with self._database.read() as session:
             frames = await self._viewer.frames(session, conversation_id)
         self._pubsub.publish(conversation_id, frames)
 
     async def announce_sandbox(self, sandbox_id: UUID) -> None:
-        """The same, to those who watch any of its conversations."""
+        """Publishes the present state of all conversations in the sandbox to their subscribers."""
         async with self._database.read() as session:
             residents = [each.id for each in await residents_of(session, sandbox_id)]
         for conversation_id in residents:
             await self.announce(conversation_id)
 
     async def bring_back(self, sandbox_id: UUID) -> None:
-        """Starts its newest conversation again if the sandbox is archived."""
+        """If the sandbox is archived, restores it by starting its newest conversation again."""
         async with self._database.session() as session:
             residents = await residents_of(session, sandbox_id)
             if not residents:
@@ -112,7 +117,9 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """Frees what the last worker in this home held if it was killed: its starts need not wait."""
+        """Releases the leases of the previous worker in this home if it was killed, so that its starts
+        continue at once.
+        """
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):
             async with self._database.session() as session:
@@ -147,7 +154,7 @@ class StartWorker:
 
     @property
     def _busy(self) -> int:
-        """Starts that wait for memory do nothing: a later start may be served before them."""
+        """Returns how many starts are worked on. Starts that wait for memory do not count."""
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
     async def _take_down_deleted(self) -> None:
@@ -187,7 +194,7 @@ class StartWorker:
         task.add_done_callback(finished)
 
     async def _work(self, claim: Claim) -> None:
-        """The steps, for as long as the lease holds."""
+        """Runs the steps of a start while the lease holds."""
         steps = asyncio.create_task(self._steps(claim.id), name="start steps")
         lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
         try:
@@ -230,7 +237,7 @@ class StartWorker:
     async def _with_progress(
         self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[StepOutcome]
     ) -> StepOutcome:
-        """Runs the step; what it says meanwhile is saved now and then."""
+        """Runs the step and saves its progress from time to time."""
         work = asyncio.ensure_future(step)
         saved = (progress.detail, progress.output)
         try:
@@ -244,7 +251,7 @@ class StartWorker:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
-        """Sends what waited, in order; READY is the moment when nothing waits any more."""
+        """Sends the waiting messages in order. Sets READY when none is left."""
         running, silences = await start.sandbox(), 0
 
         def finish(task: StartTask) -> None:
@@ -317,7 +324,7 @@ class StartWorker:
 
 
 def _exchange(path: Path, text: str) -> str | None:
-    """What the file held, if it was there; from now on it holds the text."""
+    """Writes the text to the file and returns its previous content. Returns None if there was no file."""
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(text)

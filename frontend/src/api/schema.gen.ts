@@ -2983,7 +2983,10 @@ export interface components {
         };
         /**
          * AnswerNetwork
-         * @description answer: allow it for this conversation or for all of its repository's, or do not ask again.
+         * @description An answer about a refused host.
+         *
+         *     answer: allow the host for this conversation, allow it for all conversations of its repository, or do not
+         *     ask again.
          */
         AnswerNetwork: {
             /**
@@ -2998,7 +3001,7 @@ export interface components {
         };
         /**
          * AnswerOffers
-         * @description Hashes of what the user was shown.
+         * @description The hashes of the offers that the user allows and refuses.
          */
         AnswerOffers: {
             /**
@@ -3448,7 +3451,8 @@ export interface components {
         };
         /**
          * ConversationConsent
-         * @description `repository` is what the answers are remembered for.
+         * @description The offers of a repository with the user's decisions. `repository`: the key under which answers are
+         *     stored.
          */
         ConversationConsent: {
             /** Items */
@@ -3475,9 +3479,10 @@ export interface components {
         };
         /**
          * ConversationNetwork
-         * @description mode: what holds for it. repository: what an answer can be remembered for; null without one.
+         * @description The network settings and refused hosts of a conversation.
          *
-         *     allowed: hosts that were allowed for this conversation alone. refused: what waits for an answer, the
+         *     mode: the mode in force. repository: the repository that an answer can be remembered for; null without
+         *     one. allowed: hosts that were allowed for this conversation alone. refused: hosts without an answer,
          *     latest first.
          */
         ConversationNetwork: {
@@ -4763,9 +4768,10 @@ export interface components {
         };
         /**
          * OfferInfo
-         * @description An offer as its user sees it. approved: the version of it that they allowed last, if it was another.
+         * @description An offer and the user's decision.
          *
-         *     is_loaded: whether the conversation has it; null for scripts, of which the start's stages tell.
+         *     approved: the version that the user allowed last, if this version has no decision yet. is_loaded: whether
+         *     the conversation has loaded it; null for scripts, which the stages of the start report.
          */
         OfferInfo: {
             approved?: components["schemas"]["Offer"] | null;
@@ -4922,9 +4928,9 @@ export interface components {
         };
         /**
          * PluginSpec
-         * @description A plugin that anyone may fetch: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+         * @description A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
          *
-         *     `ref`: branch, tag or commit. `repo_path`: where in the repository it lies.
+         *     `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository.
          */
         PluginSpec: {
             /** Parameters */
@@ -5123,7 +5129,9 @@ export interface components {
         };
         /**
          * RefusedHost
-         * @description client: the program, as it calls itself. is_allowable: whether the user's word is all it takes.
+         * @description A host that was refused.
+         *
+         *     client: the name that the program gives itself. is_allowable: whether the user can allow this host.
          */
         RefusedHost: {
             /** Client */
@@ -5283,7 +5291,7 @@ export interface components {
         Role: "owner" | "admin" | "member" | "viewer";
         /**
          * RunSetupScript
-         * @description The hash of the version that the user has seen.
+         * @description The hash of the script version that the user has seen.
          */
         RunSetupScript: {
             /** Hash */
@@ -6445,7 +6453,7 @@ export interface components {
         };
         /**
          * StartStatus
-         * @description The stages of a start in their order, and its two ends.
+         * @description The stages of a start in their order, then the two final states.
          * @enum {string}
          */
         StartStatus: "WORKING" | "WAITING_FOR_SANDBOX" | "PREPARING_REPOSITORY" | "RUNNING_SETUP_SCRIPT" | "SETTING_UP_GIT_HOOKS" | "SETTING_UP_SKILLS" | "STARTING_CONVERSATION" | "READY" | "ERROR";
@@ -6488,7 +6496,7 @@ export interface components {
         };
         /**
          * SuggestedTask
-         * @description `issue_number`: of the issue or pull request; `title` is its title.
+         * @description A task that a git host suggests. `issue_number`, `title`: of the issue or pull request.
          */
         SuggestedTask: {
             /**
@@ -6535,7 +6543,7 @@ export interface components {
         };
         /**
          * TokenUsage
-         * @description Of all calls together; `per_turn_token` and `response_id` are those of the last.
+         * @description Tokens of all calls together. `per_turn_token` and `response_id` belong to the last call.
          */
         TokenUsage: {
             /**
