@@ -89,8 +89,8 @@ class Household:
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """Deletes the sub-agents' work trees and git branches after `close`, as no later run needs them.
-        Keeps work that conflicts, because no other copy of it exists.
+        """Deletes the sub-agents' work trees and git refs after `close`, as no later run needs them. Keeps
+        work that conflicts, because no other copy of it exists.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return

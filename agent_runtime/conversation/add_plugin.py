@@ -1,4 +1,4 @@
-"""A plugin for a conversation that is under way."""
+"""Adds a plugin to a conversation that has already begun."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,10 +18,11 @@ from agent_runtime.tools.mcp.config import named_servers
 
 
 def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str | None = None) -> None:
-    """What it holds is there from the next turn on, also after a restart; the agent is told what is new.
+    """Adds the parts of a plugin to the conversation, from the next turn on and also after a restart. The
+    agent is told what is new.
 
-    Names that are taken stay whose they are. HookConfigError, pydantic.ValidationError for bad parts.
-    consent: the hash of the offer that it is.
+    If a name is already taken, the earlier part keeps it. Raises HookConfigError or pydantic.ValidationError
+    for bad parts. `consent`: the hash of the project's offer, if the plugin is one.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -46,7 +47,9 @@ def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str
 
 
 async def take_up(conversation: ConversationEngine, offers: ApprovedOffers, hashes: Sequence[str]) -> None:
-    """What its project offers, and the user has consented to, joins it. PluginError, as of `add_plugin`."""
+    """Adds the project's offers with these hashes, to which the user has consented. Raises PluginError, and
+    the errors of `add_plugin`.
+    """
     fresh = [one for one in hashes if one not in conversation.spec.request.consent]
     for offer, plugin in await offers.take(conversation.spec.working_dir, fresh):
         named = replace(plugin, manifest=plugin.manifest.model_copy(update={"name": offer.name}))
@@ -56,7 +59,9 @@ async def take_up(conversation: ConversationEngine, offers: ApprovedOffers, hash
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, offers: ApprovedOffers
 ) -> None:
-    """What the plugins and offers it has taken up bring for MCP servers that lack secrets. PluginError."""
+    """Loads the conversation's plugins and offers again to get the secrets that its MCP servers lack. Raises
+    PluginError.
+    """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent):
         bare = request.model_copy(update={"agent": {**request.agent, "mcp_config": {}}})

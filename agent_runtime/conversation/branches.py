@@ -1,4 +1,4 @@
-"""Going back to an earlier point of a conversation. The log keeps the branch that is left."""
+"""Goes back to an earlier point of a conversation. The log keeps the branch that is left."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import EventNotFoundError
@@ -8,9 +8,9 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionSt
 
 
 def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
-    """Goes back to an event, to go on from there, or to the very beginning (None).
+    """Goes back to an event, so that the conversation continues from there. None means the very beginning.
 
-    EventNotFoundError; AlreadyRunningError while a run or a condensation is going on.
+    Raises EventNotFoundError, or AlreadyRunningError while a run or a condensation is going on.
     """
     conversation.require_rest()
     if event_id is not None and not _is_on_some_branch(conversation, event_id):

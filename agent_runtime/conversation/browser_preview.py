@@ -1,4 +1,4 @@
-"""A look at the agent's browser by people: nothing is done to its pages, nothing is logged."""
+"""Shows people the agent's browser. Its pages are not changed and nothing is logged."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.tools.browser.tools import BrowserTool
@@ -6,7 +6,9 @@ from agent_runtime.wire import BrowserGlimpse, BrowserPage
 
 
 async def glimpse(conversation: ConversationEngine) -> BrowserGlimpse:
-    """The browser as it is now. What pages show is drawn as it is: a picture cannot be masked."""
+    """Returns a picture of the browser as it is now. Secrets on the pages are visible, because a picture
+    cannot be masked.
+    """
     tool = next((one for one in conversation.tools.values() if isinstance(one, BrowserTool)), None)
     seen = await tool.session.glimpse() if tool is not None else None
     if seen is None:

@@ -1,4 +1,4 @@
-"""What is set from outside while a conversation lives: its title and tags, its budget, its children."""
+"""Changes that clients make to an existing conversation: title, tags, budget and children."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -10,7 +10,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 
 
 def relabel(conversation: Running, *, title: str | None = None, tags: dict[str, str] | None = None) -> None:
-    """Sets what is given. Tags replace all earlier ones."""
+    """Sets the given title and tags. Given tags replace all earlier tags."""
     given = {"title": title, "tags": tags}
     changes = {key: value for key, value in given.items() if value is not None}
     conversation.emit(*(ConversationStateUpdateEvent(key=key, value=value) for key, value in changes.items()))
@@ -18,13 +18,13 @@ def relabel(conversation: Running, *, title: str | None = None, tags: dict[str, 
 
 
 def set_budget(conversation: Running, dollars: float | None) -> None:
-    """Limits what the whole conversation may cost from now on. None: any amount."""
+    """Sets the limit for the cost of the whole conversation, in dollars. None means no limit."""
     conversation.emit(budget_update(conversation, dollars))
     conversation.publish_full_state()
 
 
 def note_children(conversation: Running, children: Sequence[UUID]) -> None:
-    """Notes which of the conversations that it has started still exist."""
+    """Logs which of the conversations that this one has started still exist."""
     value = [str(child) for child in children]
     conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))
     conversation.publish_full_state()

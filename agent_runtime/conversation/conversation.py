@@ -1,4 +1,4 @@
-"""A dialogue of a user with an agent. Its log is the truth; all else follows from it."""
+"""The engine of a dialogue between a user and an agent. All its state follows from its log."""
 
 import asyncio
 import os
@@ -59,10 +59,11 @@ _ENDED_BY_MESSAGE = {
 
 
 class ConversationEngine(Working):
-    """`send` messages, `run` it. One live object per log; use it from one event loop.
+    """A conversation: `send` messages, then `run` it. There is one live object per log. Use it from one event
+    loop.
 
-    `creation` makes it and opens it again. What needs only its public members stands in
-    other modules: `changes`, `branches`, `run/recovery`.
+    The module `creation` creates and opens it. Functions that need only its public members are in other
+    modules: `changes`, `branches`, `run/recovery`.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ConversationEngine(Working):
         delegation: Delegation = ALONE,
         sealing: Sealing | None = None,
     ) -> None:
-        """For `creation`. Owns the log; the client and the slots belong to the caller."""
+        """Called by `creation`. Owns the log. The caller owns the client and the slots."""
         super().__init__(directory, log, spec, agent, client, secrets or Secrets(), delegation)
         self.keys = ConversationKeys(self, self._toolbox, sealing)
         # Clients wait for this frame to know that the run is over: it comes last, when no run is going on.
@@ -99,13 +100,17 @@ class ConversationEngine(Working):
 
     @property
     def is_busy(self) -> bool:
-        """Something goes on in it, or would be lost if it were put away: a run, a server in a shell."""
+        """Whether it must stay open: a run or other work is going on, or a tool holds work such as a server
+        in a shell.
+        """
         is_working = self.is_running or self.condensing.is_under_way or self._aside.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
 
     @property
     def status(self) -> ExecutionStatus:
-        """`running` if and only if a run is going on. A log that says so without one was cut off."""
+        """The current status: `running` only while a run is going on. If the log says `running` without a
+        run, the run was cut off and the status is `idle`.
+        """
         if self.is_running:
             return ExecutionStatus.RUNNING
         stored = self.state.status
@@ -113,15 +118,16 @@ class ConversationEngine(Working):
 
     @property
     def is_waiting(self) -> bool:
-        """Actions wait to be confirmed."""
+        """Whether actions wait for confirmation."""
         return self.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION and not self.is_running
 
     # Talking to it
 
     def send(self, message: Message, *, message_id: str | None = None) -> bool:
-        """Adds a message; a run that is going on will answer it. False if a message of that id is known.
+        """Adds a message. A run that is going on will answer it. Returns False if a message with this id
+        exists already.
 
-        Actions that wait to be confirmed are thereby rejected: the user wants something else.
+        A new message rejects the actions that wait for confirmation.
         """
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False
@@ -154,25 +160,27 @@ class ConversationEngine(Working):
         return True
 
     def start(self) -> None:
-        """Begins a run in the background, or goes on with one that was cut off.
+        """Starts a run in the background, or continues one that was cut off.
 
-        AlreadyRunningError when one is going on.
+        Raises AlreadyRunningError if a run is going on.
         """
         if self.state.status is ExecutionStatus.RUNNING:
             recover(self)
         self._run_task.start(self._run)
 
     async def wait(self) -> None:
-        """Returns when no run is going on."""
+        """Waits until no run is going on."""
         await self._run_task.wait()
 
     async def run(self) -> None:
-        """Begins a run and waits for its end. Cancelling the wait leaves the run alone."""
+        """Starts a run and waits for its end. Cancelling the wait does not stop the run."""
         self.start()
         await self.wait()
 
     def pause(self) -> None:
-        """Stops a run before its next step: a running command ends first. What waits goes on waiting."""
+        """Stops a run before its next step; a running command ends first. Actions that wait for confirmation
+        keep waiting.
+        """
         if self.is_waiting:
             self.emit(PauseEvent())
             return
@@ -185,7 +193,7 @@ class ConversationEngine(Working):
             self._turn.give_up()
 
     async def interrupt(self) -> None:
-        """Stops a run at once: the model's reply is dropped, a running tool cancelled, each call answered."""
+        """Stops a run at once: drops the model's reply, cancels a running tool and answers each open call."""
         if await self._run_task.interrupt() and not self.is_closed:
             self.beside(self.turns.end(), "checkpoint")
             self.emit(
@@ -197,28 +205,31 @@ class ConversationEngine(Working):
             self.publish_full_state()
 
     def require_rest(self) -> None:
-        """AlreadyRunningError while a run or a condensation is going on."""
+        """Raises AlreadyRunningError while a run or a condensation is going on."""
         if self.is_running or self.condensing.is_under_way:
             raise AlreadyRunningError
 
     def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Begins something that is done beside the runs, and ends with the conversation at the latest."""
+        """Starts background work that is not part of a run. It ends when the conversation is closed, at the
+        latest.
+        """
         return self._aside.begin(work, name)
 
     def expect_other_tools(self) -> None:
-        """Has the MCP servers asked for their tools again before the model's next reply."""
+        """Makes the engine ask the MCP servers for their tools again before the model's next reply."""
         self._toolbox.expect_changes()
 
     def keep_secrets(self) -> None:
-        """Writes down which secrets there are; their values only where they can be sealed."""
+        """Stores the names and descriptions of the secrets. Stores their values only if they can be
+        encrypted.
+        """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
         self.publish_full_state()
 
     async def close(self) -> None:
-        """Stops working and frees everything. The log still says what was going on, so that it can go on.
-
-        Safe to call twice.
+        """Stops the work and frees all resources. The log still says what was going on, so that it can
+        continue later.
         """
         if self.is_closed:
             return
@@ -232,13 +243,13 @@ class ConversationEngine(Working):
         self.release()
 
     async def rest(self) -> None:
-        """Ends its session: shells and the like. The next run begins a new one."""
+        """Ends the session: hooks, shells and other tools. The next run begins a new session."""
         if self.hooks is not None:
             await self.hooks.end()
         await self._toolbox.close()
 
     def release(self) -> None:
-        """Lets go of the log, so that it can be opened again. Only while nothing is going on."""
+        """Closes the log, so that it can be opened again. Call it only while nothing is going on."""
         self.live.close()
         self._history.save_snapshot()
         self._history.save_summary()
@@ -247,7 +258,9 @@ class ConversationEngine(Working):
         self._history.publish(frames.END)
 
     async def delete(self) -> None:
-        """Closes it, ends what its agent has left running, and removes its directory. The workspace stays."""
+        """Closes the conversation, ends the processes that its agent has left, and removes its directory.
+        Keeps the workspace.
+        """
         self.is_deleted = True
         await self.close()
         own = {OF_CONVERSATION: str(self.id), BELONGS_TO: os.environ.get(BELONGS_TO)}
@@ -257,7 +270,7 @@ class ConversationEngine(Working):
     # Watching it
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Tells `subscriber` of everything from now on. The result ends that."""
+        """Calls `subscriber` with every frame from now on. Returns a function that ends the subscription."""
         return self._history.subscribe(subscriber)
 
     def info(self) -> ConversationInfo:
@@ -265,7 +278,7 @@ class ConversationEngine(Working):
         return info.model_copy(update={"secret_registry": {"secret_sources": self.secrets.keepable()}})
 
     def full_state(self) -> ConversationStateUpdateEvent:
-        """The whole state as one event. It is published, never logged."""
+        """Returns the whole state as one event. This event is published, never logged."""
         value = self.info().model_dump(mode="json", exclude_none=True)
         return ConversationStateUpdateEvent(key=FULL_STATE, value=value)
 
@@ -273,9 +286,9 @@ class ConversationEngine(Working):
         self._history.publish(frames.transient(self.full_state()))
 
     def adopt(self, spec: Spec, agent: Agent) -> None:
-        """Goes on with more than it began with: skills, MCP servers, hooks.
+        """Adds skills, MCP servers and hooks to the conversation, as the new spec and agent say.
 
-        HookConfigError, pydantic.ValidationError; then everything is as before.
+        Raises HookConfigError or pydantic.ValidationError; nothing has changed then.
         """
         hooks = parse_hooks(spec.request.hook_config)
         self._toolbox.extend(spec, agent)
@@ -302,9 +315,10 @@ class ConversationEngine(Working):
 
     @asynccontextmanager
     async def making_room(self) -> AsyncIterator[None]:
-        """Other conversations may run meanwhile; afterwards it waits for its turn again.
+        """Gives up the run slot inside the `async with` block, so that other conversations can run.
+        Afterwards waits for a slot again.
 
-        Not when it is to pause: all it still has to do is to say so.
+        Does not wait if a pause was requested, because the run only has to log the pause.
         """
         assert self._turn is not None, "only a run has a place to give"
         self.slots.step_aside(self._turn)

@@ -1,4 +1,4 @@
-"""A conversation begins in a directory of its own, and is opened there again."""
+"""Creates a conversation in its directory, and opens it there again."""
 
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -35,12 +35,13 @@ def create_conversation(
     sealing: Sealing | None = None,
     seal: SpecSeal = UNSEALED,
 ) -> ConversationEngine:
-    """A new conversation in its own directory. What a creation that was cut off has left is taken over.
+    """Creates a conversation in its directory. Files left by a creation that was cut off are reused.
 
-    pydantic.ValidationError for an agent that is none, ToolNotFoundError for tools that do not exist,
-    UnsupportedKindError for a policy or an analyzer, InvalidSecretError, FileExistsError if there is a
-    conversation already. secrets: where to keep those of the request. sealing: how keys are kept
-    on disk; without it they are not. seal: of its specification.
+    Raises pydantic.ValidationError for a bad agent, ToolNotFoundError for unknown tools, UnsupportedKindError
+    for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the conversation exists
+    already.
+    `secrets`: where the secrets of the request are kept. `sealing`: encrypts the keys on disk; without it,
+    keys are not stored. `seal`: seals the specification.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -73,10 +74,10 @@ def open_conversation(
     sealing: Sealing | None = None,
     seal: SpecSeal = UNSEALED,
 ) -> ConversationEngine:
-    """The conversation of that directory, as it was. Keys come with `agent`, or are unsealed.
+    """Opens the conversation in this directory in its last state. Keys come from `agent`, or are decrypted.
 
-    LogMissingError when there is none, LogInUseError when another process has it, SpecChangedError when
-    its specification is not the one that was written. seal: shows that.
+    Raises LogMissingError if there is no conversation, LogInUseError if another process has it open, and
+    SpecChangedError if `seal` shows that its specification was changed.
     """
     log = EventLog(directory, seal=seal)
     try:

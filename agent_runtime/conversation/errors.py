@@ -1,4 +1,4 @@
-"""What a conversation refuses, in the same words wherever it runs."""
+"""The errors that a conversation raises. Codes and texts are the same wherever the conversation runs."""
 
 from typing import ClassVar, Self
 
@@ -35,7 +35,7 @@ class _Refusal(ConversationError):
 
 
 class AlreadyRunningError(_Refusal):
-    """Something was asked for that cannot be while a run is going on."""
+    """The request is not possible while a run is going on."""
 
     _code = "already_running"
     _detail = "The conversation is running already."
@@ -43,7 +43,7 @@ class AlreadyRunningError(_Refusal):
 
 
 class LogGapError(_Refusal):
-    """Events were given to a log that does not reach as far as where they begin."""
+    """The given events begin after the end of the log, so events between them are missing."""
 
     _code = "log_gap"
     _detail = "The log does not reach that far."
@@ -51,21 +51,21 @@ class LogGapError(_Refusal):
 
 
 class LogDiffersError(_Refusal):
-    """Events were given to a log that has others on their positions."""
+    """The log has other events at the positions of the given events."""
 
     _code = "log_differs"
     _detail = "The log has another event on one of these positions."
 
 
 class NothingToConfirmError(_Refusal):
-    """An answer was given, and no action waits for one."""
+    """An answer was given, but no action waits for confirmation."""
 
     _code = "nothing_to_confirm"
     _detail = "No action waits to be confirmed."
 
 
 class ConfirmationOutdatedError(_Refusal):
-    """An answer was given to other actions than those that wait now."""
+    """The answer is for other actions than the ones that wait now."""
 
     _code = "confirmation_outdated"
     _detail = "Other actions wait by now."
@@ -73,7 +73,7 @@ class ConfirmationOutdatedError(_Refusal):
 
 
 class ClientCallNotWaitingError(_Refusal):
-    """An answer was given to a call that waits for none."""
+    """An answer was given to a call that does not wait for an answer."""
 
     _code = "client_call_not_waiting"
     _detail = "No call of this id waits for an answer of the client."
@@ -81,7 +81,7 @@ class ClientCallNotWaitingError(_Refusal):
 
 
 class McpChangeOutdatedError(_Refusal):
-    """An answer was given to a change of an MCP server's tool that is not the one at hand."""
+    """The answer is for another change of the MCP server's tool than the current one."""
 
     _code = "mcp_change_outdated"
     _detail = "This tool has not changed, or differently by now."
@@ -89,7 +89,7 @@ class McpChangeOutdatedError(_Refusal):
 
 
 class McpQuestionClosedError(_Refusal):
-    """An answer was given to a question of an MCP server that does not wait any more."""
+    """The MCP server's question does not wait for an answer any more."""
 
     _code = "mcp_question_closed"
     _detail = "This question does not wait for an answer any more."
@@ -97,7 +97,7 @@ class McpQuestionClosedError(_Refusal):
 
 
 class McpAnswerInvalidError(_Refusal):
-    """What was filled in does not fit the form of an MCP server."""
+    """The answer does not fit the form that the MCP server asked to fill in."""
 
     _code = "mcp_answer_invalid"
     _detail = "The answer does not fit the form."
@@ -105,7 +105,7 @@ class McpAnswerInvalidError(_Refusal):
 
 
 class NoCondenserError(_Refusal):
-    """A condensation was asked for, and the agent has nothing that could make it."""
+    """A condensation was requested, but the agent has no condenser."""
 
     _code = "no_condenser"
     _detail = "This agent has no condenser."
@@ -113,21 +113,21 @@ class NoCondenserError(_Refusal):
 
 
 class NothingToCondenseError(_Refusal):
-    """A condensation was asked for, and there is too little to forget."""
+    """A condensation was requested, but there are too few events to condense."""
 
     _code = "nothing_to_condense"
     _detail = "The conversation is too short to condense."
 
 
 class HookConfigError(_Refusal):
-    """Hooks were asked for that cannot be."""
+    """The hook configuration is not valid."""
 
     _code = "hook_config_invalid"
     _detail = "hook_config cannot be understood."
 
 
 class NoGoalToResumeError(_Refusal):
-    """There is no goal, or it is over."""
+    """There is no goal, or the goal is over."""
 
     _code = "no_resumable_goal"
     _detail = "There is no goal that could go on."
@@ -135,7 +135,7 @@ class NoGoalToResumeError(_Refusal):
 
 
 class EventNotFoundError(_Refusal):
-    """An event was named that is not in this log, or that one cannot go back to."""
+    """The event is not in this log, or the conversation cannot go back to it."""
 
     _code = "event_not_found"
     _detail = "There is no such event."
@@ -146,23 +146,23 @@ class EventNotFoundError(_Refusal):
 
 
 class CheckpointNotFoundError(_Refusal):
-    """A checkpoint was named that there is not, or not any more."""
+    """The checkpoint does not exist, or does not exist any more."""
 
     _code = "checkpoint_not_found"
     _detail = "There is no such checkpoint."
 
 
 class CheckpointsUnavailableError(_Refusal):
-    """The files as they are now cannot be kept, so they must not be changed either."""
+    """The current files cannot be saved in a checkpoint, so a rewind must not change them."""
 
     _code = "checkpoints_unavailable"
     _detail = "No checkpoint of the workspace can be made."
 
 
 class EditedSinceError(_Refusal):
-    """A rewind would drop what others than the agent have done to files.
+    """The rewind would drop edits that others than the agent have made to files.
 
-    diff: what it would undo, with those files by name.
+    `diff`: the changes that the rewind would undo, with the names of these files.
     """
 
     _code = "edited_since"
@@ -179,7 +179,7 @@ class EditedSinceError(_Refusal):
 
 
 class RewindIncompleteError(_Refusal):
-    """Not all files could be put back. What was there before is in a checkpoint."""
+    """Some files could not be put back. A checkpoint holds the files from before the rewind."""
 
     _code = "rewind_incomplete"
     _detail = "Not all files could be put back."
@@ -207,4 +207,4 @@ REFUSALS: dict[str, type[_Refusal]] = {
         RewindIncompleteError,
     )
 }
-"""By code, for those who hear of one from afar."""
+"""The error class for each code, for clients that receive the code from a server."""

@@ -1,4 +1,4 @@
-"""A copy of a conversation that goes its own way. Both work in the same directory."""
+"""Makes an independent copy of a conversation. Both work in the same directory."""
 
 import asyncio
 import shutil
@@ -28,10 +28,11 @@ _TASKS = "TASKS.json"
 async def fork(
     source: ConversationEngine, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
 ) -> ConversationEngine:
-    """A new idle conversation with the events up to `from_event_id`, or up to now. It keeps the model's key.
+    """Creates an idle conversation with the events up to `from_event_id`, or up to now. The copy keeps the
+    model's key.
 
-    delegation: how the copy has others work for it. EventNotFoundError; FileExistsError when there is a
-    conversation in that directory.
+    `delegation`: gives the copy its sub-agents. Raises EventNotFoundError, or FileExistsError if the
+    directory holds a conversation already.
     """
     leaf = wanted.from_event_id or source.state.leaf_event_id
     found = source.log.get(leaf) if leaf is not None else None

@@ -1,4 +1,4 @@
-"""A conversation as clients read it."""
+"""The description of a conversation for clients."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,9 @@ from agent_runtime.wire import ConversationInfo
 
 
 def describe(spec: Spec, state: State, status: ExecutionStatus, directory: Path) -> ConversationInfo:
-    """What it was started with, and what its log has made of it. status: as it is now."""
+    """Returns the description of a conversation, from its specification and its state. `status`: the current
+    status.
+    """
     request = spec.request
     agent = state.agent or request.agent
     return ConversationInfo.model_validate(
@@ -59,7 +61,7 @@ def updated_at(spec: Spec, last_timestamp: str) -> datetime:
 
 
 def to_utc(timestamp: str) -> datetime:
-    """Events carry naive local time."""
+    """Converts an event's timestamp, which is naive local time, to UTC."""
     return datetime.fromisoformat(timestamp).astimezone(UTC)
 
 

@@ -1,4 +1,6 @@
-"""The keys of a conversation: given by its clients, filled into its agent, and sealed beside its log."""
+"""The keys of a conversation. Clients give them; they are filled into the agent and stored encrypted beside
+the log.
+"""
 
 from agent_runtime.agent.agent import Agent, secrets_of
 from agent_runtime.conversation.known_keys import with_keys
@@ -9,7 +11,7 @@ from agent_runtime.events.base import JsonObject
 
 
 class ConversationKeys:
-    """sealing: how they are kept on disk; without it they are not."""
+    """`sealing`: encrypts the keys on disk; without it, keys are not stored."""
 
     def __init__(self, conversation: Working, toolbox: Toolbox, sealing: Sealing | None) -> None:
         self._conversation = conversation
@@ -18,14 +20,14 @@ class ConversationKeys:
 
     @property
     def are_lacking(self) -> bool:
-        """Secrets of MCP servers were not kept, and have not come again."""
+        """Whether secrets of MCP servers were not stored and have not been given again."""
         return self._toolbox.lacks_keys
 
     def take(self, given: JsonObject) -> None:
-        """After a restart keys that are not sealed come again, with what they belong to.
+        """Takes the keys that a client gives again after a restart, because they were not stored.
 
-        MCP servers whose secrets have changed are reached anew. Raises pydantic.ValidationError for what is
-        no agent, InvalidSecretError.
+        Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError for a bad agent,
+        and InvalidSecretError.
         """
         agent = Agent.model_validate(given)
         self._conversation.secrets.update(secrets_of(agent))
@@ -33,10 +35,10 @@ class ConversationKeys:
         self.keep()
 
     def fill(self, agent: Agent) -> None:
-        """Takes the keys of an agent for what both have in common."""
+        """Copies the keys of the given agent into the parts that both agents have in common."""
         self._conversation.agent = with_keys(self._conversation.agent, agent)
         self._toolbox.take_keys(self._conversation.agent)
 
     def keep(self) -> None:
-        """Seals keys and secrets as they are now, where there is a way to."""
+        """Stores the current keys and secrets encrypted, if encryption is available."""
         keep(self._conversation.log, self.sealing, self._conversation.agent, self._conversation.secrets)

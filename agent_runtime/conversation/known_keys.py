@@ -1,4 +1,4 @@
-"""Keys that come again: after a restart asterisks stand where an agent's secrets were. Pure."""
+"""Puts keys back into an agent whose secrets were replaced by asterisks on disk. Pure."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ from agent_runtime.tools.mcp.config import named_servers
 
 
 def with_keys(standing: Agent, given: Agent) -> Agent:
-    """The agent as it stands, with the given one's keys in all that both have in common.
+    """Returns the stored agent with the given agent's keys in the parts that both have in common.
 
-    A key belongs to what it came with, be it a model, a condenser or an MCP server: where anything else of
-    that differs, it is not taken. Asterisks are no keys.
+    A key belongs to one model, condenser or MCP server. If any other field of that part differs, the key is
+    not taken. Asterisks do not count as keys.
     """
     parts, servers = _filled_parts(standing, given), _filled_servers(standing, given)
     return Agent.model_validate({**revealed(standing), **parts, "mcp_config": servers})
 
 
 def without_keys(agent: Agent) -> Agent:
-    """As it is read from where no keys are kept."""
+    """Returns the agent as it would be read from a place that stores no keys."""
     return Agent.model_validate(mask(agent.model_dump(mode="json")))
 
 
 def revealed(data: Agent | LLM) -> JsonObject:
-    """It as JSON, its keys in clear."""
+    """Returns the value as JSON with its keys in clear text."""
     shown: JsonObject = _revealed(data.model_dump())
     return shown
 

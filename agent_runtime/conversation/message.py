@@ -1,4 +1,4 @@
-"""A user's message on its way into the log."""
+"""Turns a user's message into an event."""
 
 from collections.abc import Collection
 
@@ -23,9 +23,10 @@ def message_event(
     known_skills: Collection[str],
     is_first: bool,
 ) -> MessageEvent:
-    """The message, with what its words bring up. known_skills: what came up before is not told again.
+    """Returns the event of the message, with the skills that its words trigger. `known_skills`: skills that
+    were already given and are not repeated.
 
-    is_first: of the user's messages; notes of earlier conversations are looked for only then.
+    `is_first`: it is the user's first message. Notes of earlier conversations are only looked for then.
     """
     given_id = {} if message_id is None else {"id": message_id}
     found = triggered(project.skills, message.text, known=known_skills)

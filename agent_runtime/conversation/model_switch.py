@@ -1,4 +1,4 @@
-"""Another model for the agent, in the midst of its work."""
+"""Changes the agent's model during a conversation."""
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.condense import Condenser, LLMSummarizingCondenser, with_summarizing_llm
@@ -12,10 +12,10 @@ from agent_runtime.llm.cost import budget_of
 
 
 def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | None = None) -> None:
-    """The next call goes to this model. Like at the creation, its key is kept on disk sealed or not at all.
+    """Changes the agent's model from the next call on. Its key is stored encrypted or not at all.
 
-    condenser_llm: what the condenser uses from now on; without it, it goes along if it used the same model.
-    What the conversation may cost stays, unless the model brings its own budget.
+    `condenser_llm`: the condenser's new model. Without it, a condenser that used the agent's model also
+    changes. The conversation's budget stays, unless the new model has a budget.
     """
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)
@@ -29,7 +29,7 @@ def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | 
 
 
 def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
-    """The agent after that."""
+    """Returns the agent with the new model."""
     llm = llm.model_copy(
         update={"max_budget_per_task": llm.max_budget_per_task or agent.llm.max_budget_per_task}
     )

@@ -1,4 +1,4 @@
-"""How a conversation gets its title."""
+"""Gives a conversation its title."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -16,11 +16,13 @@ from agent_runtime.secrets.registry import Secrets
 _FROM_USER = Filter(kind="MessageEvent", source="user")
 
 SavedLLM = Callable[[str], LLM | None]
-"""The model of the saved profile of that name; None if there is none, or it is none that can be called."""
+"""Returns the model of the saved profile with this name. Returns None if there is no such profile or its
+model cannot be called.
+"""
 
 
 class Nameable(Running, Protocol):
-    """What naming needs of a conversation."""
+    """The part of a conversation that naming needs."""
 
     @property
     def log(self) -> EventLog: ...
@@ -31,7 +33,7 @@ class Nameable(Running, Protocol):
 
 
 class Naming:
-    """saved_llm: finds the model that the conversation's specification names for titles."""
+    """`saved_llm`: finds the model that the conversation's specification names for titles."""
 
     def __init__(self, conversation: Nameable, begin: BeginAside) -> None:
         self._conversation = conversation
@@ -39,14 +41,18 @@ class Naming:
         self.saved_llm: SavedLLM = _none_saved
 
     def begin_if_wanted(self) -> None:
-        """Begins to name it beside the runs, unless it has a title or its specification wants none."""
+        """Starts naming the conversation in the background. Does nothing if it has a title or its
+        specification wants none.
+        """
         conversation = self._conversation
         state = conversation.state
         if conversation.spec.wants_title and state.title is None and not state.blocked_messages:
             self._begin(self.generate(), "title")
 
     async def generate(self) -> None:
-        """Names it by its first message: the model does, or else it is the first words."""
+        """Sets a title for the first message: the model's suggestion, or else the first words
+        of the message.
+        """
         conversation = self._conversation
         first, _ = conversation.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)
         if not first:

@@ -1,4 +1,6 @@
-"""A tool's result on its way into the log: with the rules for what its call was the first to touch."""
+"""Adds path rules to a tool's result before it is logged, for files that the conversation touches for the
+first time.
+"""
 
 from collections.abc import Mapping
 
@@ -11,7 +13,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
-    """Each rule once in a conversation; a result of a call that failed, and of none, stays as it is."""
+    """Returns the result with the rules that apply to its paths. Each rule is given once in a conversation.
+    The result stays unchanged if the call failed or no rule applies.
+    """
     action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
     if action is None or not isinstance(result, ObservationEvent):
         return result

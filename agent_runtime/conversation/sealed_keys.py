@@ -1,4 +1,4 @@
-"""A conversation's keys, kept encrypted beside its log, for the next process."""
+"""Stores a conversation's keys encrypted beside its log, for the next process."""
 
 import logging
 from collections.abc import Callable
@@ -20,9 +20,9 @@ _META = "sealed_keys"
 
 @dataclass(frozen=True)
 class Sealing:
-    """seal: encrypts. unseal: its inverse; None for what another key has sealed.
+    """`seal`: encrypts. `unseal`: decrypts, and returns None for text encrypted with an unknown key.
 
-    is_renewing: there is a newer key than the one that may have sealed what is read.
+    `is_renewing`: there is a newer key, so stored text may need encryption with it.
     """
 
     seal: Callable[[str], str]
@@ -31,7 +31,9 @@ class Sealing:
 
 
 class Kept(BaseModel):
-    """agent: with its keys in clear. secrets: their sources, with their values."""
+    """`agent`: the agent with its keys in clear text. `secrets`: the sources of the secrets, with their
+    values.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -40,7 +42,7 @@ class Kept(BaseModel):
 
 
 def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets) -> None:
-    """Writes them in place of earlier ones. Without a way to encrypt nothing is written."""
+    """Replaces the stored keys. Writes nothing if encryption is not available."""
     if sealing is None:
         return
     shown = revealed(agent)
@@ -51,7 +53,7 @@ def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets)
 
 
 def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
-    """What was kept; None if nothing was, or if it cannot be read any more."""
+    """Returns the stored keys. Returns None if none were stored or they cannot be decrypted any more."""
     sealed = log.get_meta(_META) if sealing is not None else None
     if sealing is None or sealed is None:
         return None

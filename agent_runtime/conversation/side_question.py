@@ -1,4 +1,4 @@
-"""A question beside the work: answered from what the agent knows, without a trace in its log."""
+"""Asks the agent a question beside its work. Adds nothing to its log."""
 
 import orjson
 
@@ -10,7 +10,9 @@ from agent_runtime.llm.messages import Prompt
 
 
 async def ask(conversation: ConversationEngine, question: str) -> str:
-    """The agent's answer, also while it works. ConversationError `llm_failed` if it cannot be asked."""
+    """Returns the agent's answer. Also works during a run. Raises ConversationError `llm_failed` if the model
+    cannot be asked.
+    """
     masker = conversation.secrets.masker
     asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}
     messages = [*conversation.messages(), orjson.dumps(asked)]

@@ -1,4 +1,4 @@
-"""What a conversation was started with, as it is kept beside its log: everything but the secrets."""
+"""The specification that a conversation was started with. It is stored beside the log, without secrets."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -31,10 +31,10 @@ _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "va
 
 
 class Spec(BaseModel):
-    """`agent` in it is masked; the live Agent with its key exists only in memory.
+    """The secrets of `agent` are masked; the Agent with its key exists only in memory.
 
-    project: what the agent is told of its project, as it was found at the creation.
-    wants_title: of its first message, since none was given.
+    `project`: what the agent is told of its project, as found at the creation. `wants_title`: a title is made
+    from the first message, since none was given.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -83,7 +83,7 @@ def _asterisks(_: Any) -> str:
 
 
 def mask(value: Any, hide: Hide = _asterisks) -> Any:
-    """A copy in which every value that stands in a secret's place is replaced: by asterisks unless told."""
+    """Returns a copy in which every secret value is replaced, by asterisks unless another mask is given."""
     if isinstance(value, list):
         return [mask(item, hide) for item in value]
     if not isinstance(value, dict):

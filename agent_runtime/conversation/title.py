@@ -1,4 +1,4 @@
-"""A conversation's name, thought of by a model."""
+"""Asks a model for a conversation's title."""
 
 import logging
 from collections.abc import Callable
@@ -26,14 +26,14 @@ _MAX_TASK_CHARS = 4000
 
 @dataclass(frozen=True)
 class Title:
-    """What the conversation is to be called, and the reply that says so."""
+    """The title, and the model's reply that contains it."""
 
     text: str
     llm: LLM
     reply: Reply
 
     def events(self, stats: dict[str, Any]) -> list[Event]:
-        """What goes into the log: the title, and what it cost."""
+        """Returns the events to log: the title and the cost."""
         return [
             ConversationStateUpdateEvent(key="title", value=self.text),
             ConversationStateUpdateEvent(key="stats", value=add_usage(stats, self.llm, self.reply)),
@@ -41,7 +41,7 @@ class Title:
 
 
 def first_words(task: str) -> str | None:
-    """The first line that says something, shortened: for where no model has named the task."""
+    """Returns the first line with words in it, shortened. Used if no model has given a title."""
     lines = (" ".join(line.split()) for line in task[:_MAX_TASK_CHARS].splitlines())
     line = next((line for line in lines if line), None)
     if line is None or len(line) <= MAX_TITLE_CHARS:
@@ -52,9 +52,10 @@ def first_words(task: str) -> str | None:
 async def generate(
     task: MessageEvent, llm: LLM, client: LLMClient, mask: Callable[[str], str] = str
 ) -> Title | None:
-    """A short name for the task; None if the model has none to offer: a title is not worth a failure.
+    """Returns a short title for the task. Returns None if the model gives none, because a missing title is
+    not a failure.
 
-    mask: hides secrets, before it is cut: what is left of one would not be known any more.
+    `mask`: hides secrets before the text is cut, because part of a secret could not be recognized any more.
     """
     llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False, "log_completions": False})
     question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Toolbox:
-    """The agent's own tools, and those of its MCP servers once they have been reached."""
+    """The agent's tools, and the tools of its MCP servers after they have been reached."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Toolbox:
         live: LiveOutputs | None = None,
         ask_user: AskUser | None = None,
     ) -> None:
-        """ToolNotFoundError; pydantic.ValidationError for MCP servers or client tools that are none."""
+        """Raises ToolNotFoundError, or pydantic.ValidationError for bad MCP servers or client tools."""
         self._context = ToolContext(
             spec.working_dir,
             state_dir,
@@ -68,7 +68,7 @@ class Toolbox:
         self._adopt()
 
     def extend(self, spec: Spec, agent: Agent) -> None:
-        """Takes in skills, sub-agents and MCP servers that have been added. pydantic.ValidationError."""
+        """Adds new skills, sub-agents and MCP servers. Raises pydantic.ValidationError."""
         self._hide_secrets(agent)
         self._servers.add(agent.mcp_config)
         self._context = replace(self._context, agent_definitions=sub_agents_of(spec.request))
@@ -80,24 +80,24 @@ class Toolbox:
         return self._servers.have_lost_secrets
 
     def take_keys(self, agent: Agent) -> None:
-        """Has MCP servers whose secrets are others now reached anew."""
+        """Reconnects to MCP servers whose secrets have changed."""
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
     def require_risk(self, is_required: bool) -> None:
-        """Whether the model has to say of each call how risky it is."""
+        """Sets whether the model must state a risk with each tool call."""
         self._requires_risk = is_required
         self._adopt()
 
     def expect_changes(self) -> None:
-        """Has the servers asked again for their tools at the next `prepare`."""
+        """Makes the next `prepare` ask the servers for their tools again."""
         self._servers.expect_changes()
 
     async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
-        """Asks the servers for their tools if they may be others by now.
+        """Asks the servers for their tools if these may have changed.
 
-        What each one offers, or why it does not, if that is news. asks: a user wants to be asked about
-        tools that are new.
+        Returns what each server offers, or why it offers nothing. Returns None if nothing has changed.
+        `asks`: the user wants to be asked about new tools.
         """
         if not self._servers.is_stale:
             return None
@@ -107,7 +107,7 @@ class Toolbox:
         return None if self._servers.report == before else self._servers.report
 
     async def close(self) -> None:
-        """Gives back what they hold. A tool that fails, as others' may, does not keep the rest."""
+        """Closes the servers and the tools. If one tool fails to close, the others are still closed."""
         await self._servers.close()
         for tool in self._own.values():
             try:

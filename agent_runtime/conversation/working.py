@@ -1,4 +1,4 @@
-"""What a run works with: the log and all that is made of it, the agent, its tools."""
+"""The objects that a run works with: the log and the state made of it, the agent, and its tools."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,7 +43,7 @@ SECRETS = "secrets"
 
 
 class Working:
-    """The side of a conversation that is turned to its run; see `running.Running`."""
+    """The part of a conversation that a run uses. See `run/context.Running`."""
 
     def __init__(
         self,
@@ -106,9 +106,10 @@ class Working:
         return self.spec.request.max_iterations
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
-        """Appends events in one transaction, then folds and publishes them.
+        """Appends events in one transaction, then updates the state and publishes them.
 
-        A second result for a call is dropped. seen_seq: what the model had seen when it said this.
+        A second result for a call is dropped. `seen_seq`: the last position that the model had seen when it
+        wrote these events.
         """
         self._history.emit(*events, seen_seq=seen_seq)
 
@@ -125,7 +126,7 @@ class Working:
             self.on_completion(log.llm, event)
 
     async def prepare_tools(self) -> None:
-        """Reaches the agent's MCP servers, and says in the log what they offer or why they do not."""
+        """Connects to the agent's MCP servers, and logs what they offer or why they offer nothing."""
         self.mcp_questions.close_lost()
         policy = reviewer_of(self.spec, self.state, self.tools).policy
         news = await self._toolbox.prepare(asks=not isinstance(policy, NeverConfirm))
@@ -134,21 +135,23 @@ class Working:
         self.emit(*self.mcp_approvals.keep())
 
     def apply_analyzer(self) -> None:
-        """Tells the model of each tool whether it has to say how risky its calls are."""
+        """Sets in each tool's schema whether the model must state the risk of its calls."""
         self._toolbox.require_risk(asks_model(analyzer_of(self.spec, self.state)))
 
     def messages(self) -> Sequence[bytes]:
-        """What the model sees. Complete whenever no call is unanswered."""
+        """Returns the messages that the model sees. They are complete only if no call is unanswered."""
         return self._history.view.messages()
 
     def unseen_messages(self) -> Sequence[MessageEvent]:
-        """What the user has said and the model not seen yet."""
+        """Returns the user's messages that the model has not seen yet."""
         records = [self.log.get(message_id) for _, message_id in self.state.unseen_messages]
         said = [record.body for record in records if record is not None and record.source == "user"]
         return [MessageEvent.model_validate_json(body) for body in said]
 
     def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
-        """The oldest of them, apart from those whose ids are in `passed`. However many wait, one is read."""
+        """Returns the oldest unseen message whose id is not in `passed`. Reads only this message from the
+        log.
+        """
         for _, message_id in self.state.unseen_messages:
             record = self.log.get(message_id) if message_id not in passed else None
             if record is not None and record.source == "user":
@@ -156,11 +159,13 @@ class Working:
         return None
 
     def recent_events(self, limit: int) -> Iterator[AnyEvent]:
-        """The newest first, read one by one."""
+        """Yields the newest events, newest first, read one by one."""
         return map(parse_event, self.log.newest(limit))
 
     def plan_condensation(self, *, is_requested: bool = False) -> CondensationPlan | None:
-        """What the condenser should forget now, if anything. is_requested: whether or not it is time."""
+        """Returns what the condenser should forget now, or None. `is_requested`: plan it even if it is not
+        time yet.
+        """
         condenser = summarizer(self.agent.condenser)
         if condenser is None:
             return None
@@ -173,7 +178,9 @@ class Working:
         )
 
     def review(self, events: Sequence[Event]) -> list[Event]:
-        """What is found in the actions among the events of one reply, and whether they have to wait."""
+        """Returns the security analysis of the actions in one reply, and the event that makes them wait, if
+        they must.
+        """
         if self.state.must_ask:
             return []  # whatever they are, they will be refused
         answered = {event.tool_call_id for event in events if isinstance(event, AgentErrorEvent)}
@@ -183,11 +190,13 @@ class Working:
         return review(reviewer_of(self.spec, self.state, self.tools), actions)
 
     def instructed(self, result: ToolResult) -> ToolResult:
-        """The result of a pending call, with the rules for what the call was the first to touch."""
+        """Returns the result of a pending call, with the rules for paths that the call was the first to
+        touch.
+        """
         return with_rules(result, self.state, self.tools, self.spec)
 
     def find_loop(self) -> Loop | None:
-        """Whether the agent goes round in circles."""
+        """Returns the loop if the agent repeats itself, otherwise None."""
         request = self.spec.request
         if not request.stuck_detection:
             return None

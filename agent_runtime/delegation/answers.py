@@ -1,4 +1,4 @@
-"""The user's answers where a sub-agent asks: given to its parent, or to itself."""
+"""The user's answers to a sub-agent's questions, given to the sub-agent or to its parent."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -16,9 +16,9 @@ def approve(
     remember: bool = False,
     action_ids: Sequence[str] | None = None,
 ) -> None:
-    """The actions that wait run: its own, or those of its sub-agents.
+    """Approves the waiting actions of the conversation, or of its sub-agents, so that they run.
 
-    NothingToConfirmError, ConfirmationOutdatedError.
+    Raises NothingToConfirmError or ConfirmationOutdatedError.
     """
     asking = asking_below(conversation, home)
     if asking:
@@ -38,9 +38,11 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """The actions that wait do not run; whose they are is told why at the next run. Raises as `approve`.
+    """Rejects the waiting actions. The agent that asked is told the reason at its next run. Raises the same
+    errors as `approve`.
 
-    approved: those that run all the same, at once. Of a sub-agent that asks, its caller's call is meant.
+    `approved`: the ids of actions that run anyway, at once. For the actions of a sub-agent, give the id of
+    the call that started the sub-agent.
     """
     asking = asking_below(conversation, home)
     if not asking:
@@ -60,7 +62,9 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, home: Home) -> None:
-    """A sub-agent was answered by itself, and works: those that wait for it go on, unless another asks."""
+    """Continues the conversations that wait for this sub-agent, after it was answered directly. A parent
+    keeps waiting if another of its sub-agents asks.
+    """
     parent = _parent_of(conversation, home)
     if parent is not None and parent.is_waiting and not asking_below(parent, home):
         parent.start()
@@ -68,7 +72,9 @@ def go_on_above(conversation: ConversationEngine, home: Home) -> None:
 
 
 def asking_below(conversation: ConversationEngine, home: Home) -> dict[str, ConversationEngine]:
-    """The sub-agents that a conversation waits for and that ask the user, by the ids of its calls."""
+    """Returns the sub-agents that the conversation waits for and that ask the user, by the ids
+    of its calls.
+    """
     if not conversation.is_waiting:
         return {}
     calls = {action.id for action in conversation.state.pending}

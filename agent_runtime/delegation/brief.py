@@ -1,4 +1,4 @@
-"""What a sub-agent is started with: its definition, within what its caller may do. Pure."""
+"""The start request of a sub-agent: its definition, limited to what its caller may do. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +24,8 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 
 @dataclass(frozen=True)
 class Brief:
-    """definition: granted. llm: whom it asks. budget: dollars it may spend, None: any number. place: where it
-    works.
+    """`definition`: the definition without parts that are not allowed. `llm`: the model it asks. `budget`:
+    the dollars it may spend; None means no limit. `place`: the directory where it works.
     """
 
     definition: SubAgent
@@ -39,7 +39,9 @@ class Brief:
 
 
 def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationRequest:
-    """What the parent was started with and has become since, narrowed to what the definition says."""
+    """Returns the start request: the parent's request and later changes, limited to what the
+    definition says.
+    """
     now, definition = parent.info(), brief.definition
     return parent.spec.request.model_copy(
         update={
@@ -66,7 +68,7 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """The caller's policy, unless the definition asks more often."""
+    """Returns the caller's policy, unless the definition's policy asks more often."""
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):
         return policy

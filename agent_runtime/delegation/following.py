@@ -1,4 +1,4 @@
-"""What a conversation takes in of its sub-agent while that works: what it does and costs, live."""
+"""Reports a sub-agent's progress and cost in its parent conversation while the sub-agent works."""
 
 import logging
 import sqlite3
@@ -18,9 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 class Following:
-    """In a `with` block: the parent's log tells how the task stands, and a pause of it reaches the child.
+    """In a `with` block, logs the progress of the task in the parent, and pauses the child when the parent is
+    paused.
 
-    has_spent_budget: that of the parent, for which the child was paused.
+    `has_spent_budget`: the child was paused because the parent's budget is spent.
     """
 
     def __init__(self, parent: ConversationEngine, child: ConversationEngine, task_id: str) -> None:
@@ -42,7 +43,7 @@ class Following:
         self._subscriptions.close()
 
     def note(self, status: TaskStatus = "running") -> None:
-        """How the task stands now."""
+        """Logs the current status of the task."""
         child, task = self._child, self._parent.state.tasks[self._task_id]
         doing = child.state.pending[-1] if child.state.pending else None
         last_action = (doing.summary or doing.tool_name) if doing else task.last_action

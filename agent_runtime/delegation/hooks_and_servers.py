@@ -1,6 +1,6 @@
-"""The hooks and MCP servers that a sub-agent has: its caller's, and those that its own definition brings.
+"""The hooks and MCP servers of a sub-agent: its caller's, and the additional ones of its definition.
 
-They are for this sub-agent alone. Its sub-agents get those of the top conversation.
+They apply to this sub-agent alone. Its sub-agents get the hooks and servers of the top conversation.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,17 @@ from agent_runtime.tools.mcp.config import named_servers
 
 @dataclass(frozen=True)
 class Commands:
-    """hooks: as in a request. servers: by name, with their keys."""
+    """`hooks`: in the form of a request. `servers`: by name, with their keys."""
 
     hooks: JsonObject | None
     servers: JsonObject
 
 
 def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
-    """The definition without those parts that it may not or cannot have, and what is to be said of them.
+    """Returns the definition without the parts that it may not or cannot have, and messages about the removed
+    parts.
 
-    What the repository brings has the user's consent only as a definition that came with the request.
+    A definition from the repository has the user's consent only if it came with the request.
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (
@@ -41,7 +42,9 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
 def commands_of(
     parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, place: Path
 ) -> Commands:
-    """top: the topmost conversation, which is not a sub-agent. definition: granted. place: where it works."""
+    """Returns the hooks and servers. `top`: the topmost conversation, which is not a sub-agent. `definition`:
+    without parts that are not allowed. `place`: the directory where it works.
+    """
     above = named_servers(top.agent.mcp_config)
     inherited = {
         name: server

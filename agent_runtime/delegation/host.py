@@ -1,4 +1,4 @@
-"""The place where conversations live, as far as those need it that start further ones."""
+"""The interface to the place where conversations live, for code that starts further conversations."""
 
 from pathlib import Path
 from typing import Protocol
@@ -11,26 +11,29 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class Home(Protocol):
-    """A server, or the process of a program. trees: where work trees lie."""
+    """An agent server or the process of a program. `trees`: the directory of the work trees."""
 
     @property
     def trees(self) -> Path: ...
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
-        """The live conversation; None when there is none (any more)."""
+        """Returns the live conversation with this id. Returns None if there is none, or none any more."""
 
     def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
-        """A new one, live. DelegationError. secrets: where to keep its own, and what it is to know."""
+        """Creates a conversation and returns it, live. Raises DelegationError.
+
+        `secrets`: the store for its secrets, with the secrets that it may use.
+        """
 
     def model(self, name: str) -> LLM | None:
-        """The model that goes by that name here."""
+        """Returns the model with this name. Returns None if there is none."""
 
     async def put_away(self, conversation: ConversationEngine) -> None:
-        """It is done for now: what it holds may be given back. It is found again all the same."""
+        """Closes a conversation that has nothing to do now, to free its resources. `find` opens it again."""
 
 
 def above(conversation: ConversationEngine, home: Home) -> list[ConversationEngine]:
-    """Those that stand above it, the next one first."""
+    """Returns the parent of the conversation, its parent's parent, and so on, nearest first."""
     found: list[ConversationEngine] = []
     parent_id = conversation.spec.parent_conversation_id
     while parent_id is not None and (parent := home.find(parent_id)) is not None:

@@ -1,4 +1,4 @@
-"""Which sub-agents a conversation may hand work to."""
+"""The kinds of sub-agents that a conversation may use."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +13,11 @@ logger = logging.getLogger(__name__)
 
 
 def kinds_for(working_dir: Path, given: Sequence[JsonObject]) -> list[SubAgent]:
-    """Of several with one name the first counts: the client's, the project's, the user's, then ours.
+    """Returns the definitions. If several have one name, the first in this order counts: the client's, the
+    project's, the user's, the built-in ones.
 
-    given: the client's. Those of ours that it sends along are ours all the same. Blocking, bounded.
+    `given`: the client's. Built-in definitions that the client sends along still count as built-in. Blocking,
+    bounded.
     """
     sent = list(_sent(given))
     found, _ = find_sub_agents(working_dir, Path.home())

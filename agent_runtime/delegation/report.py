@@ -1,4 +1,4 @@
-"""What came of a sub-agent's work, in words for the agent that asked for it."""
+"""Describes the result of a sub-agent's work for the agent that started it."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.events.errors import ConversationErrorEvent
@@ -13,7 +13,7 @@ _DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
 
 
 def result_of(child: ConversationEngine, task_id: str, subagent: str) -> Result:
-    """Of a child whose run is over, and which asks nothing."""
+    """Returns the result of a child whose run is over and that asks nothing."""
     is_completed = child.status in _DONE
     cost = total_cost(child.state.stats)
     paid = f" for ${cost:.4f}" if cost else ""

@@ -18,7 +18,9 @@ _MAX_NAMED_FILES = 50
 
 
 async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> Path:
-    """Where the child works: the same directory in a separate work tree. DelegationError."""
+    """Creates a separate work tree for the child. Returns the directory in it where the child works. Raises
+    DelegationError.
+    """
     try:
         return await apart.begin(parent.working_dir, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:
@@ -28,7 +30,9 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
-    """The result, and what has become of the work. Conflicts are the parent's to settle."""
+    """Merges the child's work into the parent's directory and returns the result with a note about it. The
+    parent must resolve conflicts.
+    """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
     try:
@@ -56,7 +60,9 @@ def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
 
 
 def repository_of(parent: ConversationEngine, home: Home) -> Path:
-    """A directory that is certainly in the repository. A parent's own work tree may be removed already."""
+    """Returns a directory that is certainly in the repository: the top conversation's, as a parent's work
+    tree may be removed already.
+    """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := home.find(above)) is not None:
         parent, above = found, found.spec.parent_conversation_id
@@ -64,7 +70,9 @@ def repository_of(parent: ConversationEngine, home: Home) -> Path:
 
 
 async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
-    """It will not continue. Its work tree is removed, finished or not, with its git branch."""
+    """Removes the child's work tree and its git refs, finished or not. The child cannot
+    continue afterwards.
+    """
     try:
         await apart.forget(repository, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The sub-agents of one conversation: takes tasks up, sees them through, and tells what came of them."""
+"""The sub-agents of one conversation: starts tasks, follows them to their end and returns their results."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from agent_runtime.tools.tool import CallSuspendedError
 
 MAX_TASKS = 200
 MAX_DEPTH = 2
-"""Sub-agents may have sub-agents; these have none."""
+"""The depth of sub-agents. Sub-agents may have sub-agents; these may not have any."""
 
 SPENT = "The budget of this conversation is spent. Once there is more, resume the task if it was begun."
 
@@ -41,7 +41,9 @@ _TOOL = "task_tool_set"
 
 
 class SubAgents:
-    """Those of the conversation with `parent_id`, which the home knows by the time work comes."""
+    """The sub-agents of the conversation with the id `parent_id`. `home` must hold that conversation before
+    the first task.
+    """
 
     def __init__(self, parent_id: UUID, home: Home) -> None:
         self._parent_id = parent_id

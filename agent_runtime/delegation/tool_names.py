@@ -1,4 +1,4 @@
-"""The tools that a sub-agent's definition names, as they are called here. Pure."""
+"""Translates the tool names in a sub-agent's definition to the names of this runtime. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
 
 @dataclass(frozen=True)
 class Equipment:
-    """missing: names of the definition that mean no tool of this place."""
+    """`missing`: names in the definition that match no tool here."""
 
     tools: tuple[ToolSpec, ...]
     missing: tuple[str, ...] = ()
 
 
 def equip(names: Sequence[str], own: Sequence[ToolSpec], available: Collection[str]) -> Equipment:
-    """The tools of those names. own: what the calling agent has, with its parameters."""
+    """Returns the tools with these names. `own`: the calling agent's tools, with their parameters."""
     known = {spec.name: spec for spec in own}
     wanted = dict.fromkeys(
         (name, meant) for name in names if name not in ALWAYS_THERE for meant in _ELSEWHERE.get(name, (name,))

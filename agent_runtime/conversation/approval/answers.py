@@ -1,4 +1,4 @@
-"""The user's answers to what the agent asks before it acts, and when it has to ask."""
+"""The user's answers to actions that wait for confirmation, and the rules for when the agent must ask."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,9 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """A question is in the log a moment before the run that asks it has ended: files are kept meanwhile."""
+    """Waits until the run that asks has ended. Its question is in the log a moment earlier, while files are
+    still being kept.
+    """
     if conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION and conversation.turns.is_ending:
         await conversation.wait()
 
@@ -21,9 +23,9 @@ async def until_answers_are_taken(conversation: ConversationEngine) -> None:
 def approve(
     conversation: ConversationEngine, *, remember: bool = False, action_ids: Sequence[str] | None = None
 ) -> None:
-    """The actions that wait run. remember: do not ask about such actions again.
+    """Approves the waiting actions, so that they run. `remember`: similar actions are not asked about again.
 
-    action_ids: those that the answer is meant for. NothingToConfirmError, ConfirmationOutdatedError.
+    `action_ids`: the actions that the user saw. Raises NothingToConfirmError or ConfirmationOutdatedError.
     """
     check(conversation, action_ids)
     if remember:
@@ -39,9 +41,10 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """The actions that wait do not run; the model is told why at the next run. Raises as `approve`.
+    """Rejects the waiting actions. The model is told the reason at the next run. Raises the same errors as
+    `approve`.
 
-    approved: those that run all the same, at once.
+    `approved`: the ids of actions that run anyway, at once.
     """
     check(conversation, action_ids, approved)
     refused = [action for action in conversation.state.pending if action.id not in approved]
@@ -54,12 +57,12 @@ def reject(
 
 
 def set_policy(conversation: ConversationEngine, policy: JsonObject) -> None:
-    """When to ask, from the next reply on. UnsupportedKindError."""
+    """Sets when the agent must ask for confirmation, from the next reply on. Raises UnsupportedKindError."""
     _set(conversation, POLICY, read_policy(policy).model_dump(mode="json"))
 
 
 def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) -> None:
-    """Who judges, from the next reply on. UnsupportedKindError."""
+    """Sets which analyzer rates the risk of actions, from the next reply on. Raises UnsupportedKindError."""
     known = read_analyzer(analyzer)
     _set(conversation, ANALYZER, known.model_dump(mode="json") if known else None)
     conversation.apply_analyzer()
@@ -68,9 +71,9 @@ def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) 
 def check(
     conversation: ConversationEngine, action_ids: Sequence[str] | None, approved: Sequence[str] = ()
 ) -> None:
-    """Whether those actions wait, and no others, and the approved ones are among them.
+    """Checks that exactly these actions wait for confirmation, and that the approved ones are among them.
 
-    NothingToConfirmError, ConfirmationOutdatedError.
+    Raises NothingToConfirmError or ConfirmationOutdatedError.
     """
     if not conversation.is_waiting:
         raise NothingToConfirmError

@@ -1,4 +1,4 @@
-"""What a client answers to a call of one of its tools."""
+"""A client's answer to a call of one of its tools."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,10 @@ from agent_runtime.tools.external.client_tool import ClientTool, ClientToolObser
 def answer_client_call(
     conversation: ConversationEngine, action_id: str, content: Sequence[Content], *, is_error: bool = False
 ) -> None:
-    """The call's result, in the log when this returns. It counts also while no run is going on.
+    """Logs the client's answer as the result of the call. This also works while no run is going on.
 
-    ClientCallNotWaitingError: it has its result, waits to be confirmed, or is none that a client answers.
+    Raises ClientCallNotWaitingError if the call has a result already, waits for confirmation, or is not a
+    call of a client tool.
     """
     action = next((one for one in conversation.state.pending if one.id == action_id), None)
     tool = conversation.tools.get(action.tool_name) if action is not None else None

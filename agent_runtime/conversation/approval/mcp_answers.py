@@ -1,4 +1,4 @@
-"""The user's answer to a tool of an MCP server that is not as it was approved."""
+"""The user's answer about a tool of an MCP server that has changed since it was approved."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import McpChangeOutdatedError
@@ -7,9 +7,11 @@ from agent_runtime.conversation.errors import McpChangeOutdatedError
 def answer_mcp_change(
     conversation: ConversationEngine, server: str, tool: str, fingerprint: str, *, accept: bool
 ) -> None:
-    """accept: the tool counts as approved as the server offers it now; else its calls stay refused.
+    """Records the user's answer. `accept`: True approves the tool as the server offers it now; False refuses
+    its calls.
 
-    fingerprint: of the change that was looked at. McpChangeOutdatedError.
+    `fingerprint`: identifies the change that the user saw. Raises McpChangeOutdatedError if it is not the
+    current change.
     """
     approvals = conversation.mcp_approvals.approvals
     change = approvals.change_of(server, tool)

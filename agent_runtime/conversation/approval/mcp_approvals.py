@@ -1,4 +1,4 @@
-"""What was approved of a conversation's MCP servers: kept beside the log, and told in it."""
+"""The approved tools of a conversation's MCP servers. They are stored beside the log and reported in it."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,18 @@ from agent_runtime.tools.mcp.approvals import Approvals
 
 _META = "mcp_approvals"
 APPROVED = "mcp_approved"
-"""In an update of the agent's state: the tools of a server as they were approved, by server and name."""
+"""The key in an update of the agent's state: the approved tools, by server and name."""
 CHANGES = "mcp_changes"
-"""In an update of the agent's state: all tools that are not approved, as a list by server."""
+"""The key in an update of the agent's state: all tools that are not approved, as a list for each server."""
 
 
 class McpApprovals:
-    """Going back in the conversation, or forking it, undoes no approval and no refusal."""
+    """The approved and the refused tools. Going back in the conversation or forking it does
+    not change them.
+    """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
-        """given: what was approved in other conversations. pydantic.ValidationError."""
+        """`given`: the approvals from other conversations. Raises pydantic.ValidationError."""
         self._log = log
         kept = log.get_meta(_META)
         if kept is None:
@@ -27,14 +29,14 @@ class McpApprovals:
             self._told, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
 
     def approved(self) -> JsonObject:
-        """As a request for another conversation takes it."""
+        """Returns the approvals in the form that a request for another conversation takes."""
         return {
             server: {name: tool.model_dump(mode="json") for name, tool in tools.items()}
             for server, tools in self.approvals.approved.items()
         }
 
     def keep(self) -> list[ConversationStateUpdateEvent]:
-        """Writes down what is new, and says what the log has to be told of it."""
+        """Stores the approvals if they have changed, and returns the events to log about the change."""
         if self.approvals == self._told:
             return []
         self._log.set_meta(_META, self.approvals.model_dump_json())

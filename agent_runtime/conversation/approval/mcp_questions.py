@@ -1,4 +1,4 @@
-"""Questions of MCP servers that wait for the user: told in the log as long as they are open."""
+"""Questions of MCP servers that wait for the user's answer. The log lists them while they are open."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.tools.mcp.questions import ElicitationResponse, Question, filled_in, objection
 
 QUESTIONS = "mcp_questions"
-"""In an update of the agent's state: all questions that are open, as a list."""
+"""The key in an update of the agent's state: a list of all open questions."""
 _META = "mcp_questions_told"
 
 
@@ -24,7 +24,9 @@ class _Open:
 
 
 class McpQuestions:
-    """Lives as long as the conversation is open. What a crash has cut off is closed by `close_lost`."""
+    """The open questions, for as long as the conversation is open. `close_lost` closes questions that a crash
+    has cut off.
+    """
 
     def __init__(self, log: EventLog, emit: Callable[[ConversationStateUpdateEvent], None]) -> None:
         self._log = log
@@ -33,7 +35,7 @@ class McpQuestions:
         self._has_lost = bool(log.get_meta(_META))
 
     async def ask(self, question: Question) -> ElicitationResponse:
-        """Returns once the user has answered."""
+        """Asks the user and returns the answer."""
         question_id = uuid4().hex
         self._open[question_id] = _Open(question, asyncio.get_running_loop().create_future())
         self._tell()
@@ -44,9 +46,9 @@ class McpQuestions:
             self._tell()
 
     def answer(self, question_id: str, answer: ElicitationResponse) -> None:
-        """Fields of a form that are left out get their defaults.
+        """Passes the user's answer to the server. Form fields that are left out get their defaults.
 
-        McpQuestionClosedError; McpAnswerInvalidError for a form that does not fit.
+        Raises McpQuestionClosedError, or McpAnswerInvalidError if the answer does not fit the form.
         """
         asked = self._open.get(question_id)
         if asked is None or asked.answered.done():
@@ -54,7 +56,7 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Says that what was open before a crash is not open any more."""
+        """Logs that the questions from before a crash are closed."""
         if self._has_lost and not self._open:
             self._tell()
 

@@ -1,4 +1,4 @@
-"""Actions that wait for the user: what makes them wait, and what becomes of them."""
+"""Decides which actions must wait for the user, and builds the events for the user's answers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ ANSWERED_BY_MESSAGE = "The user did not approve this and wrote a message instead
 
 
 def check_safeguards(request: StartConversationRequest) -> None:
-    """UnsupportedKindError."""
+    """Checks the request's policy and analyzer. Raises UnsupportedKindError."""
     read_policy(request.confirmation_policy)
     read_analyzer(request.security_analyzer)
 
@@ -28,7 +28,7 @@ def analyzer_of(spec: Spec, state: State) -> AnyAnalyzer | None:
 
 
 def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Reviewer:
-    """Looks at actions as the conversation's policy and analyzer have it now."""
+    """Returns a reviewer with the conversation's current policy and analyzer."""
     return Reviewer(
         policy=read_policy(state.safeguards.get(POLICY, spec.request.confirmation_policy)),
         analyzer=analyzer_of(spec, state),
@@ -40,14 +40,16 @@ def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Revie
 
 
 def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
-    """What to log together with the actions, so that no crash can come between them and the question."""
+    """Returns the events to log together with the actions. One transaction holds all of them, so a crash
+    cannot separate the actions from the question.
+    """
     found = reviewer.review(actions)
     waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []
     return [*([found.event] if found.event else []), *waits]
 
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
-    """From now on actions of these kinds need no question."""
+    """Returns the event that allows actions like the pending ones without a further question."""
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
     return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})
 

@@ -1,4 +1,6 @@
-"""Putting files back, so that what is cut off is completed when the conversation is opened again."""
+"""Puts files back to a checkpoint. If this is cut off, it is completed when the conversation
+is opened again.
+"""
 
 import logging
 
@@ -14,16 +16,18 @@ from agent_runtime.workspace.git import GitError
 logger = logging.getLogger(__name__)
 
 REWIND = "rewind"
-"""In an update of the agent's state: where files or chat went back to."""
+"""The key in an update of the agent's state: the point to which files or chat went back."""
 
 
 def tell(conversation: Running, what: JsonObject) -> None:
-    """Writes into the log that files or chat went back."""
+    """Logs that files or chat went back."""
     conversation.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
 
 async def carry_out(conversation: Running, checkpoints: Checkpoints, intended: Checkpoint) -> None:
-    """Puts the files back. For one who holds the lock. RewindIncompleteError, CheckpointsUnavailableError."""
+    """Puts the files back. The caller must hold the lock. Raises RewindIncompleteError or
+    CheckpointsUnavailableError.
+    """
     assert intended.restoring is not None
     failure, expected = None, None
     try:
@@ -40,7 +44,7 @@ async def carry_out(conversation: Running, checkpoints: Checkpoints, intended: C
 
 
 async def complete(conversation: Running, checkpoints: Checkpoints) -> None:
-    """Carries out what was cut off, if anything was."""
+    """Completes a rewind that was cut off, if there is one."""
     async with checkpoints.lock:
         for intended in [one for one in checkpoints.made if one.restoring is not None]:
             try:

@@ -1,4 +1,4 @@
-"""Going back to a checkpoint: files, chat, or both."""
+"""Goes back to a checkpoint: files, chat, or both."""
 
 import asyncio
 from collections.abc import Collection
@@ -21,10 +21,12 @@ from agent_runtime.wire import CheckpointKind, RewindRequest, RewindResult
 
 
 async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRequest) -> RewindResult:
-    """Goes back. What is there now becomes a checkpoint first; cancelling the wait stops nothing.
+    """Goes back to a checkpoint. First, the current state becomes a checkpoint. Cancelling the wait does not
+    stop the rewind.
 
-    AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError, RewindIncompleteError;
-    EditedSinceError unless edits are to be kept. But for RewindIncompleteError, nothing was changed then.
+    Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or RewindIncompleteError,
+    and EditedSinceError unless edits are to be kept. After any of these except RewindIncompleteError, nothing
+    has changed.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.beside(_noted(conversation, number, wanted, outcome), "rewind")

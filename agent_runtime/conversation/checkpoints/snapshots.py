@@ -1,4 +1,4 @@
-"""The workspace as it was whenever the agent began to work, and when it had ended."""
+"""Snapshots of the workspace, made each time the agent begins to work and when it has ended."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ from agent_runtime.workspace.shadow import Shadow, Snapshot
 logger = logging.getLogger(__name__)
 
 MAX_CHECKPOINTS = 300
-"""The newest of a conversation are kept."""
+"""The number of checkpoints that a conversation keeps. Older ones are forgotten."""
 _TIDY_EVERY = 50
 MAX_PATCH_BYTES = 2 * 1024**2
 _ONLY_IF_CHANGED = {CheckpointKind.END, CheckpointKind.EDITS}
@@ -36,9 +36,9 @@ _REPOSITORY = "checkpoints.git"
 
 
 class Restoring(BaseModel):
-    """A rewind of files that is under way: to which tree, and which paths it leaves alone (see `written`).
+    """A rewind of files that has begun: the target tree and the paths that it leaves alone (see `written`).
 
-    told: what the log is to say of it in the end.
+    `told`: what the log will say about the rewind at its end.
     """
 
     tree: str
@@ -47,9 +47,10 @@ class Restoring(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """tree: the files. before: the files as the agent had left them; what differs was done by others.
+    """`tree`: the files. `before`: the files as the agent had left them; others have made the differences
+    between the two.
 
-    leaf: the event to which the chat goes back. restoring: until the files are back.
+    `leaf`: the event to which the chat goes back. `restoring`: set until the files are back.
     """
 
     info: CheckpointInfo
@@ -60,7 +61,7 @@ class Checkpoint(BaseModel):
 
 
 class Position(BaseModel):
-    """A place in a conversation. event_id: the message that begins a turn there, if one does."""
+    """A position in a conversation. `event_id`: the message that begins a turn there, or None."""
 
     seq: int
     leaf: str | None
@@ -68,10 +69,10 @@ class Position(BaseModel):
 
 
 class Checkpoints:
-    """Those of a conversation. A call waits for earlier calls."""
+    """The checkpoints of one conversation. Calls run one after the other."""
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
-        """directory: of the conversation, whose log this is; the log is the caller's."""
+        """`directory`: the directory of the conversation that the log belongs to. The caller owns the log."""
         self._log = log
         work_tree = working_dir.absolute()
         own = directory.absolute()
@@ -87,9 +88,10 @@ class Checkpoints:
         return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
 
     async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
-        """Makes one; at an end, or for edits, only if files have changed. If it cannot, that is noted.
+        """Makes a checkpoint. At the end of the work, and for edits, only if files have changed. If it fails,
+        this is noted.
 
-        by_others: what has changed since the last one was not done by this agent.
+        `by_others`: others than this agent have made the changes since the last checkpoint.
         """
         async with self.lock:
             try:
@@ -105,18 +107,18 @@ class Checkpoints:
 
     @property
     def last_tree(self) -> str | None:
-        """The files as they were last known."""
+        """The tree of the last checkpoint. None if there is no checkpoint."""
         return self.made[-1].tree if self.made else None
 
     async def look(self) -> Snapshot:
-        """The files as they are. CheckpointsUnavailableError."""
+        """Makes a snapshot of the current files and returns it. Raises CheckpointsUnavailableError."""
         with self._noting():
             return await self.shadow.snapshot()
 
     async def add(
         self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
     ) -> Checkpoint:
-        """Writes one down. CheckpointsUnavailableError."""
+        """Adds a checkpoint and stores it. Raises CheckpointsUnavailableError."""
         info = CheckpointInfo(
             id=self.made[-1].info.id + 1 if self.made else 1,
             kind=kind,
@@ -132,7 +134,7 @@ class Checkpoints:
         return checkpoint
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Writes it down, or what has changed of it. sqlite3.Error."""
+        """Stores a checkpoint, or its changed fields. Raises sqlite3.Error."""
         self._log.put_checkpoint(checkpoint.info.id, checkpoint.model_dump_json())
         others = [one for one in self.made if one.info.id != checkpoint.info.id]
         self.made = sorted([*others, checkpoint], key=lambda one: one.info.id)
@@ -142,27 +144,29 @@ class Checkpoints:
         return bool(self.made) and self.made[-1].info.id % _TIDY_EVERY == 0
 
     async def tidy(self) -> None:
-        """Forgets the oldest, and packs the rest. GitError."""
+        """Forgets the oldest checkpoints and packs the rest. Raises GitError."""
         async with self.lock:
             self.made = self.made[-MAX_CHECKPOINTS:]
             self._log.drop_checkpoints(below=self.made[0].info.id)
             await self.shadow.tidy({tree for one in self.made for tree in (one.tree, one.before)})
 
     def get(self, number: int) -> Checkpoint:
-        """CheckpointNotFoundError."""
+        """Returns the checkpoint. Raises CheckpointNotFoundError."""
         found = next((one for one in self.made if one.info.id == number), None)
         if found is None:
             raise CheckpointNotFoundError(f"There is no checkpoint {number}.")
         return found
 
     async def diff(self, number: int) -> CheckpointDiff:
-        """What a rewind to it would undo. CheckpointNotFoundError, CheckpointsUnavailableError."""
+        """Returns the changes that a rewind to this checkpoint would undo. Raises CheckpointNotFoundError or
+        CheckpointsUnavailableError.
+        """
         async with self.lock:
             target = self.get(number)
             return await self.difference(target, (await self.look()).tree)
 
     async def difference(self, target: Checkpoint, present: str) -> CheckpointDiff:
-        """CheckpointsUnavailableError."""
+        """Returns the differences. Raises CheckpointsUnavailableError."""
         with self._noting():
             changes = await self.shadow.changes(target.tree, present)
             patch = await self.shadow.patch(target.tree, present)
@@ -175,7 +179,7 @@ class Checkpoints:
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
-        """What a rewind must not touch. CheckpointsUnavailableError."""
+        """Returns the paths that a rewind must not touch. Raises CheckpointsUnavailableError."""
         later = [one for one in self.made if one.info.id > target.info.id]
         pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}
         edited: set[str] = set()
@@ -199,14 +203,16 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Paths. edited: those that others than the agent have changed. blocked: something else is there."""
+    """Paths in the way of a rewind. `edited`: changed by others than the agent. `blocked`: something that is
+    in no snapshot is in the place of the file.
+    """
 
     edited: frozenset[str]
     blocked: frozenset[str]
 
 
 def shown(paths: Iterable[str]) -> list[str]:
-    """In order, as text that any reader can take: names need not be UTF-8."""
+    """Returns the paths in order, as text that every reader can decode. File names need not be UTF-8."""
     return sorted(map(_shown, paths))
 
 
@@ -218,7 +224,7 @@ def shown_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
 
 
 def written(path: str) -> str:
-    """A path as text that can be stored, whatever its bytes; `read` gives it back."""
+    """Returns the path as text that can be stored, whatever bytes it has. `read` is the inverse."""
     return os.fsencode(path).decode("latin-1")
 
 

@@ -1,4 +1,4 @@
-"""When checkpoints are made: before the agent works on what the user has said, and when it has ended."""
+"""Makes checkpoints: before the agent works on a message of the user, and when the work has ended."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -13,20 +13,24 @@ Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 
 class Turns:
-    """The model is asked meanwhile; only tools wait until the files are safe."""
+    """Makes the checkpoints of a conversation's turns. The model is asked meanwhile; only tools wait for the
+    checkpoint.
+    """
 
     def __init__(self, conversation: Running, checkpoints: Checkpoints, begin: Begin) -> None:
-        """begin: owns what is done beside the runs."""
+        """`begin`: starts and owns the background tasks."""
         self._conversation = conversation
         self._checkpoints = checkpoints
         self._begin = begin
         self._noted = {one.info.event_id for one in checkpoints.made}
         self._taking: asyncio.Task[None] | None = None
         self.is_ending = False
-        """The agent has said its last word, and the files are kept as they are then."""
+        """True while the checkpoint at the end of the agent's work is made."""
 
     def begin(self) -> None:
-        """A run begins. Whatever has changed since the last one, the agent has not done it."""
+        """Makes a checkpoint at the start of a run. All changes since the last run were made by others than
+        the agent.
+        """
         message = self._new_message()
         if message is None:
             self._take(CheckpointKind.EDITS, position(self._conversation), by_others=True)
@@ -34,18 +38,20 @@ class Turns:
             self._take(CheckpointKind.TURN, self._before(message), by_others=True)
 
     def steer(self) -> None:
-        """The model is about to be asked. The user may have spoken while the agent was at work."""
+        """Makes a checkpoint before the model is asked, if the user has sent a message during the agent's
+        work.
+        """
         message = self._new_message()
         if message is not None:
             self._take(CheckpointKind.TURN, self._before(message), by_others=False)
 
     async def ready(self) -> None:
-        """Returns when files may be changed."""
+        """Waits until the checkpoint is made and files may be changed."""
         if self._taking is not None and not self._taking.done():
             await asyncio.wait([self._taking])
 
     async def end(self) -> None:
-        """The agent has ended its work, or was stopped."""
+        """Makes a checkpoint when the agent has ended its work or was stopped."""
         self.is_ending = True
         try:
             await self._checkpoints.take(CheckpointKind.END, position(self._conversation), by_others=False)
@@ -69,5 +75,5 @@ class Turns:
 
 
 def position(conversation: Running) -> Position:
-    """Where it stands."""
+    """Returns the current position of the conversation."""
     return Position(seq=conversation.state.last_seq, leaf=conversation.state.leaf_event_id)

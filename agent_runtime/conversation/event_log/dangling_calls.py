@@ -1,4 +1,6 @@
-"""Calls without a result: which of them can have begun, and what answers those whose own never comes."""
+"""Calls without a result: finds those that can have begun, and answers those that will never
+have a result.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +12,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Those that cannot simply be run after a crash: all, unless those that can have begun do not mind."""
+    """Returns the calls whose results are lost after a crash. Empty if all calls that can have begun may
+    safely run again.
+    """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)
     return () if is_harmless else pending
@@ -19,7 +23,7 @@ def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTo
 def give_up(
     pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
 ) -> list[AgentErrorEvent]:
-    """An answer to each. by: what ended them, as in "by the user"."""
+    """Returns an error event for each call. `by`: what ended the calls, as in "by the user"."""
     begun = {action.id for action in _begun(pending, agent, tools)}
     return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]
 

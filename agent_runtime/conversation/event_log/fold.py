@@ -1,4 +1,4 @@
-"""A log, taken in: what state it leaves the conversation in, and what the model sees of it."""
+"""Reads a log and computes the conversation's state and the messages that the model sees."""
 
 import logging
 from collections.abc import Iterable
@@ -33,10 +33,12 @@ class _Measure:
 
 
 class Fold:
-    """Give it a log's records in order. Two folds of one log are equal, however they were come by."""
+    """Computes state and view from a log's records, given in order. Two folds of one log are equal, with or
+    without a snapshot.
+    """
 
     def __init__(self, usage_id: str) -> None:
-        """usage_id: under which the agent's own calls of its model are counted."""
+        """`usage_id`: the id under which the calls of the agent's model are counted."""
         self.state = State()
         self.view = View()
         self._usage_id = usage_id
@@ -44,12 +46,16 @@ class Fold:
 
     @property
     def context_tokens(self) -> int:
-        """How many tokens the next prompt has: the vendor's last count, corrected by what came and went."""
+        """The estimated tokens of the next prompt: the vendor's last count, plus or minus the changes since
+        then.
+        """
         return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
 
     @property
     def window_tokens(self) -> int | None:
-        """How many tokens the agent's model can take, as far as its last reply has told."""
+        """The context window of the agent's model in tokens, as its last reply stated it. None if it is not
+        known.
+        """
         return self._last_usage().get("context_window") or None
 
     def take(self, event: AnyEvent, *, seq: int, seen_seq: int | None) -> None:
@@ -65,7 +71,7 @@ class Fold:
         return self
 
     def snapshot(self) -> str | None:
-        """All of it as text; None while a call is unanswered."""
+        """Returns the whole fold as text. Returns None while a call has no result."""
         if self.state.pending:
             return None
         body = {
@@ -87,9 +93,10 @@ class Fold:
 
     @classmethod
     def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
-        """What was saved; an empty fold if nothing was, or nothing that can still be read.
+        """Restores a fold from a snapshot. Returns an empty fold if there is no snapshot or it cannot be
+        read.
 
-        The log has everything: reading it all only takes longer.
+        The log holds all facts, so without a snapshot opening only takes longer.
         """
         if snapshot is None:
             return cls(usage_id)
@@ -135,7 +142,7 @@ class Fold:
 
 
 def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> Fold:
-    """The whole log taken in, from a snapshot of an earlier part on if there is one."""
+    """Returns the fold of the whole log. Starts from the snapshot, if there is one."""
     fold = Fold.restore(snapshot, usage_id)
     if fold.state.last_seq > log.last_seq:
         fold = Fold(usage_id)  # a snapshot of events that the log has lost
@@ -149,7 +156,7 @@ def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> F
 
 
 def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
-    """What the log amounts to for one who has gone back to `leaf`: other branches never happened."""
+    """Returns the fold of the branch that ends at `leaf`. Events of other branches are left out."""
     return Fold(usage_id).take_records(log.branch(leaf, through_seq=through_seq))
 
 

@@ -1,4 +1,4 @@
-"""What one reader of a conversation gets: the log from some position on, then everything live."""
+"""Gives one reader the log from a position on, then live frames."""
 
 import asyncio
 from collections import deque
@@ -16,7 +16,7 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class SlowConsumerError(Exception):
-    """The reader has fallen too far behind; it may come back with its last position."""
+    """The reader is too far behind. It may connect again with its last position."""
 
 
 class EndedError(Exception):
@@ -26,11 +26,11 @@ class EndedError(Exception):
 async def follow(
     conversation: ConversationEngine, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
 ) -> AsyncGenerator[EventFrame, None]:
-    """Frames after a position: stored ones, then the full state and what running calls have printed, then
-    live ones. No gap, no repetition.
+    """Yields the frames after a position: first stored ones, then the full state and the output of running
+    calls, then live ones. There are no gaps and no repetitions.
 
-    told: the full state that the reader has just got. It is not sent again if nothing has happened since.
-    SlowConsumerError or EndedError instead of an end. Close it: it subscribes.
+    `told`: the full state that the reader already has. It is not sent again if nothing has happened since.
+    Ends with SlowConsumerError or EndedError. The caller must close the iterator to end its subscription.
     """
     log = conversation.log
     if after_seq < log.last_seq:

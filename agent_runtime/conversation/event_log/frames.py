@@ -1,4 +1,6 @@
-"""What a conversation publishes, serialised once for all who listen (docs/protocol.md, section 2)."""
+"""The frames that a conversation publishes. Each is serialized once for all readers (docs/protocol.md,
+section 2).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +15,10 @@ from agent_runtime.tools.live_output import Shown
 
 @dataclass(frozen=True)
 class EventFrame:
-    """wire: the frame as JSON. event: the bare event in it, for listeners of the plain event stream.
+    """`wire`: the frame as JSON. `event`: the event in the frame, for readers of the plain event stream.
 
-    seq: the position in the log; None for what is never logged.
-    is_reported: whether it travels to the app server, too. is_whole: earlier ones of the kind say nothing
-    that this one does not.
+    `seq`: the position in the log; None for events that are never logged. `is_reported`: the frame is also
+    sent to the app server. `is_whole`: the frame replaces all earlier frames of its kind.
     """
 
     wire: bytes
@@ -28,7 +29,7 @@ class EventFrame:
 
 
 END = EventFrame(b"", is_reported=False)
-"""The last thing a conversation publishes, when it is closed. Never sent."""
+"""The last frame of a conversation, published when it is closed. It is never sent to clients."""
 
 
 def durable(seq: int, event: bytes) -> EventFrame:
@@ -63,7 +64,7 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
-    """What calls that run now have printed, by the ids of their events."""
+    """Returns what the running calls have printed, by the ids of their events."""
     outputs = [
         {"action_id": action_id, "text": one.text, "styles": one.styles} for action_id, one in shown.items()
     ]

@@ -1,4 +1,4 @@
-"""What has happened in a conversation: written down, taken in, told to those who watch. In this order."""
+"""Writes events to the log, then updates the state, then publishes them. Always in this order."""
 
 import logging
 import sqlite3
@@ -24,21 +24,25 @@ from agent_runtime.secrets.masking import Masker
 logger = logging.getLogger(__name__)
 
 SNAPSHOT_EVENTS = 200
-"""After how many further events a snapshot is worth writing: so many are read in a few milliseconds."""
+"""The number of new events after which a snapshot is worth writing. Reading fewer takes a few
+milliseconds.
+"""
 SNAPSHOT_EVENTS_WHILE_RUNNING = 1_000
-"""Seldom enough to cost nothing, often enough for a crash not to make the next start slow."""
+"""The number of new events after which a snapshot is written during a run. It is high enough to cost nothing,
+and low enough to keep the start after a crash fast.
+"""
 
 Subscriber = Callable[[EventFrame], None]
-"""Told of everything published, in order. Must return at once and must not raise."""
+"""Called with every published frame, in order. It must return at once and must not raise."""
 
 
 class History:
-    """The log's only writer."""
+    """The only writer of the log."""
 
     def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
-        """usage_id: under which the agent's own calls of its model are counted. The log is the caller's.
+        """`usage_id`: the id under which the calls of the agent's model are counted. The caller owns the log.
 
-        masker: what must not be written down, told to anybody, or shown to the model.
+        `masker`: hides values that must not be logged, published or shown to the model.
         """
         self._log = log
         self._masker = masker
@@ -54,23 +58,26 @@ class History:
 
     @property
     def view(self) -> View:
-        """What the model sees."""
+        """The messages that the model sees."""
         return self._fold.view
 
     @property
     def context_tokens(self) -> int:
-        """How many tokens the next prompt has, about."""
+        """The estimated number of tokens in the next prompt."""
         return self._fold.context_tokens
 
     @property
     def window_tokens(self) -> int | None:
-        """How many tokens the agent's model can take, as far as its last reply has told."""
+        """The context window of the agent's model in tokens, as its last reply stated it. None if it is not
+        known.
+        """
         return self._fold.window_tokens
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
-        """Appends events in one transaction, then folds and publishes them.
+        """Appends events in one transaction, then updates the state and publishes them.
 
-        A second result for a call is dropped. seen_seq: what the model had seen when it said this.
+        A second result for a call is dropped. `seen_seq`: the last position that the model had seen when it
+        wrote these events.
         """
         called = {event.tool_call_id for event in events if isinstance(event, ActionEvent)}
         wanted = [event for event in events if self._is_wanted(event, called)]
@@ -89,12 +96,12 @@ class History:
             subscriber(frame)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Tells `subscriber` of everything from now on. The result ends that."""
+        """Calls `subscriber` with every frame from now on. Returns a function that ends the subscription."""
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
     def save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
-        """So that opening it need not read the whole log. What came after is read from there."""
+        """Saves a snapshot, so that opening the conversation only has to read later events."""
         if self._log.last_seq - self._snapshot_seq < after_events:
             return
         snapshot = self._fold.snapshot()
@@ -108,7 +115,7 @@ class History:
         self._snapshot_seq = self._log.last_seq
 
     def save_summary(self) -> None:
-        """So that lists show it without reading its log."""
+        """Saves a summary of the state, so that lists can show the conversation without reading its log."""
         if self._summary_seq == self._log.last_seq:
             return
         try:

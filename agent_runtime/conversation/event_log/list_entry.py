@@ -1,4 +1,4 @@
-"""What lists of conversations show, read without opening any: from a few rows of its log each."""
+"""Reads what lists of conversations show, from a few rows of each log, without opening the conversations."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
@@ -24,7 +24,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class Entry:
-    """A conversation in a list. status: as it was last logged, `running` if that was cut off."""
+    """A conversation in a list. `status`: the last logged status. It is still `running` if the run was cut
+    off.
+    """
 
     created_at: datetime
     updated_at: datetime
@@ -34,24 +36,31 @@ class Entry:
     is_child: bool = False
 
     def at_rest(self) -> "Entry":
-        """A run that does not continue does not count."""
+        """Returns the entry with the status `idle` in place of `running`, for a run that was cut off and will
+        not continue.
+        """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
 
 
 def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
-    """The one of a conversation in memory."""
+    """Returns the list entry of a conversation that is in memory."""
     return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
 
 
 def save(log: EventLog, state: State) -> None:
-    """So that the log need not be read for a list. What comes after is read from there."""
+    """Saves the state beside the log, so that lists need not read the log. Later events are read from the
+    log.
+    """
     body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
     log.set_meta(_KEY, orjson.dumps(body).decode())
 
 
 def read_entry(directory: Path) -> Entry:
-    """LogMissingError when there is no conversation; sqlite3.DatabaseError when its log is damaged."""
+    """Returns the list entry of the conversation in this directory.
+
+    Raises LogMissingError if there is no conversation, sqlite3.DatabaseError if its log is damaged.
+    """
     with reading(directory) as log:
         created_at = log.spec_field("created_at")
         if created_at is None:
@@ -69,7 +78,9 @@ def read_entry(directory: Path) -> Entry:
 
 
 def read_info(directory: Path) -> ConversationInfo:
-    """As the conversation itself would say it if it were opened. Raises like `read_entry`."""
+    """Returns the same information as the opened conversation would give. Raises the same errors as
+    `read_entry`.
+    """
     with reading(directory) as log:
         stored = log.get_meta("spec")
         if stored is None:

@@ -40,12 +40,12 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """Others than the server can have changed this log."""
+    """The log file may have been changed by others than the server."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """An event as it is stored. `seen_seq`: for what the model said, the last position it had seen."""
+    """A stored event. `seen_seq`: for an event of the model, the last position that the model had seen."""
 
     seq: int
     id: str
@@ -64,7 +64,7 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """Which events are looked for; None does not restrict. `text`: part of a message's, ignoring case."""
+    """Selects events. None means no restriction. `text`: must occur in the message, ignoring case."""
 
     kind: str | None = None
     source: str | None = None
@@ -111,7 +111,7 @@ class LogReader:
     """Reads a log, also while another process or thread writes it. Its methods are short blocking calls."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        """The connection is the caller's."""
+        """The caller owns the connection."""
         self._db = db
         self.last_seq = self._count()
 
@@ -132,7 +132,7 @@ class LogReader:
         return Record(*row) if row else None
 
     def last_said(self) -> Record | None:
-        """The last thing that the model has said."""
+        """Returns the model's last event. None if there is none."""
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -141,7 +141,9 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Up to `limit` records that follow `after_seq`; fewer if they pass `max_bytes`, but at least one."""
+        """Returns up to `limit` records after `after_seq`: fewer if they exceed `max_bytes`, but at least
+        one.
+        """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
             "SELECT * FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", [after_seq, last, limit]
@@ -157,26 +159,26 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """The events that `leaf` goes back to, itself included, and all updates of the conversation."""
+        """Yields the events of the branch that ends with `leaf`, and all updates of the conversation."""
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
 
     def records(self, *, after_seq: int = 0, page_size: int = 500) -> Iterator[Record]:
-        """Everything that follows a position, page by page."""
+        """Yields all records after a position, page by page."""
         after = after_seq
         while page := self.page(after_seq=after, limit=page_size):
             yield from page
             after = page[-1].seq
 
     def newest(self, limit: int) -> Iterator[bytes]:
-        """The bodies of the last records, newest first."""
+        """Yields the bodies of the last records, newest first."""
         rows = self._db.execute("SELECT body FROM events ORDER BY seq DESC LIMIT ?", [limit])
         return (body for (body,) in rows)
 
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
-        """A page that begins at `from_seq`, and the id of the event that begins the next one."""
+        """Returns a page that begins at `from_seq`, and the id of the first event of the next page."""
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
         start = "TRUE" if from_seq is None else f"seq {compare} {int(from_seq)}"
@@ -190,7 +192,7 @@ class LogReader:
         return int(count)
 
     def seq_before(self, timestamp: str) -> int:
-        """The last position that is earlier than `timestamp`; 0 when there is none."""
+        """Returns the last position with an earlier time than `timestamp`. Returns 0 if there is none."""
         row = self._db.execute("SELECT max(seq) FROM events WHERE timestamp < ?", [timestamp]).fetchone()
         return row[0] or 0
 
@@ -199,7 +201,7 @@ class LogReader:
         return row[0] if row else None
 
     def spec_field(self, name: str) -> str | None:
-        """One text of the conversation's spec, which may be large."""
+        """Returns one field of the conversation's spec without reading the whole spec into memory."""
         row = self._db.execute(
             "SELECT json_extract(value, ?) FROM meta WHERE key = 'spec'", [f"$.{name}"]
         ).fetchone()
@@ -210,7 +212,7 @@ class LogReader:
         return row[0] if row else None
 
     def last_status(self) -> str | None:
-        """The execution status that was last logged."""
+        """Returns the last logged execution status."""
         row = self._db.execute(_LAST_STATUS).fetchone()
         return row[0] if row else None
 
@@ -222,7 +224,7 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """The log for callers that only read it, from any thread. LogMissingError when there is none."""
+    """Opens the log for reading only, from any thread. Raises LogMissingError if there is no log."""
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -241,12 +243,13 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """Open it once per conversation. Its methods are short blocking calls; what was appended is on disk."""
+    """A log that can be written. Open it once per conversation. Its methods block briefly; appended events
+    are on disk.
+    """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
-        """LogMissingError unless it exists or is to be created; LogInUseError when another process has it.
-
-        sqlite3.DatabaseError when the file is damaged.
+        """Raises LogMissingError if there is no log and `create` is False, LogInUseError if another process
+        has it open, and sqlite3.DatabaseError if the file is damaged.
         """
         self.seal = seal
         self._name = directory.name
@@ -283,9 +286,9 @@ class EventLog(LogReader):
         self._lock.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Adds records, all or none. Their positions must follow the last one.
+        """Appends all records or none. Their positions must directly follow the last position.
 
-        sqlite3.IntegrityError if an id is known already.
+        Raises sqlite3.IntegrityError if an id exists already.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -297,7 +300,7 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is written within, all or none. Within another one it is a part of that."""
+        """Writes everything inside the block, or nothing. An inner transaction is part of the outer one."""
         if self._db.in_transaction:
             yield
             return
@@ -337,7 +340,7 @@ class EventLog(LogReader):
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
     def checkpoints(self) -> list[str]:
-        """In the order in which they were made."""
+        """Returns the checkpoints in the order in which they were made."""
         return [body for (body,) in self._db.execute("SELECT body FROM checkpoints ORDER BY number")]
 
     def put_checkpoint(self, number: int, body: str) -> None:
@@ -347,7 +350,7 @@ class EventLog(LogReader):
         self._db.execute("DELETE FROM checkpoints WHERE number < ?", [below])
 
     def acknowledge(self, seq: int) -> None:
-        """Notes how far the receiver of reports has come."""
+        """Stores the last position that the receiver of reports has confirmed."""
         self.set_meta("acknowledged_seq", str(seq))
 
 

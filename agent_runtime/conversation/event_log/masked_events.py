@@ -1,4 +1,4 @@
-"""An event without the values of secrets. What holds it together, such as ids and kinds, stays."""
+"""Hides the values of secrets in an event. Structural fields such as ids and kinds are kept."""
 
 from typing import Any
 
@@ -31,7 +31,9 @@ _OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
 
 
 def masked(event: Event, masker: Masker) -> AnyEvent:
-    """The same event, with the mask in place of every value in whatever form."""
+    """Returns the event with the mask in place of every secret value, in whatever form the
+    value is written.
+    """
     if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
         return event
     body = event.model_dump(mode="json")

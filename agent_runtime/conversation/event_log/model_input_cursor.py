@@ -1,4 +1,4 @@
-"""What the model had seen when it said something, where only the events themselves tell of it."""
+"""Finds out what the model had seen when it wrote a reply, from the events alone."""
 
 from agent_runtime.conversation.event_log.log import Record
 from agent_runtime.events.action import ActionEvent
@@ -7,23 +7,27 @@ from agent_runtime.events.message import MessageEvent
 
 
 class Seen:
-    """Give it a log's events in order. A reply is taken to have seen all that stands before it."""
+    """Tracks what the model had seen. Give it a log's events in order. A reply counts as having seen all
+    events before it.
+    """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:
-        """reply_id: of the last reply before, which had seen all up to `seq`."""
+        """`reply_id`: the id of the previous reply, which had seen all events up to `seq`."""
         self._reply_id = reply_id
         self._seq = seq
 
     @classmethod
     def after(cls, said: Record | None) -> "Seen":
-        """said: the last thing that the model has said so far."""
+        """Continues after the model's last event. `said`: that event, or None."""
         if said is None:
             return cls()
         kind = ActionEvent if said.kind == "ActionEvent" else MessageEvent
         return cls(kind.model_validate_json(said.body).llm_response_id, said.seen_seq or 0)
 
     def by(self, event: Event, seq: int) -> int | None:
-        """For what the model said at `seq`, the last position that it had seen; None for all else."""
+        """Returns the last position that the model had seen when it wrote the event at `seq`. Returns None
+        for other events.
+        """
         if not isinstance(event, ActionEvent | MessageEvent) or event.source != "agent":
             return None
         if event.llm_response_id is None or event.llm_response_id != self._reply_id:

@@ -1,6 +1,6 @@
-"""A log that came out of a backup gets the events that everybody else knows of, and the agent is told.
+"""Repairs a log that was restored from a backup: adds the missing events and tells the agent about it.
 
-What follows from events is then right by itself: the conversation is opened anew, and folds them all.
+All other state follows from the events: the conversation is opened again and folds them.
 """
 
 import sqlite3
@@ -28,15 +28,15 @@ from agent_runtime.events.union import validate_event
 from agent_runtime.wire import CatchUpRequest, Restored
 
 RESTORED = "restored"
-"""In an update of the agent's state: since when its files are those of a backup, for people."""
+"""The key in an update of the agent's state: the time of the backup that the files come from, for people."""
 
 _BY = "by the loss of the machine that it ran on"
 
 
 def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
-    """Adds what the log has not yet, as it is given: ids and positions stay. May be repeated.
+    """Adds the given events that the log does not have yet, with their ids and positions. May be repeated.
 
-    LogGapError, LogDiffersError, pydantic.ValidationError: nothing is added then.
+    Raises LogGapError, LogDiffersError or pydantic.ValidationError; nothing is added then.
     """
     _check_start(log, missing)
     records = _records(log, missing)
@@ -79,10 +79,11 @@ def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
 def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
-    """Ends what cannot go on, and tells the agent how old its files are. Nothing if that was told last.
+    """Ends work that cannot continue, and tells the agent how old its files are. Does nothing if this was the
+    last thing told.
 
-    What waits for the user's consent goes on waiting: none of it has begun. A run does not go on by itself.
-    is_there: whether there is a conversation of that id.
+    Actions that wait for consent keep waiting, because none of them has begun. A run does not continue
+    automatically. `is_there`: whether a conversation with this id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"

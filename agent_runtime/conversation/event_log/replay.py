@@ -1,4 +1,4 @@
-"""What a log says once more: the state it leads to, and every prompt the model was given on the way."""
+"""Replays a log: the state it leads to, and every prompt that the model was given."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +10,18 @@ from agent_runtime.events.union import parse_event
 
 @dataclass(frozen=True)
 class Prompted:
-    """The messages that led to a reply, byte for byte. event_id: of the reply's first event."""
+    """The messages that led to a reply, byte for byte. `event_id`: the id of the reply's first event."""
 
     event_id: str
     messages: Sequence[bytes]
 
 
 def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
-    """Each prompt, in order. Deterministic: nothing is asked, run or written.
+    """Yields each prompt, in order. Asks no model, runs no tool and writes nothing, so the result is always
+    the same.
 
-    A prompt held everything up to the reply's `seen_seq`: what landed while the model spoke came too late.
+    A prompt holds everything up to the reply's `seen_seq`. Events that arrived while the model wrote are not
+    in it.
     """
     fold = Fold(usage_id)
     waiting: list[Record] = []

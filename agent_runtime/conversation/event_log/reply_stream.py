@@ -1,4 +1,4 @@
-"""A reply on its way to those who watch, while the model writes it."""
+"""Publishes a reply piece by piece while the model writes it."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ class ReplyStream:
     """Publishes the pieces of one reply."""
 
     def __init__(self, item_id: str, publish: Callable[[EventFrame], None], masker: Masker) -> None:
-        """masker: of what must not be published, also if it comes in pieces."""
+        """`masker`: hides values that must not be published, also if a value is split over several pieces."""
         self._item_id = item_id
         self._publish = publish
         self._open_attempt: int | None = None
@@ -31,7 +31,7 @@ class ReplyStream:
         self._say(attempt, kind, self._masks[kind].feed(content))
 
     def end(self) -> None:
-        """Nothing more comes: what could have been the beginning of a secret is none."""
+        """Ends the reply. Publishes held-back text, which could have been the beginning of a secret."""
         if self._open_attempt is not None:
             for kind, mask in self._masks.items():
                 self._say(self._open_attempt, kind, mask.flush())

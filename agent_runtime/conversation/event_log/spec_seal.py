@@ -1,4 +1,4 @@
-"""The seal of a conversation's specification: a digest beside it, with a key that commands cannot read."""
+"""The seal of a conversation's specification: a keyed digest. Commands of the agent cannot read the key."""
 
 import hmac
 from collections.abc import Sequence
@@ -6,25 +6,27 @@ from dataclasses import dataclass
 
 
 class SpecChangedError(Exception):
-    """The specification is not the one that the server wrote, or has no seal where it must have one."""
+    """The specification was not written by the server, or lacks a required seal."""
 
 
 @dataclass(frozen=True)
 class SpecSeal:
-    """keys: newest first; with none nothing is sealed, and nothing is checked.
+    """`keys`: newest first. Without keys, nothing is sealed or checked.
 
-    takes_unsealed: whether a specification without a seal is one from before there were seals.
+    `takes_unsealed`: accepts a specification without a seal, as written before seals existed.
     """
 
     keys: Sequence[bytes] = ()
     takes_unsealed: bool = True
 
     def of(self, conversation: str, spec: str) -> str | None:
-        """The digest in hexadecimal digits; None without a key. conversation: the name of its directory."""
+        """Returns the digest in hexadecimal. Returns None without a key. `conversation`: the name of its
+        directory.
+        """
         return _digest(self.keys[0], conversation, spec) if self.keys else None
 
     def check(self, conversation: str, spec: str, seal: str | None) -> None:
-        """Raises SpecChangedError."""
+        """Checks the seal. Raises SpecChangedError."""
         if not self.keys or (seal is None and self.takes_unsealed):
             return
         given = (seal or "").encode()

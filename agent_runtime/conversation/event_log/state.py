@@ -1,4 +1,6 @@
-"""A conversation's state: a pure fold over its log, updated in the same time however long the log is."""
+"""A conversation's state: a pure fold over its log. Adding an event takes the same time however long the log
+is.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,31 +33,33 @@ INVOKE_SKILL = "invoke_skill"
 POLICY = "confirmation_policy"
 ANALYZER = "security_analyzer"
 APPROVED = "approved_actions"
-"""In an update of the agent's state: the kinds of actions about which the user need not be asked again."""
+"""The key in an update of the agent's state: the kinds of actions that need no further
+question to the user.
+"""
 AGENT = "agent"
-"""The key of the update by which a conversation gets another model."""
+"""The key of the update that gives the conversation another model."""
 CHILDREN = "sub_conversation_ids"
-"""The key of the update that says which conversations it has started."""
+"""The key of the update that lists the conversations it has started."""
 LEAF = "leaf_event_id"
-"""The key of the update by which a conversation goes back to an earlier event, to go on from there."""
+"""The key of the update that goes back to an earlier event, from which the conversation continues."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What a log amounts to.
+    """The state that a log leads to.
 
-    status: as last logged. Whether a run is going on is not here: that is a live task, never a stored word.
-    pending: the calls without a result, in order.
-    unseen_messages: position and id of what was said to the agent and its model has not seen.
-    critique, critiques: the critic's last word on the end of a turn, and how many there were, since the user
-    spoke. stop_denials: how often Stop hooks have sent it back since the user spoke.
-    wants_condensation: a condensation was asked for and it has neither been made nor failed yet.
-    given_rules: the rules for paths that a result has carried.
-    agent: as it was last changed, without its keys; title, tags: None as long as those of the creation hold.
-    safeguards: the policy and the analyzer that were set since the creation.
-    approved: likenesses of actions that the user has approved for all of this conversation.
-    shell_dir: where the agent's shell stood after its last command.
-    children: conversations it has started. tasks: those of them that do a task of the agent, by its id.
+    `status`: the last logged status. Whether a run is going on is not stored here; a live task shows it.
+    `pending`: the calls without a result, in order. `unseen_messages`: position and id of each message that
+    the model has not seen.
+    `critique`: the critic's last result on the end of a turn. `critiques`: their number since the user's last
+    message. `stop_denials`: how often Stop hooks have sent the agent back since then.
+    `wants_condensation`: a condensation was requested and is neither made nor failed yet. `given_rules`: the
+    path rules that a result has contained.
+    `agent`: the last change of the agent, without keys. `title`, `tags`: None while the values from the
+    creation apply. `safeguards`: the policy and the analyzer that were set after the creation.
+    `approved`: the kinds of actions that the user has approved for this whole conversation. `shell_dir`: the
+    directory of the agent's shell after its last command.
+    `children`: the conversations it has started. `tasks`: the tasks of sub-agents, by task id.
     """
 
     last_seq: int = 0
@@ -93,22 +97,26 @@ class State:
 
     @property
     def has_work(self) -> bool:
-        """Something waits for the agent: an unanswered call, a result or a message the model has not seen."""
+        """Whether the agent has something to do: an unanswered call, or a result or a message that the model
+        has not seen.
+        """
         return bool(self.pending or self.unseen_messages) or self.has_unseen_result
 
     @property
     def must_ask(self) -> bool:
-        """The agent goes in circles, and was told to ask the user, who has not answered yet."""
+        """Whether the agent repeats itself and was told to ask the user, and the user has not
+        answered yet.
+        """
         return stuck.must_ask(self.trail)
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """What an agent that must ask may not do."""
+        """The pending calls that an agent that must ask may not run."""
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
     @property
     def wants_pause(self) -> bool:
-        """A pause was asked for since the run began."""
+        """Whether a pause was requested since the run began."""
         return self.pause_seq > self.run_seq
 
     def is_pending(self, tool_call_id: str) -> bool:
@@ -127,14 +135,18 @@ else:
 
 
 def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
-    """The state after these events, each with the last position the model had seen when it said it."""
+    """Returns the state after these events. Each event comes with the last position that the
+    model had seen.
+    """
     for event, seen_seq in events:
         state = after(state, event, seen_seq)
     return state
 
 
 def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
-    """The state after one more event, which takes the next position, or `seq` where a branch skips some."""
+    """Returns the state after one more event, at the next position, or at `seq` where a branch skips
+    positions.
+    """
     position = state.last_seq + 1 if seq is None else seq
     state = _apply(replace(state, last_seq=position, last_timestamp=event.timestamp), event)
     if not isinstance(event, ConversationStateUpdateEvent):

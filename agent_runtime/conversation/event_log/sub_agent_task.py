@@ -1,4 +1,4 @@
-"""A task that a conversation has handed to a sub-agent, as its log tells of it. Pure."""
+"""A task that a conversation has given to a sub-agent, as its log describes it. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,7 +10,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 TASKS = "tasks"
-"""In an update of the agent's state: the tasks that are news, by id."""
+"""The key in an update of the agent's state: the tasks that have changed, by id."""
 
 TaskStatus = Literal["running", "waiting", "paused", "completed", "error", "conflict", "interrupted"]
 _OPEN = {"running", "waiting", "paused"}

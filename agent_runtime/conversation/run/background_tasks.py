@@ -1,4 +1,4 @@
-"""Work beside a conversation's runs: no run waits for its result or depends on it."""
+"""Background work of a conversation. No run waits for it or depends on it."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 class Aside:
-    """Owns the tasks. `close` ends them."""
+    """Owns the background tasks. `close` ends them."""
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id
@@ -21,7 +21,7 @@ class Aside:
         return bool(self._tasks)
 
     def begin(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """The task, already on its way. It never fails: what goes wrong is logged."""
+        """Starts a task and returns it. The task never fails: its errors are logged."""
         task = asyncio.create_task(self._logged(work), name=f"{name} {self._conversation_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

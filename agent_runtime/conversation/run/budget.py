@@ -1,4 +1,4 @@
-"""What a run may still do: replies of the model, and dollars."""
+"""The limits of a run: the number of the model's replies, and dollars."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """The run cannot go on. Its text is for the user."""
+    """The run cannot continue. The text of the error is for the user."""
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
         super().__init__(detail)
@@ -25,7 +25,7 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """What one run may still do."""
+    """The replies that one run may still make."""
 
     iterations: int
     empty_replies: int = MAX_EMPTY_REPLIES
@@ -48,7 +48,7 @@ class Budget:
 
 
 def check_cost(conversation: Running) -> None:
-    """Stops a run that has used up its budget. Who runs it again allows as much once more."""
+    """Raises RunError if the budget is used up. Running again allows the same amount once more."""
     limit, spent = _limit(conversation), total_cost(conversation.state.stats)
     if limit is None or spent < limit:
         return
@@ -63,7 +63,7 @@ def check_cost(conversation: Running) -> None:
 
 
 def renewed(conversation: Running) -> list[Event]:
-    """What is to be said when a run begins whose budget is spent: it may spend as much once more."""
+    """Returns the event that raises a used-up budget by the same amount when a run begins."""
     limit, spent = _limit(conversation), total_cost(conversation.state.stats)
     if limit is None or spent < limit:
         return []
@@ -71,13 +71,15 @@ def renewed(conversation: Running) -> list[Event]:
 
 
 def budget_update(conversation: Running, dollars: float | None) -> ConversationStateUpdateEvent:
-    """That the whole conversation may cost so much; None: any amount."""
+    """Returns the event that sets the budget of the whole conversation. `dollars`: None means no limit."""
     stats = with_budget(conversation.state.stats, conversation.agent.llm, dollars)
     return ConversationStateUpdateEvent(key="stats", value=stats)
 
 
 def check_price(conversation: Running, reply: Reply) -> None:
-    """A budget that cannot be kept is not silently ignored."""
+    """Raises RunError if there is a budget but the reply's price is unknown, because the budget could not be
+    kept.
+    """
     if _limit(conversation) is None or reply.usage.cost is not None:
         return
     unpriced = ErrorClassification(kind="config", retryable=True, user_action="settings")
@@ -105,12 +107,12 @@ def _share(conversation: Running, limit: float) -> float:
 
 
 def settle(conversation: Running, llm: LLM, reply: Reply) -> None:
-    """Counts a reply beside the agent's own, and stops the run if its budget cannot be kept."""
+    """Counts the cost of a reply that is not the agent's. Raises RunError if the budget cannot be kept."""
     count_reply(conversation, llm, reply)
     check_price(conversation, reply)
 
 
 def count_reply(conversation: Running, llm: LLM, reply: Reply) -> None:
-    """Counts what a reply has cost. llm: whose budget it is."""
+    """Counts the cost of a reply. `llm`: the model under whose usage id it is counted."""
     stats = add_usage(conversation.state.stats, llm, reply)
     conversation.emit(ConversationStateUpdateEvent(key="stats", value=stats))

@@ -1,4 +1,4 @@
-"""Whether the work is really over once the agent thinks so."""
+"""Checks whether the work is really done when the agent says so."""
 
 from agent_runtime.conversation.run.context import Running
 from agent_runtime.conversation.run.critic_review import is_refined
@@ -6,7 +6,7 @@ from agent_runtime.conversation.run.goal_audit import audit
 
 
 async def is_sent_back(conversation: Running) -> bool:
-    """Whether there is more to do after all: an objection to the end stands in the log."""
+    """Whether the agent must continue. The reason is in the log then."""
     if conversation.state.must_ask:
         return False  # it is the user's turn
     hooks = conversation.hooks

@@ -1,4 +1,4 @@
-"""Condensations that a user asks for: at once, or by the run that is going on."""
+"""Condensations that a user requests: made at once, or by the run that is going on."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -11,11 +11,11 @@ from agent_runtime.conversation.run.loop import condense
 from agent_runtime.events.condensation import CondensationRequest
 
 BeginAside = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
-"""Begins work beside the runs; the text names the task."""
+"""Starts background work. The text is the name of the task."""
 
 
 class Condensing:
-    """One condensation at a time."""
+    """Makes condensations, one at a time."""
 
     def __init__(self, conversation: Running, begin: BeginAside) -> None:
         self._conversation = conversation
@@ -24,13 +24,16 @@ class Condensing:
 
     @property
     def is_under_way(self) -> bool:
-        """Outside of a run. A run condenses as one of its steps."""
+        """Whether a condensation outside of a run is going on. A run makes condensations as
+        one of its steps.
+        """
         return self._task is not None
 
     async def request(self) -> None:
-        """Has older events summed up now, or before the next reply if a run is going on.
+        """Condenses older events now, or before the next reply if a run is going on.
 
-        NoCondenserError, NothingToCondenseError. A failure of the condenser's model is in the log.
+        Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is
+        logged.
         """
         if summarizer(self._conversation.agent.condenser) is None:
             raise NoCondenserError
@@ -44,7 +47,7 @@ class Condensing:
         await asyncio.wait([self._task])
 
     async def wait(self) -> None:
-        """Returns when none is under way."""
+        """Waits until no condensation is going on."""
         if self._task is not None:
             await asyncio.wait([self._task])
 

@@ -1,4 +1,4 @@
-"""What a conversation shows to the work that goes on in it."""
+"""The interfaces through which the modules of a run use the conversation."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -21,13 +21,13 @@ from agent_runtime.tools.tool import AnyTool
 
 
 class ItemStream(StreamListener, Protocol):
-    """A streaming reply on its way to those who watch."""
+    """Publishes a reply while the model writes it."""
 
     def end(self) -> None:
-        """The reply is complete."""
+        """Ends the stream: the reply is complete."""
 
     def drop(self, reason: str) -> None:
-        """The reply will not end in an event."""
+        """Ends the stream: the reply will not become an event."""
 
 
 class SessionHooks(Protocol):
@@ -40,7 +40,7 @@ class SessionHooks(Protocol):
 
 
 class TurnWatch(Protocol):
-    """What keeps the files as they are before the agent changes them."""
+    """Makes checkpoints of the files before the agent changes them."""
 
     def steer(self) -> None: ...
     async def ready(self) -> None: ...
@@ -48,7 +48,7 @@ class TurnWatch(Protocol):
 
 
 class Running(Protocol):
-    """What the loop needs of a conversation."""
+    """The part of a conversation that the run loop needs."""
 
     @property
     def state(self) -> State: ...

@@ -1,4 +1,4 @@
-"""What the agent's critic thinks of a reply, and when that sends the agent back to work."""
+"""Asks the agent's critic about a reply, and sends the agent back to work if the score is too low."""
 
 import asyncio
 from dataclasses import replace
@@ -25,9 +25,9 @@ USAGE_ID = "critic"
 
 
 async def criticised(conversation: Running, turn: ModelTurn, stream: ItemStream) -> ModelTurn:
-    """The turn with the critic's result at its last event, if the critic looks at such turns.
+    """Returns the turn with the critic's result on its last event, if the critic looks at such turns.
 
-    A critic that cannot be asked is no reason to lose the reply: the log says so, and the reply stands.
+    If the critic cannot be asked, the reply is kept and the failure is logged.
     """
     critic, subject = conversation.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):
@@ -46,7 +46,7 @@ async def criticised(conversation: Running, turn: ModelTurn, stream: ItemStream)
 
 
 def is_refined(conversation: Running) -> bool:
-    """Whether the critic sends the agent back. What it said is in the log then."""
+    """Whether the critic sends the agent back to work. The critic's message is in the log then."""
     critic, critique = conversation.agent.critic, conversation.state.critique
     limits = critic.iterative_refinement if critic is not None else None
     if limits is None or critique is None or critique.score >= limits.success_threshold:

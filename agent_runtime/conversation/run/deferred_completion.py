@@ -1,4 +1,4 @@
-"""The end of a run that could not be written, as on a full disk. It is written once that is possible.
+"""Logs the end of a run later, if it could not be written at once, for example on a full disk.
 
 Otherwise the log would say `running` until the next request opens the conversation.
 """
@@ -16,7 +16,7 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def write_ending(conversation: Running, cause: BaseException) -> None:
-    """Tries until it stands in the log, or a new run has begun."""
+    """Tries again until the end of the run is logged or a new run has begun."""
     pause = FIRST_PAUSE_SECONDS
     while True:
         await asyncio.sleep(pause)

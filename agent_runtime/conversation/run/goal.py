@@ -1,4 +1,4 @@
-"""A goal: what the agent is sent back to after each turn, until a judge finds it reached. Pure."""
+"""A goal: after each turn a judge checks it, and the agent is sent back until it is reached. Pure."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from agent_runtime.events.base import Event
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 GOAL = "goal"
-"""The key of the update that says how a goal stands, and the usage id of its judge."""
+"""The key of the update that holds the status of a goal. Also the usage id of the judge."""
 
 
 class GoalVerdict(BaseModel):
@@ -22,7 +22,7 @@ class GoalVerdict(BaseModel):
 
 
 class Goal(BaseModel):
-    """Where a goal stands. iteration: how many audits it has had."""
+    """The status of a goal. `iteration`: the number of audits so far."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -38,7 +38,7 @@ class Goal(BaseModel):
         return self.status in {"complete", "capped"}
 
     def audited(self, verdict: GoalVerdict) -> "Goal":
-        """The goal after one more audit: still pursued, or over."""
+        """Returns the goal after one more audit: still active, or over."""
         counted = self.model_copy(update={"iteration": self.iteration + 1, "verdict": verdict})
         if verdict.complete:
             return counted.model_copy(update={"active": False, "status": "complete"})
@@ -57,5 +57,5 @@ class Goal(BaseModel):
 
 
 def interruption(goal: Goal | None) -> list[Event]:
-    """What is to be said of it when the work stops before it is over."""
+    """Returns the events to log if the work stops before the goal is over."""
     return [goal.interrupted().to_event()] if goal is not None and goal.active else []

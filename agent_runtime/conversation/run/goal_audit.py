@@ -1,4 +1,4 @@
-"""The audit of a goal: a judge reads the record of the work, and what it misses goes back to the agent."""
+"""Audits a goal: a judge reads the record of the work, and its objections go back to the agent."""
 
 from agent_runtime.agent.verdict import ask_verdict, record
 from agent_runtime.context.system_prompt import render
@@ -10,7 +10,9 @@ from agent_runtime.events.message import told
 
 
 async def audit(conversation: Running) -> None:
-    """Judges the goal, if one is pursued. What came of it is in the log. LLMError without a verdict."""
+    """Audits the active goal, if there is one, and logs the result. Raises LLMError if there
+    is no verdict.
+    """
     goal = conversation.state.goal
     if goal is None or not goal.active:
         return

@@ -1,4 +1,4 @@
-"""Setting an agent a goal, and letting it rest."""
+"""Starts, stops and resumes the pursuit of a goal."""
 
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -9,9 +9,10 @@ from agent_runtime.events.state import ExecutionStatus
 
 
 def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
-    """Has the agent work until a judge finds the objective reached, or has looked so often in vain.
+    """Starts a run that continues until a judge finds the objective reached, or `max_iterations` audits have
+    failed.
 
-    AlreadyRunningError while a run is going on, or waits for an answer of the user.
+    Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
     """
     _require_rest(conversation)
     conversation.emit(Goal(objective=objective, max_iterations=max_iterations).to_event())
@@ -20,13 +21,13 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 
 def rest(conversation: ConversationEngine) -> None:
-    """Stops pursuing the goal, if there is one. A run that is going on comes to its end without an audit."""
+    """Stops pursuing the goal, if there is one. A run that is going on ends without an audit."""
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()
 
 
 def resume(conversation: ConversationEngine) -> None:
-    """Takes up a goal that was interrupted. NoGoalToResumeError; AlreadyRunningError."""
+    """Resumes an interrupted goal. Raises NoGoalToResumeError or AlreadyRunningError."""
     _require_rest(conversation)
     goal = conversation.state.goal
     if goal is None or goal.is_over:

@@ -1,4 +1,4 @@
-"""Where a conversation's hooks come in. A conversation without hooks has none of this."""
+"""Calls a conversation's hooks at the points of a run. Does nothing in a conversation without hooks."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ from agent_runtime.hooks.config import HookConfig
 from agent_runtime.hooks.hooks import Begin, Hooks, Occasion
 
 MAX_STOP_DENIALS = 5
-"""How often Stop hooks may send the agent back before the user has to look at it."""
+"""How often Stop hooks may send the agent back. After that the run ends, so that the user can look at it."""
 
 SESSION_END_SECONDS = 5
 
 
 def parse_hooks(config: JsonObject | None) -> HookConfig | None:
-    """None when there are none. HookConfigError."""
+    """Returns the hooks of a configuration. Returns None if there are no hooks. Raises HookConfigError."""
     try:
         parsed = HookConfig.model_validate(config or {})
     except ValidationError as error:
@@ -39,7 +39,9 @@ def parse_hooks(config: JsonObject | None) -> HookConfig | None:
 
 
 def open_session(conversation: Running, config: HookConfig | None, begin: Begin) -> "OpenSession | None":
-    """None without hooks. begin: owns what is done beside the runs."""
+    """Returns the session of the hooks. Returns None if there are no hooks. `begin`: starts background tasks
+    and owns them.
+    """
     if config is None:
         return None
     hooks = Hooks(
@@ -54,7 +56,7 @@ def open_session(conversation: Running, config: HookConfig | None, begin: Begin)
 
 
 class OpenSession:
-    """The hooks of a conversation as long as it is open: what counts as one session."""
+    """Runs the hooks of a conversation. One session lasts for as long as the conversation is open."""
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
@@ -62,9 +64,10 @@ class OpenSession:
         self._admitted: set[str] = set()
 
     async def admit(self, conversation: Running, messages: Sequence[MessageEvent]) -> None:
-        """Lets the hooks look at the session that begins, and at what the user says, before the model does.
+        """Runs the hooks for the start of the session and for new messages of the user, before the model sees
+        them.
 
-        messages: of the user, which the model has not seen yet.
+        `messages`: the user's messages that the model has not seen yet.
         """
         if not self._has_started:
             self._has_started = True
@@ -78,7 +81,7 @@ class OpenSession:
         self._admitted = {message.id for message in messages}
 
     async def call(self, conversation: Running, action: ActionEvent) -> None:
-        """Runs the action, if the hooks allow it, and logs what came of it."""
+        """Runs the action if the hooks allow it, and logs the result."""
         if (refusal := await self._objection(action)) is not None:
             conversation.emit(refusal)
             return
@@ -105,7 +108,7 @@ class OpenSession:
         return True
 
     async def end(self) -> None:
-        """The session is over. Hooks that take longer than a shutdown may are ended."""
+        """Runs the hooks for the end of the session. Hooks that take too long for a shutdown are ended."""
         if not self._has_started:
             return
         self._has_started = False
@@ -134,7 +137,7 @@ class OpenSession:
 
 
 async def call_tool(conversation: Running, action: ActionEvent) -> None:
-    """Runs the action and logs what came of it. Cancelling it interrupts the tool."""
+    """Runs the action and logs the result. Cancelling it interrupts the tool."""
     if conversation.hooks is not None:
         await conversation.hooks.call(conversation, action)
         return
@@ -144,7 +147,7 @@ async def call_tool(conversation: Running, action: ActionEvent) -> None:
 
 
 async def has_something_to_answer(conversation: Running) -> bool:
-    """Whether there is work left once the hooks have looked at what is new."""
+    """Runs the hooks on new messages and returns whether there is still work for the agent."""
     if conversation.hooks is not None and not conversation.state.pending:
         await conversation.hooks.admit(conversation, conversation.unseen_messages())
     return conversation.state.has_work

@@ -1,4 +1,4 @@
-"""The loop: while something waits for the agent, run its pending calls, else ask the model."""
+"""The run loop: while there is work for the agent, runs its pending calls, or else asks the model."""
 
 import asyncio
 import logging
@@ -35,9 +35,9 @@ _SPENT = {ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED, LLMSpendingLimitError.__n
 
 
 async def run(conversation: Running) -> None:
-    """Works until nothing waits for the agent, a pause was asked for, or it fails. All of it is in the log.
+    """Works until there is nothing left to do, a pause is requested, or the run fails. Logs all of this.
 
-    Raises nothing but CancelledError, which leaves the log as it is.
+    Raises only CancelledError, and then logs nothing about it.
     """
     if conversation.state.status is not ExecutionStatus.RUNNING:
         if not conversation.state.has_work:
@@ -54,7 +54,7 @@ async def run(conversation: Running) -> None:
 
 
 async def condense(conversation: Running) -> None:
-    """Makes the condensation that was asked for. What goes wrong is in the log; raises like `run`."""
+    """Makes the requested condensation. Logs its failures. Raises only what `run` raises."""
     plan = conversation.plan_condensation()
     if plan is not None:
         failures, _ = await _outcome(_condense(conversation, plan))
@@ -93,7 +93,7 @@ async def _outcome(work: Awaitable[ResultT]) -> tuple[list[ConversationErrorEven
 
 
 def unexpected(error: BaseException) -> ConversationErrorEvent:
-    """An unexpected error, as an event."""
+    """Returns the event for an unexpected error."""
     return ConversationErrorEvent(
         code=type(error).__name__,
         detail=f"Something went wrong in the agent server: {error}",

@@ -1,4 +1,4 @@
-"""Hooks that are a question for the agent's model."""
+"""Hooks that ask the agent's model a question."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ class _Decision(BaseModel):
 
 
 async def ask_hook(conversation: Running, instruction: str, told: JsonObject) -> Outcome:
-    """What the model decides. A model that cannot be asked refuses nothing."""
+    """Returns the model's decision. If the model cannot be asked, the hook refuses nothing."""
     asked = instruction.replace(_PLACEHOLDER, "the input below")
     described = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
     try:

@@ -1,7 +1,7 @@
-"""Answering a call that was answered before, where surely nothing has changed since.
+"""Answers a repeated call without running it, if surely nothing has changed since the first call.
 
-The model is not sent the same long text twice: it is told that the earlier answer still holds. When in doubt
-the call is run. All follows from the log and the files themselves, so it holds after a restart, too.
+The model does not get the same long text twice; it is told that the earlier answer still holds. In doubt, the
+call is run. The decision depends only on the log and the files, so it also works after a restart.
 """
 
 import logging
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 LOOK_BACK_EVENTS = 64
 MIN_CHARS = 1_000
-"""Shorter answers are worth repeating: the model need not look for them."""
+"""Results shorter than this are sent again, so that the model need not look for them."""
 
 _STILL_HOLDS = (
     "Nothing has changed since you made this very call before: that answer, further up, still holds and is "
@@ -31,10 +31,11 @@ _STILL_HOLDS = (
 def reused(
     action: ActionEvent, recent: Iterable[AnyEvent], tools: Mapping[str, AnyTool]
 ) -> ObservationEvent | None:
-    """The answer to the action, if an earlier one holds. recent: events before it, newest first.
+    """Returns the answer to the action if an earlier answer still holds, otherwise None. `recent`: the events
+    before it, newest first.
 
-    That is so if only reading calls lie between, the model still sees the earlier answer, and the tool says
-    that it would give the same one.
+    An earlier answer holds if only reading calls came after it, the model still sees it, and the tool says
+    that nothing has changed.
     """
     tool = tools.get(action.tool_name)
     if tool is None or action.action is None or type(tool).is_unchanged is Tool.is_unchanged:

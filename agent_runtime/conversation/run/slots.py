@@ -1,4 +1,4 @@
-"""How many runs go on at once. Further runs wait in the order in which they came."""
+"""Limits how many runs go on at once. Further runs wait in a queue."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class RunSlot:
-    """A place in the queue, then at work."""
+    """A run's place in the queue, and later its slot."""
 
     def __init__(self) -> None:
         self._is_mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -17,7 +17,7 @@ class RunSlot:
         return not self._is_mine.done()
 
     async def wait(self) -> bool:
-        """True once it is this one's turn; False when it was given up."""
+        """Waits for the slot. Returns True when the run may start, False if it gave up its place."""
         return await self._is_mine
 
     def give_up(self) -> None:
@@ -28,12 +28,12 @@ class RunSlot:
         self._is_mine.set_result(True)
 
     def queue_again(self) -> None:
-        """After it has stepped aside."""
+        """Prepares the slot for another wait, after the run has stepped aside."""
         self._is_mine = asyncio.get_running_loop().create_future()
 
 
 class RunSlots:
-    """Shared by conversations; `limit` None: everybody's turn is at once."""
+    """The slots that conversations share. `limit`: None means that no run has to wait."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
@@ -50,7 +50,7 @@ class RunSlots:
 
     @contextmanager
     def turn(self) -> Iterator[RunSlot]:
-        """A turn to wait for. Leaving lets the next one in, however it ends."""
+        """Queues for a slot. Leaving the `with` block frees the slot for the next run."""
         mine = RunSlot()
         self._waiting.append(mine)
         self._admit()
@@ -61,12 +61,12 @@ class RunSlots:
             self.step_aside(mine)
 
     def step_aside(self, turn: RunSlot) -> None:
-        """Lets the next one in."""
+        """Frees the slot, so that the next run can start."""
         self._at_work.discard(turn)
         self._admit()
 
     async def come_back(self, turn: RunSlot) -> bool:
-        """Behind those who wait already: see `RunSlot.wait`."""
+        """Queues again behind the waiting runs. Returns the result of `RunSlot.wait`."""
         turn.queue_again()
         self._waiting.append(turn)
         self._admit()

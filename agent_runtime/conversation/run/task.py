@@ -1,4 +1,4 @@
-"""The task in which a conversation runs: one at a time."""
+"""The task that runs a conversation. There is at most one at a time."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """Owns the task.
+    """Owns the task of a run.
 
-    on_end: called when a run has come to its own end, and none is going on any more.
-    on_lost: called before, with the cause, when that end could not be written down.
+    `on_end`: called when a run has ended by itself and none is going on any more. `on_lost`: called before
+    `on_end`, with the cause, if the end could not be logged.
     """
 
     def __init__(
@@ -34,18 +34,18 @@ class RunTask:
         return self._task is not None and not self._task.done()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """AlreadyRunningError when a run is going on."""
+        """Starts a run. Raises AlreadyRunningError if a run is going on."""
         if self.is_running:
             raise AlreadyRunningError
         self._task = asyncio.create_task(self._run(work), name=f"run {self._conversation_id}")
 
     async def wait(self) -> None:
-        """Returns when no run is going on."""
+        """Waits until no run is going on."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def cancel(self) -> None:
-        """Stops the run; the log stays as it is. One that will not stop is left alone after a while."""
+        """Cancels the run and logs nothing. Waits a limited time for its end, then leaves it alone."""
         task = self._task
         if task is None or task.done():
             return
@@ -56,9 +56,10 @@ class RunTask:
             logger.warning("a run does not stop", extra={"conversation_id": str(self._conversation_id)})
 
     async def interrupt(self) -> bool:
-        """Stops the run. True for the one caller who is to write that down.
+        """Stops the run. Returns True if the caller must log the interruption; only one caller gets True.
 
-        False if there was none, if it ended by itself in this moment, or if another request stopped it.
+        Returns False if there was no run, if it ended by itself at this moment, or if another request stopped
+        it.
         """
         task = self._task
         if task is None or task.done():

@@ -32,7 +32,7 @@ Step = dict[str, Any]
 
 
 def atif_chunks(directory: Path) -> Iterator[bytes]:
-    """The document, piece by piece: the branch that the conversation is on. LogMissingError."""
+    """Yields the document piece by piece, for the conversation's current branch. Raises LogMissingError."""
     info = read_info(directory)
     model = info.agent["llm"]["model"]
     head = {

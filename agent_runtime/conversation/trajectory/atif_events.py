@@ -1,4 +1,4 @@
-"""Events from a document in the Agent Trajectory Interchange Format, of any 1.x version."""
+"""Reads events from a document in the Agent Trajectory Interchange Format, any 1.x version."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -60,7 +60,9 @@ class Trajectory(BaseModel):
 
 
 def events_of(trajectory: Trajectory) -> Iterator[Event]:
-    """In order, not yet stamped. Tools of others are shown as tools that came from elsewhere."""
+    """Yields the events in order, without positions or timestamps of the log. Tools of other programs are
+    shown as foreign tools.
+    """
     for number, step in enumerate(trajectory.steps):
         stamp = _timestamp(step.timestamp)
         text = _text(step.message)

@@ -1,4 +1,4 @@
-"""A conversation from a file that was exported, here or elsewhere."""
+"""Imports a conversation from an exported file."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -29,16 +29,16 @@ MAX_FILES = 1_000_000
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
-"""A document in one piece is read as one."""
+"""The largest JSON document that is accepted, because it is read into memory as a whole."""
 
 
 class NotATrajectoryError(Exception):
-    """The file is none, or not a whole one. The text says what is wrong with it."""
+    """The file is not a trajectory, or not a complete one. The text says what is wrong."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the importer wants to be different: the agent, since keys do not travel, and where it works."""
+    """What the importer sets: the agent, since an export has no keys, and the directory where it works."""
 
     conversation_id: UUID
     agent: dict[str, Any] | None
@@ -47,9 +47,9 @@ class Wishes:
 
 
 def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = UNSEALED) -> None:
-    """Writes the log into a new directory. NotATrajectoryError leaves none behind.
+    """Writes the log into a new directory. On NotATrajectoryError the directory is removed.
 
-    Blocking, and as long as the file is: run it in a thread.
+    Blocks for a time that grows with the file: run it in a thread.
     """
     start = file.read(4)
     file.seek(0)

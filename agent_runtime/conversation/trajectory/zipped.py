@@ -1,4 +1,4 @@
-"""A conversation as a zip of JSON files, one per event, written while it is read."""
+"""Exports a conversation as a zip of JSON files, one per event. It is written while it is sent."""
 
 import re
 import zipfile
@@ -20,7 +20,9 @@ KEPT_FILES = ("TASKS.json", "observations/*")
 
 
 def zip_chunks(directory: Path) -> Iterator[bytes]:
-    """The file, piece by piece, of the log as it is now. LogMissingError when there is no conversation."""
+    """Yields the zip file piece by piece, for the current log. Raises LogMissingError if there is no
+    conversation.
+    """
     info = read_info(directory)
     zipped = StreamedZip()
     with reading(directory) as log:
@@ -49,7 +51,7 @@ def is_zip(start: bytes) -> bool:
 
 
 def copy_kept(archive: zipfile.ZipFile, directory: Path, *, max_bytes: int) -> None:
-    """The task list, if it is in there. Paths in the archive are never followed."""
+    """Copies the task list from the archive, if there is one. Paths in the archive are never followed."""
     if "TASKS.json" in archive.namelist():
         with archive.open("TASKS.json") as source, server_files():
             (directory / "TASKS.json").write_bytes(source.read(max_bytes))
