@@ -1,4 +1,4 @@
-"""What clients of the conversation routes send and get: names and shapes of docs/protocol.md §5."""
+"""Schemas of the conversation routes: names and shapes of docs/protocol.md §5."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -30,13 +30,15 @@ def _has_no_null(text: str) -> str:
 
 
 PlainText = Annotated[str, AfterValidator(_has_no_null)]
-"""Text from a query string (bodies are checked for all routes at once)."""
+"""Text from a query string that must not contain a null character. Request bodies are checked for
+all routes.
+"""
 
 MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
 
 
 class SendMessageRequest(BaseModel):
-    """A message of the user. `id` makes it safe to send again."""
+    """A message of the user. A message with the same `id` can be sent again safely."""
 
     id: MessageId | None = None
     role: Literal["user"] = "user"
@@ -54,7 +56,7 @@ class SendMessageReply(BaseModel):
 
 
 class QueuedMessage(BaseModel):
-    """The reply of the pending-messages route: `position` counts from 1."""
+    """The reply of the pending-messages route. `position` counts from 1."""
 
     id: str
     queued: bool
@@ -62,7 +64,7 @@ class QueuedMessage(BaseModel):
 
 
 class WaitingMessage(BaseModel):
-    """Sent, and not with the agent yet."""
+    """A message that was sent and that the agent does not have yet."""
 
     id: str
     content: list[Content]
@@ -70,7 +72,9 @@ class WaitingMessage(BaseModel):
 
 
 class StartGoal(BaseModel):
-    """Makes the first message a goal. max_iterations: how often a judge may send the agent back."""
+    """Makes the first message a goal. max_iterations: how many times a judge may send the agent
+    back to work.
+    """
 
     max_iterations: GoalRounds = 10
 
@@ -89,13 +93,15 @@ _NOT_SUPPORTED: Mapping[str, str] = {
     "selected_repository": "it is fixed when a conversation starts",
     "suggested_task": "say it in initial_message",
 }
-"""Fields of the protocol that mean nothing here, each with what to do instead."""
+"""Fields of the protocol that are not supported here, each with the alternative."""
 
 _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
 class _Strict(BaseModel):
-    """Refuses fields without an effect. The protocol's may be sent with values that ask for nothing."""
+    """Refuses fields that would have no effect. Unsupported fields of the protocol are accepted if they
+    request nothing.
+    """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
@@ -112,11 +118,11 @@ class _Strict(BaseModel):
 
 
 class StartRequest(_Strict):
-    """What to start.
+    """The properties of a new conversation.
 
-    `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped, and MCP servers may
-    ask the user in the middle of a call.
-    `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
+    `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
+    the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the limit of the
+    model's profile.
     """
 
     conversation_id: Id | None = None
@@ -126,38 +132,42 @@ class StartRequest(_Strict):
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     llm_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """Chooses the saved profile with this model, where `llm_profile` names none."""
+    """Selects the saved profile with this model if `llm_profile` is not given."""
     system_message_suffix: Annotated[str, Field(max_length=20_000)] | None = None
-    """What the agent is told beside its instructions."""
+    """A text that is added to the agent's instructions."""
     confirmation_mode: ConfirmationMode | None = None
-    """Whether the agent asks before it acts; null: as the user has set it."""
+    """When the agent asks before it acts; null: the user's setting."""
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     trigger: Annotated[str, Field(max_length=50)] | None = None
     consent: list[OfferHash] = Field(default=[], max_length=200)
-    """What of the repository may run, by the hashes of its offers; it is remembered."""
+    """Hashes of the repository's offers that the user allows. They are remembered."""
     ask_when_stuck: bool = True
     max_budget_per_task: Dollars | None = None
     goal: StartGoal | None = None
     parent_conversation_id: Id | None = None
-    """Of the user's, whose sandbox, repository and model it takes unless it names others. It ends with it."""
+    """The user's conversation that is the parent. Its sandbox, repository and model are used unless others
+    are given. The new conversation is deleted with its parent.
+    """
     pr_number: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=100)] | None = None
-    """The pull requests that it is about; kept and shown."""
+    """The numbers of the pull requests that the conversation is about. They are stored and shown."""
     secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=MAX_SECRETS)] | None = None
-    """Values by the names of environment variables, for this conversation alone; they go before the user's
-    own. They are stored encrypted and come back as asterisks.
+    """Secret values for this conversation alone, by the names of environment variables. They take precedence
+    over the user's saved secrets. They are stored encrypted and returned as asterisks.
     """
     plugins: Annotated[list[PluginSpec], Field(max_length=MAX_PLUGINS)] | None = None
-    """To be named is their consent: their skills, hooks, MCP servers and sub-agents join the conversation."""
+    """Naming a plugin allows it: its skills, hooks, MCP servers and sub-agents join the conversation."""
     suggested_task: SuggestedTask | None = None
-    """Makes the first message, and names the repository."""
+    """A suggested task. It sets the first message and the repository."""
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """What its sandbox starts from; null: the image of the snapshot that it begins from. Without one: as set
-    for the repository, or for all, else `default`.
+    """What the sandbox starts from. Null with a snapshot: the image of the snapshot. Null otherwise: the
+    setting for the repository, or for all, or else `default`.
     """
     sandbox_id: Id | None = None
-    """One of the user's to work in; left out, the user's grouping strategy finds one or makes one."""
+    """One of the user's sandboxes to work in. If left out, the user's grouping strategy selects or creates
+    one.
+    """
     snapshot_id: Id | None = None
-    """Begins with the files of this snapshot, and the repository of the conversation it was taken of."""
+    """Starts with the files of this snapshot and the repository of the conversation it was taken from."""
 
     @model_validator(mode="after")
     def _has_an_objective(self) -> Self:
@@ -170,15 +180,15 @@ class StartRequest(_Strict):
 
     @property
     def objective(self) -> str:
-        """What the first message says."""
+        """Returns the text of the first message."""
         content = self.initial_message.content if self.initial_message else []
         return "\n".join(part.text for part in content if isinstance(part, TextContent)).strip()
 
 
 class RetryStart(_Strict):
-    """What of a failed start is to be another; what is left out stays as it was.
+    """The changes for the retry of a failed start. A field that is left out stays as it was.
 
-    selected_repository: null stands for the same. selected_branch: null stands for the default branch.
+    selected_repository: null also means no change. selected_branch: null means the default branch.
     """
 
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
@@ -186,7 +196,7 @@ class RetryStart(_Strict):
 
 
 class StartStage(BaseModel):
-    """One stage of a start; `output` is the last output of its command."""
+    """One stage of a start. `output` is the end of its command's output."""
 
     status: StartStatus
     state: Literal["pending", "running", "done", "skipped", "failed"] = "pending"
@@ -222,7 +232,7 @@ class StartTaskInfo(BaseModel):
 
 
 class ConversationGoal(BaseModel):
-    """How a goal stands. iteration: how many audits it has had; objective: its beginning."""
+    """The state of a goal. iteration: the number of audits so far; objective: the beginning of the text."""
 
     objective: str
     status: Literal["running", "complete", "capped", "interrupted"]
@@ -231,7 +241,7 @@ class ConversationGoal(BaseModel):
 
 
 class SandboxError(BaseModel):
-    """Why a sandbox stands in ERROR; `output`: the last it wrote."""
+    """Why a sandbox is in the status ERROR. `output`: the end of its output."""
 
     code: str
     cause: str
@@ -259,32 +269,32 @@ class AppConversation(BaseModel):
     public: bool | None = None
     acp_server: None = None
     launched_agent_profile: LaunchedAgentProfile | None = None
-    """There are no agent profiles."""
+    """Always null: there are no agent profiles."""
     tags: dict[str, str] = {}
     created_at: Timestamp
     updated_at: Timestamp
     sandbox_status: SandboxStatus
     sandbox_error: SandboxError | None = None
     execution_status: str | None
-    """null unless the sandbox runs."""
+    """Null unless the sandbox runs."""
     conversation_url: str | None
-    """Of one that runs: its address at the agent server, as a link that needs no key and ends like those of
-    `POST …/links`. Null in the frames of a stream.
+    """The address at the agent server of a running conversation: a link that needs no key and expires like
+    links of `POST …/links`. Null in the frames of a stream.
     """
     session_api_key: None = None
-    """Always null: the browser never holds a sandbox's key."""
+    """Always null: the browser never gets a sandbox's key."""
     start_status: StartStatus
     last_seq: int
 
 
 class UpdateConversation(_Strict):
-    """What is left out stays as it is."""
+    """Changes to a conversation. A field that is left out stays as it is."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 class SwitchProfile(BaseModel):
-    """The saved model that takes over."""
+    """The saved model to switch to."""
 
     profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -298,6 +308,6 @@ def _without_prefix(given: object) -> object:
 
 
 ConversationOrTask = Annotated[UUID, BeforeValidator(_without_prefix)]
-"""The id of a conversation, or `task-` and that of its start task: they are the same."""
+"""The id of a conversation, or `task-` followed by the id of its start task. Both have the same id."""
 
 Ids = Annotated[list[UUID], Field(max_length=100)]

@@ -1,7 +1,8 @@
-"""Hosts that a user or a file names, and which of their addresses may be called. Pure.
+"""Parses hosts that a user or a file names, and decides which addresses may be called. Pure.
 
-A server that calls what its users name can be led to its own neighbours: by an address in disguise, or by a
-name that leads there. So a name is resolved once, and each address is judged before anybody connects to it.
+A server that calls user-supplied hosts can be tricked into calling its internal network, by a disguised
+address or by a name that resolves to one. So a name is resolved once, and each address is checked before a
+connection is made.
 """
 
 import re
@@ -51,7 +52,7 @@ _METADATA: frozenset[Address] = frozenset(
 
 
 def parse_networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Of addresses and networks, such as `192.0.2.7` and `2001:db8::/32`. Raises ValueError."""
+    """Parses addresses and networks, such as `192.0.2.7` and `2001:db8::/32`. Raises ValueError."""
     return tuple(ip_network(text.strip(), strict=False) for text in texts)
 
 
@@ -74,19 +75,21 @@ def is_from(address: str | None, networks: Sequence[str]) -> bool:
 
 
 class BadHost(ValueError):
-    """It can be neither a name nor an address. The text says why."""
+    """The text is neither a valid host name nor an address. The error's text says why."""
 
 
 @dataclass(frozen=True)
 class HostRule:
-    """A host as written in a setting: `host`, `*.host` for all names below it, with or without a port."""
+    """A host in a setting: `host`, or `*.host` for all names below it, with or without a port."""
 
     host: str
     port: int | None = None
     is_wildcard: bool = False
 
     def permits(self, host: str, port: int) -> bool:
-        """The default ports unless the rule names one."""
+        """Returns whether the rule covers the host and the port. A rule without a port covers the default
+        ports.
+        """
         if port not in (DEFAULT_PORTS if self.port is None else {self.port}):
             return False
         return self.covers(host)
@@ -101,7 +104,7 @@ class HostRule:
 
 @dataclass(frozen=True)
 class Named:
-    """What an administrator has named of the private world: networks, addresses and hosts."""
+    """The private networks, addresses and hosts that an administrator allows."""
 
     networks: Sequence[Network] = ()
     rules: Sequence[HostRule] = field(default=())
@@ -113,9 +116,9 @@ class Named:
 
 
 def parse_host(text: str) -> str:
-    """The host in its one spelling: an address, or a name in lower case without the last dot.
+    """Returns the normalized host: an address, or a name in lower case without the last dot.
 
-    Raises BadHost for what only looks like a name.
+    Raises BadHost for a text that is not a valid name or address.
     """
     try:
         address = ip_address(text[1:-1] if text.startswith("[") and text.endswith("]") else text)
@@ -127,7 +130,7 @@ def parse_host(text: str) -> str:
 
 
 def parse_rule(text: str) -> HostRule:
-    """Raises BadHost."""
+    """Parses a host with an optional `*.` and port. Raises BadHost."""
     rest, port = text.strip().lower(), None
     # A bare IPv6 address contains colons.
     if (found := _PORT.search(rest)) and (rest.count(":") == 1 or "]:" in rest):
@@ -142,7 +145,7 @@ def parse_rule(text: str) -> HostRule:
 
 
 def parse_named(texts: Sequence[str]) -> Named:
-    """Networks (10.0.0.0/8), addresses and hosts. Raises BadHost."""
+    """Parses networks (10.0.0.0/8), addresses and hosts. Raises BadHost."""
     networks: list[Network] = []
     rules: list[HostRule] = []
     for text in texts:
@@ -154,7 +157,7 @@ def parse_named(texts: Sequence[str]) -> Named:
 
 
 def is_address(host: str) -> bool:
-    """Of a host in its one spelling."""
+    """Returns whether the normalized host is an IP address."""
     try:
         ip_address(host)
     except ValueError:
@@ -163,7 +166,7 @@ def is_address(host: str) -> bool:
 
 
 def is_refused(host: str, address: str, named: Named) -> bool:
-    """Whether `address`, to which `host` has led, is not to be called."""
+    """Returns whether `address`, which `host` resolved to, must not be called."""
     try:
         found = ip_address(address)
     except ValueError:

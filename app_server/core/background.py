@@ -1,4 +1,4 @@
-"""Owned background work: every task has a name, an owner, and an end."""
+"""Runs background tasks. Every task has a name, an owner and an end."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ class Background:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def drain(self) -> None:
-        """Waits for the end of what was started; not for use beside `run_forever`."""
+        """Waits until all started tasks have ended. Must not be used together with `run_forever`."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
@@ -47,7 +47,9 @@ class Background:
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns. A cancelled caller waits until it ends: a thread of it would go on unseen."""
+    """Returns the result of `work`. If the caller is cancelled, it first waits until `work` has ended,
+    because a thread of it would continue unseen.
+    """
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)

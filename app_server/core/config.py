@@ -22,7 +22,9 @@ IMAGE_NAME = r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
 
 
 class SandboxHost(BaseModel):
-    """A machine on which `slipway sandbox-host` runs. token_file: holds what it wants to be shown."""
+    """A machine on which `slipway sandbox-host` runs. token_file: a file with the token that the host
+    requires.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
     url: str = Field(pattern=r"^https?://[^/?#@]+/?$")
@@ -30,7 +32,7 @@ class SandboxHost(BaseModel):
 
 
 class Config(BaseSettings):
-    """One typed object for the whole process. Wrong values stop the start (see `load_config`)."""
+    """The configuration of the process. Wrong values stop the start (see `load_config`)."""
 
     model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
 
@@ -40,99 +42,119 @@ class Config(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=3000, ge=1, le=65535)
     inner_port: int = Field(default=3001, ge=1, le=65535)
-    """Port of the listener that sandboxes report to. Fixed, so that a sandbox finds a restarted server."""
+    """Port of the listener that sandboxes report to. It is fixed, so that a sandbox finds a
+    restarted server.
+    """
 
     public_url: str | None = None
-    """How browsers reach us when that is not http://localhost:PORT (a reverse proxy, another host)."""
+    """URL by which browsers reach the server if it is not http://localhost:PORT (a reverse proxy, another
+    host).
+    """
 
     allowed_hosts: list[str] = []
-    """Further names accepted in the Host header, beside localhost and the host of `public_url`."""
+    """Additional names that are accepted in the Host header, besides localhost and the host of
+    `public_url`.
+    """
 
     trusted_proxies: list[str] = []
-    """Addresses and networks of reverse proxies whose `X-Forwarded-For` tells where a request comes from."""
+    """Addresses and networks of reverse proxies whose `X-Forwarded-For` header is trusted."""
 
     preview_domain: str | None = Field(default=None, pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)*)?$")
-    """Each port of a sandbox gets a name below this one, which needs wildcard DNS and TLS. Default: localhost
-    where `public_url` is not set. Empty: no names; pages are below a path of ours, in an opaque origin."""
+    """Parent domain for the ports of sandboxes: each port gets a name below it, which needs wildcard DNS and
+    TLS. Default: localhost if `public_url` is not set. Empty: no names; pages are below a path of the server,
+    in an opaque origin.
+    """
 
     database_url: SecretStr | None = None
     """SQLAlchemy URL; `postgresql+asyncpg://…` for teams. Default: a SQLite file in `home`."""
 
     redis_url: SecretStr | None = None
-    """Fan-out across several app servers. Default: inside this process."""
+    """URL of the Redis that several app servers share for live frames. Default: inside this process."""
 
     encryption_keys: list[SecretStr] = []
-    """Fernet keys, newest first. Default: `home`/encryption.key, made at the first start."""
+    """Fernet keys, newest first. Default: `home`/encryption.key, created at the first start."""
 
     sandbox: SandboxChoice = "auto"
     process_isolation: Literal["auto", "bubblewrap", "none"] = "auto"
-    """Walls around process sandboxes: where bubblewrap works, always (a start fails without it), or never."""
+    """Isolation of process sandboxes. auto: where bubblewrap works; bubblewrap: always (else a start fails);
+    none: never.
+    """
 
     sandbox_image: str | None = None
     """A ready image to use instead of building our own."""
 
     sandbox_flavour: SandboxFlavour = "full"
-    """What our own image holds: a browser and fonts too, or not."""
+    """Which variant of our image is used: with a browser and fonts, or without."""
 
     sandbox_base_image: str = Field(default=DEFAULT_BASE_IMAGE, pattern=IMAGE_NAME)
-    """What our own image is built on. Known by this name alone: a changed base needs another. `slipway images
-    build --dockerfile` makes one and prints its name."""
+    """The image that our own image is built on. Builds are identified by this name alone: a changed base
+    image needs another name. `slipway images build --dockerfile` builds one and prints its name.
+    """
 
     sandbox_specs: Literal["nobody", "admins", "everybody"] = "admins"
-    """Who may choose what sandboxes are built on. It lets them run builds, with a network, on the engine."""
+    """Which users may choose what sandboxes are built on. It lets them run builds on the engine, with a
+    network.
+    """
 
     sandbox_build_timeout_seconds: float = Field(default=1800.0, gt=0)
-    """For how long a base image that a user has chosen may be built or fetched."""
+    """Maximum time in seconds to build or fetch a base image that a user has chosen."""
 
     sandbox_build_max_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
-    """How large such a base image may be."""
+    """Maximum size of such a base image."""
 
     sandbox_build_network: Literal["default", "none"] = "default"
     """Whether the commands of a user's own Dockerfile have the engine's network."""
 
     sandbox_runtime: str | None = None
-    """What containers run in, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
+    """The container runtime, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
 
     sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     sandbox_memory_total_bytes: int | None = Field(default=None, ge=256 * 1024**2)
-    """How much memory the limits of all sandboxes that are up may add up to; further ones wait in line.
+    """Maximum sum of the memory limits of all running sandboxes. Further sandboxes wait.
 
-    Default: one and a half times what the engine's machine has; process sandboxes have no limit then.
+    Default: one and a half times the memory of the engine's machine. Process sandboxes have no limit by
+    default.
     """
 
     sandbox_cpus: float = Field(default=2.0, gt=0)
     sandbox_pids: int = Field(default=1024, ge=64)
     sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
-    """How much a workspace can hold; 0: as much as the disk. Set, it is a disk of its own or no start; unset,
-    a watch stands in where no such disk can be had."""
+    """Maximum size of a workspace; 0: no limit. If set, a workspace needs a separate disk, or the start
+    fails. If unset, the size is watched where a separate disk is not possible.
+    """
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)
-    """How many containers are kept ready for new conversations. Each is halted, and holds 47 MB."""
+    """The number of containers that are kept ready for new conversations. Each is halted and uses 47 MB."""
 
     sandbox_pools: dict[
         Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)], Annotated[int, Field(ge=0, le=20)]
     ] = Field(default={}, max_length=20)
-    """The same by what their image is built on, for the images that users have chosen."""
+    """The number of ready containers for images that users have chosen, keyed by the image they
+    are built on.
+    """
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     stop_sandboxes_on_exit: bool = False
-    """Whether containers end with the server and come back at its next start. Processes always do."""
+    """Whether containers stop with the server and start again with it. Process sandboxes always do."""
 
     sandbox_hosts: list[SandboxHost] = []
-    """For SLIPWAY_SANDBOX=remote: what sandboxes are spread over, each `{"name", "url", "token_file"}`."""
+    """With SLIPWAY_SANDBOX=remote: the hosts of the sandboxes, each `{"name", "url", "token_file"}`."""
 
     sandbox_hosts_ca: Path | None = None
-    """Certificates of authorities that the hosts' own are from, beside those the system trusts. PEM."""
+    """A PEM file with CA certificates for the sandbox hosts, in addition to those the system trusts."""
 
     sandbox_host_patience_seconds: float = Field(default=20.0, gt=0)
-    """After so long without an answer a host counts as lost, and its sandboxes are marked so."""
+    """After this time without an answer, in seconds, a host counts as lost, and its sandboxes are marked as
+    lost.
+    """
 
     sandbox_backup_minutes: float | None = Field(default=None, gt=0)
-    """After so long without work the files of a sandbox are copied into the archive, for when its host is
-    lost; anew after further work. It stands still meanwhile. Default: never."""
+    """After this time without work, in minutes, a sandbox's files are backed up in the archive, in case its
+    host is lost. The backup is repeated after further work. The sandbox is paused meanwhile. Default: never.
+    """
 
     oidc_providers: list[IdentityProvider] = []
-    """By which people sign in beside one-time links: see docs/single-sign-on.md."""
+    """OpenID Connect providers for sign-in, in addition to one-time links: see docs/single-sign-on.md."""
 
     password_sign_in: bool = True
     """Whether people can set a password and sign in with it: see docs/accounts.md."""
@@ -140,43 +162,57 @@ class Config(BaseSettings):
     sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
     sandbox_host_certificate: Path | None = None
     sandbox_host_key: Path | None = None
-    """Of `slipway sandbox-host`: where app servers reach it, and its TLS certificate and key (PEM)."""
+    """For `slipway sandbox-host`: the URL by which app servers reach it, and its TLS certificate and key
+    (PEM).
+    """
 
     session_key_minutes: float = Field(default=60.0, gt=0)
-    """For how long a sandbox's key opens. It is replaced after half of that, while the sandbox runs."""
+    """How long a sandbox's session key is valid. It is replaced after half of this time while the sandbox
+    runs.
+    """
 
     sandbox_idle_minutes: float | None = Field(default=None, gt=0)
-    """After so long without work a sandbox is put to sleep; a message wakes it. Default: never."""
+    """After this time without work a sandbox is put to sleep; a message wakes it. Default: never."""
 
     sandbox_max_conversations: int = Field(default=20, ge=1)
-    """How many conversations may share a sandbox, where their user lets them share any."""
+    """Maximum number of conversations in a sandbox, if the user lets conversations share sandboxes."""
 
     sandbox_frozen_minutes: float = Field(default=60.0, ge=0)
-    """For how long a sleeping container keeps its memory and its processes. Then it ends; its files stay."""
+    """How long a sleeping container keeps its memory and processes. Then it is stopped; its files stay."""
 
     egress: Literal["none", "allowlist", "open"] = "allowlist"
-    """What sandboxes may call, unless a user or a repository has it otherwise: nothing, listed hosts, all."""
+    """What sandboxes may call: nothing, listed hosts, or all. A user or a repository can have another
+    setting.
+    """
 
     egress_hosts: list[str] = []
-    """Hosts beside those of package registries and git hosts: `name`, `*.name`, `name:port`."""
+    """Hosts to allow in addition to those of package registries and git hosts: `name`, `*.name`,
+    `name:port`.
+    """
 
     egress_private: list[str] = []
-    """Private networks, addresses and hosts that sandboxes may call if they are allowed to. Default: none."""
+    """Private networks, addresses and hosts that sandboxes may call if the policy allows it.
+    Default: none.
+    """
 
     package_cache_bytes: int = Field(default=4 * 1024**3, ge=0)
-    """How much is kept for each user of packages that sandboxes have fetched; 0: nothing."""
+    """Maximum size of the cached packages of each user; 0: nothing is cached."""
 
     package_cache_hosts: list[str] = []
-    """Package hosts of your own, beside the public registries: what has a version in its name is kept."""
+    """Private package hosts to cache, in addition to the public registries. Files with a version in the name
+    are kept.
+    """
 
     sandbox_archive_days: float | None = Field(default=None, gt=0)
-    """After so long asleep the files of a sandbox are kept in an archive alone. Default: never."""
+    """After this time asleep, in days, a sandbox's files are moved to an archive. Default: never."""
 
     sandbox_archive_max_bytes: int = Field(default=50 * 1024**3, ge=1024**2)
-    """How much an archive or a snapshot of a workspace may hold, uncompressed."""
+    """Maximum uncompressed size of an archive or a snapshot of a workspace."""
 
     skills_path: Path | None = None
-    """Skills for everybody: its directories `organisation` and `public` hold `*.md` and `NAME/SKILL.md`."""
+    """Skills for all users: the directories `organisation` and `public` in it hold `*.md` and
+    `NAME/SKILL.md`.
+    """
 
     clone_timeout_seconds: float = Field(default=600.0, gt=0)
     setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
@@ -186,13 +222,17 @@ class Config(BaseSettings):
     llm_timeout_seconds: float = Field(default=600.0, gt=0)
 
     llm_calls_per_sandbox: int = Field(default=24, ge=1)
-    """How many calls of models a sandbox may have under way. Further ones wait for 30 seconds, then 429."""
+    """Maximum number of concurrent model calls of a sandbox. Further calls wait for 30 seconds,
+    then get 429.
+    """
 
     llm_calls_per_user: int = Field(default=96, ge=1)
-    """How many all sandboxes of a user may have under way, with the user's trials of models."""
+    """Maximum number of concurrent model calls of all sandboxes of a user, including the user's tests of
+    models.
+    """
 
     audit_retention_days: int = Field(default=0, ge=0)
-    """For how long the audit log keeps an entry; 0: for ever."""
+    """How long the audit log keeps an entry, in days; 0: forever."""
 
     session_days: int = Field(default=30, ge=1)
     """How long an unused browser stays signed in."""
@@ -263,14 +303,16 @@ class Config(BaseSettings):
 
     @property
     def preview_suffix(self) -> str | None:
-        """What the names of ports end with; None: ports have no names."""
+        """The domain that the names of ports end with. None if ports have no names."""
         if self.preview_domain is None:
             return None if self.public_url else "localhost"
         return self.preview_domain or None
 
     @property
     def pools(self) -> dict[str | None, int]:
-        """How many containers are kept ready, by what their image is built on; None: the server's own."""
+        """The number of ready containers, keyed by the image they are built on; the key None is the server's
+        image.
+        """
         sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
         return {base: size for base, size in sizes if size}
 
@@ -280,12 +322,12 @@ class Config(BaseSettings):
 
     @property
     def database_file(self) -> Path | None:
-        """Our own SQLite file; None when `database_url` names another database."""
+        """The SQLite file of this installation. None if `database_url` names another database."""
         return None if self.database_url else self.home / "slipway.sqlite3"
 
     @property
     def is_database_shared(self) -> bool:
-        """Whether other servers may be on it."""
+        """Whether other servers may use the same database."""
         return self.database_file is None
 
     @property
@@ -296,9 +338,9 @@ class Config(BaseSettings):
 
 
 def load_config(**overrides: object) -> Config:
-    """The configuration of this process.
+    """Loads the configuration of this process.
 
-    Raises ConfigurationError with one sentence per wrong or unknown variable, never with its value.
+    Raises ConfigurationError with one sentence for each wrong or unknown variable, never with its value.
     """
     if unknown := unknown_variables(os.environ, Config.model_fields):
         raise ConfigurationError("; ".join(unknown))
@@ -315,7 +357,7 @@ def load_config(**overrides: object) -> Config:
 
 
 def _not_json(message: str) -> str:
-    """pydantic-settings names the field; what it could not read is a list or a table."""
+    """Returns the sentence for a list or table that is not valid JSON."""
     field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
     if field is None:
         return message

@@ -1,7 +1,7 @@
-"""The engine, the commit edge, and what all tables share.
+"""The database engines, the transactions of requests, and the base of all tables.
 
-One request is one transaction: `Session` commits before the reply is sent, so a client that got an
-answer can rely on it. Only workers call `commit()` as well, in sessions that they open themselves.
+One request is one transaction: `Session` commits before the reply is sent, so a client that got an answer can
+rely on it. Only workers also call `commit()`, in sessions that they open themselves.
 """
 
 import logging
@@ -49,7 +49,9 @@ Timestamp = Annotated[datetime, PlainSerializer(_utc_text, return_type=str, when
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC datetime on both databases (SQLite forgets the zone, so it is put back)."""
+    """An aware UTC datetime on both databases. SQLite does not store the zone, so it is added when a value is
+    read.
+    """
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -84,10 +86,10 @@ def now() -> datetime:
 
 
 class Database:
-    """The engines and the kinds of session made from them.
+    """The engines of the database and the sessions made from them.
 
-    The brief ones are for what every call of a model waits for: a few statements that find their rows by an
-    index. On SQLite they spare the way to a thread, so a long statement would hold up everybody.
+    The brief sessions are for what every model call waits for: a few statements that find their rows by an
+    index. On SQLite they run in the event loop's thread, so a long statement would block all other work.
     """
 
     def __init__(self, url: str) -> None:
@@ -106,7 +108,7 @@ class Database:
 
     @asynccontextmanager
     async def brief_session(self) -> AsyncIterator[AsyncSession]:
-        """As `session`."""
+        """Like `session`, but for brief statements only."""
         async with self._write_briefly() as session, session.begin():
             yield session
 
@@ -118,7 +120,7 @@ class Database:
 
     @asynccontextmanager
     async def brief_read(self) -> AsyncIterator[AsyncSession]:
-        """As `read`."""
+        """Like `read`, but for brief statements only."""
         async with self._read_briefly() as session:
             yield session
 
@@ -148,11 +150,11 @@ ReadSession = Annotated[AsyncSession, Depends(_get_read_session, scope="function
 
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionFree)
-"""What is raised when the database cannot do its work at the moment."""
+"""The errors that are raised when the database cannot work at the moment."""
 
 
 def install_database_errors(app: FastAPI) -> None:
-    """Makes a database that cannot work a problem that says so; the request has changed nothing."""
+    """Makes database failures a 503 problem document. The request has changed nothing then."""
     for failure in UNAVAILABLE:
         app.add_exception_handler(failure, on_database_error)
 
@@ -171,7 +173,7 @@ async def on_database_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """The usual one, and the one for brief transactions: only on SQLite is that another one."""
+    """Returns the usual engine and the one for brief transactions. On PostgreSQL both are the same engine."""
     if url.startswith("sqlite"):
         return sqlite.create_engine(url), sqlite.create_brief_engine(url)
     engine = postgres.create_engine(url)

@@ -1,4 +1,4 @@
-"""The answer of the protocol's routes that change something and return none of it."""
+"""The reply of those protocol routes that change something and return no data."""
 
 from pydantic import BaseModel
 

@@ -27,11 +27,13 @@ class Cipher:
         return self._fernet.encrypt(text.encode()).decode()
 
     def signing_keys(self, purpose: str) -> list[bytes]:
-        """Keys that sign what is for one purpose, newest first; they tell nothing of those they come from."""
+        """Returns keys for signatures of one purpose, newest first. They do not reveal the
+        encryption keys.
+        """
         return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 
     def decrypt(self, token: str) -> str:
-        """Raises ConfigurationError when no known key fits."""
+        """Decrypts a text. Raises ConfigurationError if no known key fits."""
         try:
             return self._fernet.decrypt(token.encode()).decode()
         except InvalidToken:
@@ -42,7 +44,9 @@ class Cipher:
 
 
 def load_cipher(config: Config) -> Cipher:
-    """The cipher of this installation; makes `home`/encryption.key (mode 0600) at the first start."""
+    """Returns the cipher of this installation. Creates `home`/encryption.key (mode 0600) at the
+    first start.
+    """
     if config.encryption_keys:
         return Cipher([key.get_secret_value() for key in config.encryption_keys])
     path = config.home / "encryption.key"
@@ -57,7 +61,9 @@ def _key_from_file(path: Path) -> str:
 
 
 def _make_key_file(path: Path) -> None:
-    """Whole or not at all: on a full disk an empty file would stop every later start."""
+    """Writes the key file completely or not at all: on a full disk, an empty file would stop every later
+    start.
+    """
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:
         with os.fdopen(descriptor, "w") as file:

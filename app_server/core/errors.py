@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigurationError(Exception):
-    """The environment asks for something impossible; the process must not start."""
+    """The configuration is not possible; the process must not start."""
 
 
 StartCode = Literal[
@@ -88,7 +88,7 @@ StartCode = Literal[
     "llm_profile_not_found",
     "internal_error",
 ]
-"""Stable; docs/start-failures.md has the cause and the fix of each."""
+"""Stable codes of failed starts. docs/start-failures.md has the cause and the fix of each."""
 
 
 class StartFailure(Exception):
@@ -248,7 +248,7 @@ def problem(
 
 
 def request_id(request: Request) -> str:
-    """The id of this request, the same wherever it is asked for."""
+    """Returns the id of this request. It is created at the first call."""
     known = request.scope.setdefault("slipway.request_id", secrets.token_hex(8))
     return str(known)
 
@@ -272,7 +272,9 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_body(error: ValidationError) -> RequestValidationError:
-    """What a route raises that has read the request's body itself."""
+    """Returns the validation error that a route must raise if it reads and validates the request's body
+    itself.
+    """
     return RequestValidationError(
         [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
     )
@@ -302,7 +304,7 @@ async def _on_http_exception(request: Request, error: Exception) -> JSONResponse
 
 
 async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
-    """The reply to a bug of ours: says nothing about it but where to look."""
+    """Returns the reply to an unexpected error. It reveals nothing but where to look."""
     logger.error("unexpected error", exc_info=error, extra={"request_id": request_id(request)})
     return problem(
         request,

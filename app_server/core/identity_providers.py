@@ -1,4 +1,4 @@
-"""How the OpenID Connect providers are described by which people sign in."""
+"""The configuration of OpenID Connect providers for sign-in."""
 
 from pathlib import Path
 from typing import Literal, Self

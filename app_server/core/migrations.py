@@ -23,9 +23,9 @@ _POSTGRES_LOCK = 7_164_301
 
 
 async def migrate(database: Database) -> None:
-    """Applies what is missing. Alembic is imported only then: an up-to-date start does not pay for it.
+    """Applies missing migrations. Alembic is only imported if there are any, to keep other starts fast.
 
-    Raises ConfigurationError when the database is that of a newer version.
+    Raises ConfigurationError if the database belongs to a newer version.
     """
     if database.sqlite_file:
         await asyncio.to_thread(use_write_ahead_log, database.sqlite_file)
@@ -39,7 +39,7 @@ async def migrate(database: Database) -> None:
 
 @asynccontextmanager
 async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
-    """Its statements may take as long as they take: other servers are waited for, and tables are rebuilt."""
+    """Yields an engine without a statement timeout: migrations wait for other servers and rebuild tables."""
     if database.sqlite_file:
         yield database.engine
         return
@@ -51,7 +51,7 @@ async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
 
 
 async def is_current(database: Database) -> bool:
-    """Whether the schema is that of this version."""
+    """Returns whether the database has the schema of this version."""
     async with database.engine.connect() as connection:
         return await connection.run_sync(_current_revision) == newest_revision()
 

@@ -25,12 +25,12 @@ class Page(BaseModel, Generic[Item]):
 
 
 def encode_page_id(*position: str) -> str:
-    """An opaque page id that remembers where the next page begins."""
+    """Returns an opaque page id that contains the position where the next page begins."""
     return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
 
 
 def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
-    """The position within `page_id`. Raises BadRequest (`bad_page_id`) when it is not one of ours."""
+    """Returns the position in `page_id`. Raises BadRequest (`bad_page_id`) if the id is not valid."""
     try:
         padded = page_id + "=" * (-len(page_id) % 4)
         position = tuple(base64.urlsafe_b64decode(padded.encode()).decode().split("\n"))
@@ -42,7 +42,7 @@ def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
 
 
 def page_position(page_id: str) -> tuple[datetime, UUID]:
-    """The moment and id at which a page begins. Raises BadRequest."""
+    """Returns the time and id at which the page begins. Raises BadRequest."""
     moment, last_id = decode_page_id(page_id, 2)
     try:
         return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)
@@ -51,7 +51,7 @@ def page_position(page_id: str) -> tuple[datetime, UUID]:
 
 
 def page_of(everything: Sequence[Item], page_id: str | None, limit: int) -> tuple[list[Item], str | None]:
-    """A page of a short list that is there as a whole, and the id of the next one. Raises BadRequest."""
+    """Returns a page of a short list that is in memory, and the id of the next page. Raises BadRequest."""
     start = _offset(page_id) if page_id is not None else 0
     end = start + limit
     return list(everything[start:end]), encode_page_id(str(end)) if end < len(everything) else None

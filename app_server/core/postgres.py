@@ -1,6 +1,6 @@
-"""PostgreSQL as this server uses it: no request waits for it for ever.
+"""PostgreSQL connections with time limits, so that no request waits for the database forever.
 
-However it fails to answer, callers see an OperationalError, and the connection is given up.
+If PostgreSQL fails to answer for any reason, callers get an OperationalError and the connection is dropped.
 """
 
 from typing import Any
@@ -15,13 +15,15 @@ STATEMENT_SECONDS = 30.0
 PING_SECONDS = 5.0
 
 _NOT_OURS = frozenset({"08", "40", "53", "57", "58"})
-"""Classes of SQLSTATE: connections, rolled back for another's sake, resources, the operator, the system."""
+"""SQLSTATE classes of failures that a request did not cause: connections, rollbacks due to other
+transactions, resources, the operator, the system.
+"""
 
 
 def create_engine(url: str, *, is_patient: bool = False) -> AsyncEngine:
-    """is_patient: its statements may take as long as they take.
+    """Creates an engine. is_patient: its statements have no time limit.
 
-    The time of the others is counted here: a frozen server counts nothing.
+    The time limit of other engines is measured by the client, because a frozen server cannot measure it.
     """
     limits = {"timeout": CONNECT_SECONDS, "command_timeout": None if is_patient else STATEMENT_SECONDS}
     engine = create_async_engine(
@@ -44,7 +46,9 @@ async def _connect(*args: Any, **kwargs: Any) -> Any:
 
 
 def _give_up_dead(connection: Any, record: Any, _proxy: object) -> None:
-    """As pool_pre_ping, which has no deadline: a frozen server would block its callers."""
+    """Tests the connection before use. Unlike pool_pre_ping this has a time limit, so a frozen server cannot
+    block callers.
+    """
     if not record.info.setdefault("was_used", False):
         record.info["was_used"] = True
         return

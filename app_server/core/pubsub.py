@@ -1,7 +1,7 @@
-"""Live frames from those who write to those who watch, one channel per conversation.
+"""Sends live frames from publishers to subscribers, with one channel for each conversation.
 
-SQL is the truth; this only says "now". A subscriber that cannot be served completely is ended, never served
-with a hole: it comes back and reads what it missed from SQL.
+SQL holds the truth; this module only distributes news. A subscription that would lose a frame is ended. Its
+client reconnects and reads what it missed from SQL.
 """
 
 import asyncio
@@ -41,9 +41,10 @@ CHANNEL_PREFIX = "slipway:conversation:"
 class Frame:
     """One frame of the live stream as JSON text.
 
-    `seq` only for events of the log, `item_id` only for pieces of a streaming reply. `stands`: True for what
-    those who come later are told, too, until the next with the same `subject`; False for what ends that, for
-    each subject if it names none. `kept_seconds`: how old it was when it was told to one who came later.
+    `seq`: only for events of the log. `item_id`: only for pieces of a streaming reply. `stands`: True if
+    later subscribers also get this frame, until the next frame with the same `subject`; False if it ends that
+    frame, or all such frames if `subject` is empty. `kept_seconds`: age of the frame when a later subscriber
+    gets it.
     """
 
     text: str
@@ -55,7 +56,7 @@ class Frame:
 
 
 LOOK = Frame("")
-"""Not to be shown: something may have been stored without a message about it."""
+"""A signal that is not shown to clients: something may have been stored without a message about it."""
 
 
 class End(StrEnum):
@@ -68,7 +69,7 @@ class End(StrEnum):
     """This server shuts down."""
 
     GONE = "gone"
-    """What was watched exists no more."""
+    """The watched conversation no longer exists."""
 
 
 class Ended(Exception):
@@ -78,7 +79,7 @@ class Ended(Exception):
 
 
 class Subscription:
-    """A queue of frames, bounded in their number and size. The first overflow ends it."""
+    """A queue of frames, limited in number and size. The first overflow ends the subscription."""
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
         self._frames: deque[Frame] = deque()
@@ -88,7 +89,7 @@ class Subscription:
         self._changed = asyncio.Event()
 
     async def next(self) -> Frame:
-        """The next frame. Raises Ended once there will be no more."""
+        """Returns the next frame. Raises Ended if there will be no more frames."""
         while not self._frames:
             if self._ended:
                 raise Ended(self._ended)
@@ -99,7 +100,7 @@ class Subscription:
         return frame
 
     def drain(self) -> list[Frame]:
-        """What has arrived so far."""
+        """Removes and returns all frames that have arrived so far."""
         frames = list(self._frames)
         self._frames.clear()
         self._characters_left += sum(len(frame.text) for frame in frames)
@@ -124,7 +125,9 @@ class Subscription:
 
 
 class PubSub(Protocol):
-    """Publishing never waits and never fails; `subscribe` is a context with a Subscription."""
+    """A channel-based publisher. Publishing never waits and never fails; `subscribe` yields a
+    Subscription.
+    """
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None: ...
 
@@ -136,7 +139,9 @@ class PubSub(Protocol):
 def publish_after_commit(
     session: AsyncSession, pubsub: PubSub, channel: UUID, frames: Sequence[Frame]
 ) -> None:
-    """Publishes once the transaction of `session` is durable; after a rollback, not at all."""
+    """Publishes the frames when the transaction of `session` has committed. After a rollback, publishes
+    nothing.
+    """
 
     def publish(_session: object) -> None:
         pubsub.publish(channel, frames)
@@ -145,13 +150,15 @@ def publish_after_commit(
 
 
 class LocalPubSub:
-    """Fan-out inside this process."""
+    """Distributes frames inside this process."""
 
     def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
         self._queue_frames = queue_frames
         self._standing: OrderedDict[UUID, dict[str, tuple[Frame, float]]] = OrderedDict()
-        """By subject, with the moment at which each came, by the monotonic clock."""
+        """The frames that later subscribers get, by channel and subject, with their arrival time (monotonic
+        clock).
+        """
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None:
         for frame in frames:
@@ -200,10 +207,11 @@ class LocalPubSub:
 
 
 class RedisPubSub:
-    """Fan-out across app servers: every server hears all channels and serves its own subscribers.
+    """Distributes frames across app servers. Every server receives all channels and serves its own
+    subscribers.
 
-    Redis keeps nothing for a listener that is away, so whenever the connection is lost all subscribers end.
-    Those that come back before Redis does hear of what happens here, and are told to look into SQL.
+    Redis keeps nothing for a disconnected listener, so all subscriptions end when the connection is lost.
+    While Redis is away, new subscribers get frames of this server, and LOOK frames that make them read SQL.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:
@@ -211,7 +219,7 @@ class RedisPubSub:
         self._local = LocalPubSub(queue_frames=queue_frames)
         self._outgoing: asyncio.Queue[tuple[UUID, bytes]] = asyncio.Queue(maxsize=queue_frames)
         self._unheard: set[UUID] = set()
-        """Channels of which other servers have missed something."""
+        """Channels for which other servers have missed frames."""
         self._is_away = False
         self._is_closed = False
         self._listening = asyncio.Event()
@@ -335,7 +343,7 @@ def _client(url: str) -> "Redis":
 
 
 async def require_redis(url: str) -> None:
-    """Raises ConfigurationError for a URL that can never work. One that is only away comes later."""
+    """Raises ConfigurationError for an invalid URL. A Redis that is only unreachable is accepted."""
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
     wrong = "SLIPWAY_REDIS_URL cannot be used ({}): write it like redis://:PASSWORD@HOST:6379/0, or unset it"
@@ -355,5 +363,5 @@ async def require_redis(url: str) -> None:
 
 
 def make_pubsub(redis_url: str | None) -> PubSub:
-    """The fan-out of this installation; call it inside the running loop."""
+    """Creates the publisher of this installation. Must be called in a running event loop."""
     return RedisPubSub(redis_url) if redis_url else LocalPubSub()

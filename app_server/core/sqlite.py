@@ -1,8 +1,8 @@
-"""SQLite as this server uses it: who waits for the write lock, what survives what, and on which thread.
+"""SQLite as this server uses it: waiting for the write lock, durability, and threads.
 
-The driver gives every step of a statement to a thread. That suits statements that take long, but for one that
-finds a row by its index the way to the thread and back costs many times what the statement does; so there
-are connections of a second kind, which leave the event loop only where they may have to wait.
+The driver runs every step of a statement in a thread. This suits long statements. For a statement that finds
+a row by its index, the switch between threads costs much more than the statement itself. So there is a second
+kind of connection, which leaves the event loop's thread only where it may have to wait.
 """
 
 import sqlite3
@@ -19,23 +19,23 @@ _BEGIN_TO_WRITE = "BEGIN IMMEDIATE"
 
 
 def create_engine(url: str) -> AsyncEngine:
-    """Whose connections do everything in threads."""
+    """Creates an engine whose connections run all work in threads."""
     return _configured(create_async_engine(url, connect_args=_CONNECT_ARGS))
 
 
 def create_brief_engine(url: str) -> AsyncEngine:
-    """Whose connections wait for locks and disks in threads, and do everything else where they are."""
+    """Creates an engine whose connections use threads only to wait for locks and disks."""
     return _configured(
         create_async_engine(url, connect_args={**_CONNECT_ARGS, "async_creator_fn": _connect_briefly})
     )
 
 
 class _Connection(sqlite3.Connection):
-    """Gives its locks back when it is closed, whatever was under way.
+    """A connection that releases its locks when it is closed, even during a statement.
 
-    A task that is cancelled between a statement and its rows leaves a cursor behind. SQLite keeps a closed
-    connection with open cursors, and its write lock, until the garbage collector finds them: for half a
-    minute everybody else got "database is locked".
+    A task that is cancelled between a statement and its rows leaves a cursor open. SQLite keeps a closed
+    connection with open cursors, and its write lock, until garbage collection. For half a minute, all other
+    connections got "database is locked".
     """
 
     def close(self) -> None:
@@ -48,8 +48,10 @@ _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
 class _BriefConnection(aiosqlite.Connection):
-    """Readers and the holder of the write lock do not wait for others. Getting the write lock and writing to
-    the disk may take long.
+    """A connection that runs most statements in the event loop's thread.
+
+    Readers and the holder of the write lock do not wait for others. Only getting the write lock and writing
+    to the disk may take long.
     """
 
     def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:

@@ -1,6 +1,6 @@
-"""The lines by which a start tells its user what it does."""
+"""The lines that tell a user what a start does."""
 
 from collections.abc import Callable
 
 Report = Callable[[str], None]
-"""Takes one line about what a start does or waits for."""
+"""A callback that gets one line about what a start does or waits for."""

@@ -1,4 +1,4 @@
-"""What keeps the server from starting: one sentence with the cause and the fix, and no traceback."""
+"""Explains what keeps the server from starting: one sentence with the cause and the fix, no traceback."""
 
 import errno
 import sqlite3
@@ -18,7 +18,7 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @contextmanager
 def explained(config: Config) -> Iterator[None]:
-    """Raises ConfigurationError for what the operator can change: the home, its disk, its database."""
+    """Raises ConfigurationError for failures that the operator can fix: the home, its disk, its database."""
     try:
         yield
     except DBAPIError as error:
@@ -40,7 +40,7 @@ def explained(config: Config) -> Iterator[None]:
 
 
 def home_sentence(home: Path, error: OSError) -> str:
-    """Why `home` cannot be used."""
+    """Returns why `home` cannot be used."""
     if error.errno in _FULL:
         return _full(home)
     if isinstance(error, (FileExistsError, NotADirectoryError)):
@@ -54,7 +54,7 @@ def home_sentence(home: Path, error: OSError) -> str:
 
 
 def database_sentence(config: Config, error: BaseException | None) -> str | None:
-    """Why the database cannot be used; None where the fault may be ours."""
+    """Returns why the database cannot be used. Returns None if the failure may be a bug of ours."""
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(config, error)
     state = str(getattr(error, "sqlstate", None) or "")
@@ -93,7 +93,7 @@ def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
 
 
 def _place(config: Config) -> str:
-    """Where the database is, without the password."""
+    """Returns where the database is, without its password."""
     if config.database_file:
         return str(config.database_file)
     url = make_url(config.resolved_database_url)

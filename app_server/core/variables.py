@@ -1,6 +1,6 @@
-"""Variables `SLIPWAY_*` that are no setting of the app server, and the check for misspelled names.
+"""Variables `SLIPWAY_*` that are not settings of the app server, and the check for misspelled names.
 
-A misspelled name that is ignored can leave agents without isolation: it stops the start instead.
+A misspelled name that is ignored could leave agents without isolation, so it stops the start.
 """
 
 import difflib
@@ -18,14 +18,18 @@ OTHERS = frozenset(
         "SLIPWAY_URL",  # where programs that use the library find an app server
     }
 )
-"""Read or set elsewhere: by agent servers, by git in sandboxes, by programs that use the library."""
+"""Variables that other programs read or set: agent servers, git in sandboxes, programs that use
+the library.
+"""
 
 OF_TESTS = ("SLIPWAY_TEST_", "SLIPWAY_CI_", "SLIPWAY_COMPAT_", "SLIPWAY_FUZZ_", "SLIPWAY_PYTHON")
-"""How the names begin that only the tests and their scripts read."""
+"""Prefixes of names that only the tests and their scripts read."""
 
 
 def unknown_variables(environment: Iterable[str], fields: Collection[str]) -> list[str]:
-    """One sentence for each name in `environment` that nothing reads. `fields`: those of Config."""
+    """Returns one sentence for each name in `environment` that nothing reads. `fields`: the
+    fields of Config.
+    """
     known = {f"{PREFIX}{field.upper()}" for field in fields}
     names = sorted({name.upper() for name in environment if name.upper().startswith(PREFIX)})
     return [

@@ -1,4 +1,4 @@
-"""The demo: a bundled repository with a failing test, and a recorded model that mends it.
+"""The demo: a bundled repository with a failing test, and a recorded model that fixes it.
 
 Used by the home page's "try the demo" and by `slipway demo`.
 """
@@ -27,12 +27,12 @@ _GIT_IDENTITY = {
 
 
 def repository_path(home: Path) -> Path:
-    """The path of this installation's sample repository, which may not be made yet."""
+    """Returns the path of this installation's sample repository, which may not exist yet."""
     return home / "demo" / "voyage"
 
 
 def make_repository(home: Path) -> Path:
-    """The sample repository as a git repository with one commit, made at the first call.
+    """Creates the sample repository with one commit at the first call, and returns its path.
 
     Blocking: runs git. Raises CalledProcessError when git fails.
     """

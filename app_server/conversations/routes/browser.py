@@ -1,4 +1,4 @@
-"""The agent's browser, for its user to look at."""
+"""Route to view the agent's browser."""
 
 from fastapi import APIRouter
 
@@ -10,5 +10,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser",
 
 @router.get("")
 async def browser(viewer: Viewer, conversation: OwnedConversation) -> BrowserView:
-    """Its tabs and a picture of the current page, as they are now. 409 `sandbox_not_running`."""
+    """Returns the browser's tabs and a picture of the current page, as they are now. 409
+    `sandbox_not_running`.
+    """
     return await viewer.sandboxes.client(conversation.sandbox_id).browser(conversation.id)

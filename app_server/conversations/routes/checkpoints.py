@@ -1,4 +1,4 @@
-"""The workspace as it was, turn by turn, and going back there."""
+"""Routes to list checkpoints of the workspace, to compare with them, and to go back to one."""
 
 from fastapi import APIRouter
 
@@ -10,7 +10,9 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/checkpoin
 
 @router.get("")
 async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> CheckpointList:
-    """Oldest first; `turn` ones name the message that the agent began to work on then."""
+    """Returns the checkpoints, oldest first. A `turn` checkpoint names the message that the agent then began
+    to work on.
+    """
     return await viewer.sandboxes.client(conversation.sandbox_id).checkpoints(conversation.id)
 
 
@@ -18,7 +20,10 @@ async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> C
 async def diff_checkpoint(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int
 ) -> CheckpointDiff:
-    """What has become of the files since: what a rewind would undo. 409 `checkpoints_unavailable`."""
+    """Returns how the files differ now from this checkpoint: a rewind would undo these changes.
+
+    409 `checkpoints_unavailable`.
+    """
     return await viewer.sandboxes.client(conversation.sandbox_id).diff_checkpoint(
         conversation.id, checkpoint_id
     )
@@ -28,7 +33,7 @@ async def diff_checkpoint(
 async def rewind(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int, body: RewindRequest
 ) -> RewindResult:
-    """Puts back files, chat or both; what is there now becomes a checkpoint first.
+    """Restores files, chat or both from a checkpoint. The present state is saved as a checkpoint first.
 
     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
     """

@@ -1,4 +1,4 @@
-"""Commands of the user's own, beside the agent's: to run a test, to look around."""
+"""Route for commands that the user runs in the sandbox, separately from the agent's commands."""
 
 from typing import Annotated
 
@@ -20,13 +20,13 @@ Timeout = Annotated[int, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]
 class ExecuteCommandRequest(BaseModel):
     command: Command
     timeout: Timeout = 300
-    """Seconds."""
+    """In seconds."""
 
 
 @router.post("/execute-bash-command")
 async def execute_bash_command(place: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
-    """Runs a command in the conversation's directory, in a separate shell; the agent does not see it.
+    """Runs a command in the conversation's directory, in a separate shell. The agent does not see it.
 
-    `exit_code` is -1 when it was ended at its timeout.
+    `exit_code` is -1 if the command was ended at its timeout.
     """
     return await place.client.execute_command(body.command, cwd=place.directory, timeout_seconds=body.timeout)

@@ -1,4 +1,4 @@
-"""What the agent asks its user before it acts."""
+"""Routes for confirming the agent's actions and for the mode that decides when the agent asks."""
 
 from typing import Annotated, Self
 
@@ -21,10 +21,11 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 
 
 class RespondToConfirmation(BaseModel):
-    """`action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+    """The user's decision about waiting actions.
 
-    `reason`: what the agent is told of a refusal; it goes on with it at once. `approved_action_ids`: of a
-    refusal, those of the `action_ids` that run all the same.
+    `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+    `reason`: a text for the agent if the actions are refused; the agent continues with it at once.
+    `approved_action_ids`: with a refusal, those of the `action_ids` that are approved nevertheless.
     """
 
     accept: bool
@@ -53,7 +54,9 @@ async def respond(
     body: RespondToConfirmation,
     request: Request,
 ) -> Success:
-    """Approves what waits, or refuses it, all or some. 409 `nothing_to_confirm`, `confirmation_outdated`."""
+    """Approves or refuses all or some of the waiting actions. 409 `nothing_to_confirm`,
+    `confirmation_outdated`.
+    """
     answer = ConfirmationResponseRequest(
         accept=body.accept,
         reason=body.reason or NO_REASON,
@@ -78,14 +81,14 @@ async def respond(
 
 
 class PresentMode(BaseModel):
-    """`mode`: null for a policy of a program's own, which is none of these."""
+    """The mode in force. `mode`: null if a program has set another policy."""
 
     mode: ConfirmationMode | None
 
 
 @router.get("/confirmation-mode")
 async def get_mode(viewer: Viewer, conversation: OwnedConversation) -> PresentMode:
-    """What the agent goes by now."""
+    """Returns the confirmation mode in force."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 
@@ -98,7 +101,7 @@ async def set_mode(
     body: SetConfirmationMode,
     request: Request,
 ) -> Success:
-    """From the agent's next step on. What waits already goes on waiting."""
+    """Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting."""
     agent = viewer.sandboxes.client(conversation.sandbox_id)
     await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
     async with request.state.database.session() as session:

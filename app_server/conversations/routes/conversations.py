@@ -1,4 +1,4 @@
-"""Conversations of the current user."""
+"""Routes for the conversations of the current user."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -77,7 +77,7 @@ async def search_conversations(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[AppConversation]:
-    """Newest first."""
+    """Returns a page of the user's conversations, newest first."""
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
 
@@ -91,20 +91,23 @@ async def count_conversations(user: CurrentUser, session: ReadSession, criteria:
 async def get_conversations(
     user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[AppConversation | None]:
-    """One entry per id, null for an unknown one."""
+    """Returns one entry for each id; null for an unknown id."""
     found = await listing.batch(session, viewer, user.id, ids)
     return in_order(ids, {each: links.on(conversation) for each, conversation in found.items()})
 
 
 @router.post("")
 async def start_conversation(user: CurrentUser, body: StartRequest, request: Request) -> StartTaskInfo:
-    """Answers at once; the task tells how far the start is."""
+    """Starts a conversation and returns its start task at once. The task shows the progress of the start."""
     return show_task(await _start(request, user, body))
 
 
 @router.post("/stream-start", responses={200: {"model": list[StartTaskInfo]}})
 async def stream_start(user: CurrentUser, body: StartRequest, request: Request) -> StreamingResponse:
-    """A JSON array that grows with each change of the task's status and ends with READY or ERROR."""
+    """Starts a conversation and streams a JSON array.
+
+    A new element is added at each change of the task's status; the last one is READY or ERROR.
+    """
     task = await _start(request, user, body)
     return StreamingResponse(_progress(request, task.id), media_type="application/json")
 
@@ -118,7 +121,9 @@ async def update_conversation(
     body: UpdateConversation,
     request: Request,
 ) -> AppConversation:
-    """The agent server gets the title too: at once, or when it can be reached again."""
+    """Changes the conversation. A new title is also sent to the agent server, at once or when it is next
+    reachable.
+    """
     state = request.state
     async with state.database.session() as session:
         shown = await service.rename(session, viewer, user.id, conversation_id, body)
@@ -141,10 +146,11 @@ async def delete_conversation(user: CurrentUser, conversation_id: UUID, request:
 async def send_message(
     user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SendMessageRequest, request: Request
 ) -> SendMessageReply:
-    """Before READY the message is kept and delivered then (`message: "queued"`).
+    """Sends a message to the agent. Before READY, the message is stored and delivered later (`message:
+    "queued"`).
 
-    One for a sandbox in an archive brings it back: the start goes on until it is READY again. So it does
-    where there is no memory for a sandbox that sleeps, or one is being brought up again.
+    If the sandbox is archived, it is restored and the message is delivered when the start is READY again. The
+    same applies if there is no memory to wake a sleeping sandbox, or if the sandbox is being restarted.
     """
     reply = await service.send_message(
         request.state.database,
@@ -163,7 +169,9 @@ async def send_message(
 async def queue_message(
     user: CurrentUser, conversation_id: ConversationOrTask, body: SendMessageRequest, request: Request
 ) -> QueuedMessage:
-    """`task-ID` is the conversation that the start task of this ID brings up."""
+    """Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
+    task.
+    """
     return await service.queue_message(
         request.state.database,
         user.id,
@@ -177,7 +185,7 @@ async def queue_message(
 async def get_waiting_messages(
     user: CurrentUser, session: ReadSession, conversation_id: ConversationOrTask
 ) -> list[WaitingMessage]:
-    """What was sent and the agent does not have yet, in its order."""
+    """Returns the messages that the agent does not have yet, in the order of sending."""
     return await waiting.waiting_messages(session, user.id, conversation_id)
 
 
@@ -191,7 +199,9 @@ async def take_message_back(
     message_id: MessageId,
     request: Request,
 ) -> Success:
-    """The agent does not get it. A sandbox that was to wake for it alone sleeps on."""
+    """Deletes a waiting message, so that the agent does not get it. If the sandbox was waking only for this
+    message, it stays asleep.
+    """
     async with request.state.database.session() as session:
         sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
     if sleeps_on is not None:
@@ -210,14 +220,14 @@ async def run_conversation(viewer: Viewer, conversation: OwnedConversation, requ
 
 @router.post("/{conversation_id}/pause")
 async def pause_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
-    """Stops after the current step."""
+    """Pauses the agent after its current step."""
     await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
 async def interrupt_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
-    """Stops now."""
+    """Stops the agent immediately."""
     await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
     return Success()
 
@@ -232,7 +242,7 @@ async def interrupt_conversation(viewer: Viewer, conversation: OwnedConversation
 async def switch_conversation_profile(
     user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SwitchProfile, request: Request
 ) -> Success:
-    """The agent's next call goes to another of the saved models."""
+    """Makes the agent use another saved model from its next call on."""
     shown = await switch_profile(
         request.state.database,
         request.state.cipher,

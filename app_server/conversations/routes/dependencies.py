@@ -1,4 +1,4 @@
-"""What the routes here share: the viewer of this process, and the conversation named in the path."""
+"""Dependencies of these routes: the viewer of this process and the conversation named in the path."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -39,7 +39,7 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """Gives conversations their address, as the one who asks may use it."""
+    """Creates the links to conversations, in the form that the current user can open."""
 
     request: Request
     principal: Principal
@@ -59,7 +59,7 @@ def _links(request: Request, principal: CurrentPrincipal) -> Links:
 
 Linked = Annotated[Links, Depends(_links)]
 OwnedConversation = Annotated[Conversation, Depends(_owned)]
-"""The conversation named in the path, if it is the current user's; else 404 has been answered."""
+"""The conversation in the path, if it belongs to the current user. Otherwise the reply is 404."""
 
 
 async def _owned_id(conversation: OwnedConversation) -> UUID:
@@ -67,7 +67,9 @@ async def _owned_id(conversation: OwnedConversation) -> UUID:
 
 
 OwnedWorkplace = Annotated[Workplace, Depends(_workplace)]
-"""Where the conversation named in the path works, if it is the current user's and its sandbox runs."""
+"""The workplace of the conversation in the path. It must belong to the current user and its
+sandbox must run.
+"""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
-"""As OwnedConversation, where its id is enough."""
+"""Like OwnedConversation, but gives only the id."""

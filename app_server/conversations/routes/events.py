@@ -1,4 +1,4 @@
-"""The log of a conversation: pages of it, and the live stream."""
+"""Routes for the log of a conversation: pages of events, and the live stream."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -62,13 +62,15 @@ async def get_events(
     session: ReadSession,
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
 ) -> Response:
-    """One entry per id, null for an unknown one."""
+    """Returns one entry for each id; null for an unknown id."""
     return _json(await log.batch(session, conversation_id, id))
 
 
 @router.websocket("/stream")
 async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: str = "0") -> None:
-    """Frames of docs/protocol.md §2. Every refusal comes after the handshake, where browsers can read it."""
+    """Streams the frames of docs/protocol.md §2. Errors are sent after the handshake, where browsers can read
+    them.
+    """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)

@@ -1,4 +1,4 @@
-"""A conversation as a file, and files of its workspace."""
+"""Routes to download a conversation as a file and to read files of its workspace."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -24,14 +24,14 @@ _ENDINGS = {"zip": "zip", "markdown": "md"}
 
 
 class ProjectHookMatcher(BaseModel):
-    """matcher: a tool's name, a regular expression, or `*`."""
+    """Selects the tools that a hook applies to. matcher: a tool's name, a regular expression, or `*`."""
 
     matcher: str
     hooks: list[JsonObject]
 
 
 class ProjectHookEvent(BaseModel):
-    """event_type: such as `pre_tool_use` or `stop`."""
+    """The hooks for one type of event. event_type: for example `pre_tool_use` or `stop`."""
 
     event_type: str
     matchers: list[ProjectHookMatcher]
@@ -54,9 +54,10 @@ async def download_conversation(
     request: Request,
     format: Literal["zip", "markdown"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
-    """`zip`: a JSON file for each event, and `meta.json`. `markdown`: what was said and done, to read.
+    """Downloads the conversation.
 
-    The sandbox is not needed for it: it may sleep, be archived or be gone.
+    `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
+    The sandbox is not needed: it may sleep, be archived or be deleted.
     """
     async with request.state.database.read() as session:
         conversation = await viewer.find(session, conversation_id, user_id=user.id)
@@ -75,7 +76,9 @@ async def download_conversation(
 async def read_conversation_file(
     place: OwnedWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
 ) -> str:
-    """The text of a file; empty when it is not there. The path is relative to the repository, or absolute."""
+    """Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
+    or absolute.
+    """
     absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
     content = await place.client.read_file(absolute)
     return "" if content is None else content.decode(errors="replace")
@@ -83,7 +86,9 @@ async def read_conversation_file(
 
 @router.get("/hooks")
 async def get_conversation_hooks(place: OwnedWorkplace) -> ProjectHooks:
-    """The hooks that the repository suggests at this moment. Those that run were agreed to at the start."""
+    """Returns the hooks that the repository suggests now. Only hooks that the user allowed at the start are
+    run.
+    """
     config = await place.client.project_hooks(place.directory) or {}
     events = [
         ProjectHookEvent(

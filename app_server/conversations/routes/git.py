@@ -1,4 +1,4 @@
-"""What the agent changed, since its conversation began."""
+"""Routes for the changes since the conversation began."""
 
 import posixpath
 from typing import Annotated
@@ -20,7 +20,9 @@ Ref = Annotated[PlainText | None, Query(max_length=255)]
 
 
 class GitPushInfo(BaseModel):
-    """One ref of a push. repository: `host/owner/name`; commits of zeros: the ref was, or is, not there."""
+    """One ref of a push. repository: `host/owner/name`. A commit of zeros: the ref did not exist before, or
+    was deleted.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -36,7 +38,7 @@ class GitPushInfo(BaseModel):
 
 @router.get("/pushes")
 async def git_pushes(conversation: OwnedConversation, session: ReadSession) -> list[GitPushInfo]:
-    """What its sandbox has pushed to the git host, or tried to: the last 200, the newest first."""
+    """Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first."""
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
 
 
@@ -46,10 +48,11 @@ async def git_changes(
     path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
     ref: Ref = None,
 ) -> list[GitChange]:
-    """Files that differ from `ref`; without it, from where the conversation began.
+    """Returns the files that differ from `ref`, or without it from the commit where the conversation began.
 
-    `path`: of a repository, relative to the conversation's own or absolute within the sandbox; left out, the
-    conversation's own. Another one has no beginning that we know: without `ref`, against its default branch.
+    `path`: a repository, relative to the conversation's own or absolute within the sandbox; if left out, the
+    conversation's own. For another repository the start commit is unknown: without `ref` it is compared with
+    its default branch.
     """
     directory = within(place.directory, path)
     began = place.base_commit if directory == place.directory else None
@@ -60,18 +63,20 @@ async def git_changes(
 async def git_diff(
     place: OwnedWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
-    """Both sides of one file; `path` is relative to the repository, or absolute within the sandbox."""
+    """Returns the content of one file before and after. `path`: relative to the repository, or absolute
+    within the sandbox.
+    """
     return await place.client.git_diff(within(place.directory, path), ref or place.base_commit)
 
 
 def within(directory: str, path: str | None) -> str:
-    """`path` within the sandbox, where a relative one is below `directory`."""
+    """Returns the absolute path in the sandbox. A relative `path` is resolved below `directory`."""
     return posixpath.normpath(posixpath.join(directory, path or ""))
 
 
 @router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})
 async def git_patch(place: OwnedWorkplace) -> Response:
-    """The whole change as one unified diff, untracked files included."""
+    """Returns all changes as one unified diff, including untracked files."""
     patch = await place.client.git_patch(place.directory, place.base_commit)
     headers = {"Content-Disposition": 'attachment; filename="changes.patch"'}
     return Response(patch, media_type="text/x-diff", headers=headers)

@@ -1,4 +1,4 @@
-"""Goals: what the agent is sent back to until a judge finds it reached."""
+"""Routes for goals. The agent works on a goal until a judge finds that it is reached."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ ReadyConversation = Annotated[Conversation, Depends(_ready)]
 
 @router.post("")
 async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartGoalRequest) -> Success:
-    """The objective becomes a message, and the agent works on it until it is reached.
+    """Sends the objective as a message and makes the agent work on it until it is reached.
 
     409 `already_running`, `conversation_not_ready`.
     """
@@ -40,14 +40,14 @@ async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartG
 
 @router.post("/stop")
 async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Ends the pursuit, not the run that is going on. It can be resumed."""
+    """Stops the goal, but not the current run. The goal can be resumed."""
     await viewer.sandboxes.client(conversation.sandbox_id).stop_goal(conversation.id)
     return Success()
 
 
 @router.post("/resume")
 async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Takes up a goal that was stopped, with the rounds it has left.
+    """Resumes a stopped goal with its remaining rounds.
 
     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
     """

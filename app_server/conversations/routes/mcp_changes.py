@@ -1,4 +1,4 @@
-"""What the user says to MCP servers: to a tool that is not as it was approved, and to what they ask."""
+"""Routes for the user's answers about MCP servers: to changed tools and to questions of the servers."""
 
 from fastapi import APIRouter, Request
 
@@ -20,7 +20,7 @@ async def answer(
     body: McpChangeAnswer,
     request: Request,
 ) -> Success:
-    """Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`."""
+    """Approves a changed tool, or keeps refusing it. 409 `mcp_change_outdated`."""
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # Before it is relayed: the sandbox may tell of the approval before it has answered us.
     async with request.state.database.session() as session:
@@ -36,8 +36,9 @@ async def answer(
 async def answer_question(
     viewer: Viewer, conversation: OwnedConversation, body: McpQuestionAnswer
 ) -> Success:
-    """What a server gets that has asked in the middle of a call. 409 `mcp_question_closed`, 400
-    `mcp_answer_invalid`.
+    """Sends the user's answer to a question that an MCP server asked during a call.
+
+    409 `mcp_question_closed`, 400 `mcp_answer_invalid`.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     await client.answer_mcp_question(conversation.id, body)

@@ -1,4 +1,4 @@
-"""What a conversation was refused of the network, and its user's answers."""
+"""Routes for the refused network requests of a conversation and the user's answers."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/network",
 async def get_conversation_network(
     user: CurrentUser, session: ReadSession, conversation_id: UUID, request: Request
 ) -> ConversationNetwork:
-    """What its sandbox may call, and what was refused and waits for an answer."""
+    """Returns the hosts that the sandbox may call, and the refused hosts that wait for an answer."""
     conversation = await service.require(session, user.id, conversation_id)
     return await network.network_of(session, request.state.config, conversation)
 
@@ -33,7 +33,10 @@ async def answer_refused_host(
     body: AnswerNetwork,
     request: Request,
 ) -> ConversationNetwork:
-    """Holds at once: the next attempt goes through. 400 `no_repository`, 409 `too_many_hosts`."""
+    """Stores the answer about a refused host. It applies from the next request on.
+
+    400 `no_repository`, 409 `too_many_hosts`.
+    """
     conversation = await service.require(session, user.id, conversation_id)
     await network.answer(session, conversation, body)
     trail.record(

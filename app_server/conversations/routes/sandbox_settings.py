@@ -1,4 +1,4 @@
-"""What a program inside a sandbox learns of its user's settings: which model it may ask, and where."""
+"""Route by which a program inside a sandbox gets a model of its user."""
 
 from typing import Any
 from uuid import UUID
@@ -20,10 +20,11 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["LLM gateway"])
 async def get_llm(
     sandbox: CurrentSandbox, sandbox_id: UUID, viewer: Viewer, request: Request, profile: str | None = None
 ) -> dict[str, Any]:
-    """The model of one of the user's profiles, or of the active one, as the sandbox reaches it: keyless.
+    """Returns the settings of a model, from the named profile or the active one, for calls from inside the
+    sandbox. They contain no vendor key.
 
-    Its calls count for the conversation of the sandbox. 409 `sandbox_shared` where several work: a program
-    cannot choose which of them pays.
+    The calls count for the sandbox's conversation. 409 `sandbox_shared` if several conversations work there,
+    because a program cannot choose which one pays.
     """
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")

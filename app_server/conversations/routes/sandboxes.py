@@ -1,4 +1,4 @@
-"""Sandboxes that a user makes ahead of conversations, and removes when none is left in them."""
+"""Routes to create sandboxes before their conversations, and to delete sandboxes without conversations."""
 
 from typing import Annotated
 from uuid import UUID, uuid4
@@ -34,9 +34,9 @@ async def create_sandbox(
     request: Request,
     sandbox_spec_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> SandboxInfo:
-    """A sandbox without a conversation, which starts at once. Conversations join it by its id.
+    """Creates a sandbox without a conversation and starts it at once. Conversations join it by its id.
 
-    `sandbox_spec_id`: what it starts from; left out, as the user has set it.
+    `sandbox_spec_id`: what it starts from; if left out, the user's setting.
     """
     database: Database = request.state.database
     reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
@@ -65,7 +65,7 @@ async def delete_sandbox(
     request: Request,
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
-    """Removes it with its files. The query may name it once more, as the protocol's clients do."""
+    """Deletes the sandbox and its files. The query may repeat the id, as the protocol's clients do."""
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")
     database: Database = request.state.database

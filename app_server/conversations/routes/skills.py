@@ -1,4 +1,4 @@
-"""What a conversation's agent knows: skills, instructions and notes, and why (or why not)."""
+"""Route for the skills, instructions and notes of a conversation's agent, with the reasons for each."""
 
 from uuid import UUID
 
@@ -12,5 +12,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 @router.get("/skills")
 async def get_conversation_skills(place: OwnedWorkplace, conversation_id: UUID) -> SkillsResponse:
-    """As it was found when the conversation began. `report` tells of every file that was looked at."""
+    """Returns the skills as they were found when the conversation began. `report` lists every file that was
+    examined.
+    """
     return await place.client.skills(conversation_id)

@@ -1,4 +1,4 @@
-"""Snapshots of workspaces, for new conversations to begin from (`snapshot_id` of a start)."""
+"""Routes for snapshots of workspaces. A new conversation can begin from one (`snapshot_id` of a start)."""
 
 from typing import Annotated
 from uuid import UUID
@@ -24,7 +24,7 @@ class NewSnapshot(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """`size_bytes`: of its file on the server."""
+    """A snapshot. `size_bytes`: size of its file on the server."""
 
     id: Id
     sandbox_id: Id
@@ -46,7 +46,7 @@ class Snapshot(BaseModel):
     },
 )
 async def take_snapshot(conversation: OwnedConversation, body: NewSnapshot, request: Request) -> Snapshot:
-    """The conversation's files as they are now. What runs in a container stands still meanwhile."""
+    """Takes a snapshot of the conversation's present files. A container is paused meanwhile."""
     async with request.state.database.read() as session:
         residents = await residents_of(session, conversation.sandbox_id)
     if conversation.folder is None and len(residents) > 1:
@@ -67,7 +67,7 @@ async def take_snapshot(conversation: OwnedConversation, body: NewSnapshot, requ
 
 @router.get("")
 async def list_snapshots(conversation_id: OwnedConversationId, session: ReadSession) -> list[Snapshot]:
-    """Newest first. They are deleted with their conversation."""
+    """Returns the conversation's snapshots, newest first. They are deleted with the conversation."""
     query = select(Archive).where(
         Archive.conversation_id == conversation_id, Archive.kind == ArchiveKind.SNAPSHOT
     )

@@ -1,4 +1,4 @@
-"""How far the starts of the current user's conversations are."""
+"""Routes for the start tasks of the current user's conversations."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -69,7 +69,7 @@ async def count_start_tasks(
 async def get_start_tasks(
     user: CurrentUser, session: ReadSession, ids: Annotated[Ids, Query()]
 ) -> list[StartTaskInfo | None]:
-    """One entry per id, null for an unknown one."""
+    """Returns one entry for each id; null for an unknown id."""
     query = select(StartTask).where(*_owned(user.id, None, None), StartTask.id.in_(ids))
     return in_order(ids, {task.id: show_task(task) for task in await session.scalars(query)})
 
@@ -78,8 +78,9 @@ async def get_start_tasks(
 async def retry_start(
     user: CurrentUser, task_id: UUID, request: Request, body: RetryStart | None = None
 ) -> StartTaskInfo:
-    """A failed start goes on at the stage that failed, on another branch or with another repository if the
-    body names one and it was not fetched yet.
+    """Retries a failed start at the stage that failed.
+
+    The body can name another branch or repository, as long as the repository was not fetched yet.
     """
     async with request.state.database.session() as session:
         task = await retry(session, request.state.cipher, user, task_id, body)

@@ -1,4 +1,4 @@
-"""What the user decides while the agent works: what it may cost, what it still has in mind."""
+"""Routes to set the budget of a conversation and to condense its history."""
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
@@ -17,9 +17,9 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 
 class SetBudget(BaseModel):
-    """`max_budget_per_task`: what the conversation may cost in all, in dollars; null: any amount.
+    """`max_budget_per_task`: the maximum total cost of the conversation in dollars; null means no limit.
 
-    `run`: and go on at once.
+    `run`: whether the agent continues at once.
     """
 
     max_budget_per_task: Dollars | None
@@ -35,7 +35,7 @@ async def set_budget(
     body: SetBudget,
     request: Request,
 ) -> Success:
-    """Sets the budget; the same amount again changes nothing."""
+    """Sets the budget. Setting the same amount again changes nothing."""
     async with request.state.database.session() as session:
         conversation = await require(session, user.id, conversation.id)
         counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
@@ -56,7 +56,7 @@ async def set_budget(
 
 @router.post("/condense")
 async def condense(viewer: Viewer, conversation: OwnedConversation) -> Success:
-    """Has older events summed up: now, or before the next reply of an agent that works.
+    """Condenses older events into a summary: now, or before the next reply if the agent is working.
 
     409 `nothing_to_condense`.
     """

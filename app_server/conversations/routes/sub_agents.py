@@ -1,4 +1,4 @@
-"""What the sub-agents of a conversation do: their logs, as the conversation's own sandbox keeps them."""
+"""Route for the logs of a conversation's sub-agents, which are stored in its sandbox."""
 
 from typing import Annotated
 from uuid import UUID
@@ -22,5 +22,5 @@ async def sub_conversation_events(
     sub_conversation_id: UUID,
     page_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
 ) -> EventPage:
-    """A page of a sub-agent's log, oldest first."""
+    """Returns a page of a sub-agent's log, oldest first."""
     return await place.client.events(sub_conversation_id, page_id)

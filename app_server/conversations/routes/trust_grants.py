@@ -1,4 +1,4 @@
-"""What a conversation's repository offers to run, and its user's word about it."""
+"""Routes for what a conversation's repository offers to run, and for the user's decisions."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -37,7 +37,9 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 async def get_consent(
     user: CurrentUser, place: OwnedWorkplace, conversation_id: UUID, request: Request
 ) -> ConversationConsent:
-    """Everything that the repository, as it is now, would run. None of it runs unless it is allowed."""
+    """Returns everything that the repository would run in its present version. Nothing of it runs until it is
+    allowed.
+    """
     is_ready, identity = await _standing(request, user, conversation_id)
     found = await _offers(place, conversation_id, is_ready=is_ready)
     async with request.state.database.read() as session:
@@ -54,10 +56,10 @@ async def answer_offers(
     body: AnswerOffers,
     request: Request,
 ) -> ConversationConsent:
-    """Remembers the answers; what is allowed runs, or joins the conversation, at once.
+    """Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
 
-    409 `offer_changed` when a hash is not offered (any more), and then nothing is done; 409 `not_ready`
-    while the conversation starts. Where a start has failed, its retry goes by the answers.
+    409 `offer_changed` if a hash is not offered or no longer offered; nothing is changed then. 409
+    `not_ready` while the conversation starts. After a failed start, the retry uses the decisions.
     """
     is_ready, identity = await _standing(request, user, conversation_id, is_answer=True)
     found = await _offers(place, conversation_id, is_ready=is_ready)
@@ -77,10 +79,10 @@ async def answer_offers(
 async def run_setup_script(
     user: CurrentUser, place: OwnedWorkplace, conversation_id: UUID, body: RunSetupScript, request: Request
 ) -> Success:
-    """Runs the set-up script once more, in this very version; its stage of the start tells how it goes.
+    """Runs this version of the set-up script again. The stage of the start shows its progress.
 
-    409 `offer_changed` when it is another by now, `not_allowed`, `setup_script_runs`, and `not_ready` while
-    the conversation starts or after that has failed: the retry runs the script.
+    409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`, and `not_ready` while
+    the conversation starts or after the start has failed: the retry runs the script.
     """
     is_ready, identity = await _standing(request, user, conversation_id)
     if not is_ready:
@@ -132,7 +134,7 @@ async def _begin_setup(request: Request, place: Workplace, conversation_id: UUID
 async def _standing(
     request: Request, user: User, conversation_id: UUID, *, is_answer: bool = False
 ) -> tuple[bool, str]:
-    """Whether it is READY, and what consents are remembered for."""
+    """Returns whether the conversation is READY, and the key under which its consents are stored."""
     async with request.state.database.read() as session:
         conversation = await service.require(session, user.id, conversation_id)
         task = await session.get_one(StartTask, conversation_id)
