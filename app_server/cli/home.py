@@ -1,4 +1,4 @@
-"""What most commands work on: a home, with its configuration and its database."""
+"""Helpers of the commands: the configuration and the database of a home."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 def configuration(**options: object) -> Config:
-    """Ends the program with a sentence when a setting is wrong."""
+    """Loads the configuration. Ends the program with an error text if a setting is wrong."""
     try:
         return load_config(**options)
     except ConfigurationError as error:
@@ -38,7 +38,7 @@ def leave(sentence: str) -> NoReturn:
 
 
 def require_database(config: Config) -> None:
-    """Ends the program when no server was ever started in this home."""
+    """Ends the program if no server was ever started in this home."""
     if config.database_file and not config.database_file.exists():
         leave(NO_SERVER_YET)
 
@@ -46,7 +46,9 @@ def require_database(config: Config) -> None:
 def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """What `work` answers, in one transaction. Ends the program with a sentence when that fails."""
+    """Returns the result of `work`, which runs in one transaction. Ends the program with an error text if it
+    fails.
+    """
 
     async def in_one_transaction(database: "Database", config: Config) -> Result:
         async with database.session() as session:
@@ -58,7 +60,9 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """What `work` answers, with sessions that it opens. Ends the program with a sentence when that fails."""
+    """Returns the result of `work`, which opens its own sessions. Ends the program with an error text if it
+    fails.
+    """
     try:
         return asyncio.run(_in_database(config, work))
     except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""Where sandbox images lie: in this machine's engine, or in those of the sandbox hosts. For a terminal."""
+"""Lists where sandbox images are stored: in this machine's engine, or in the engines of the sandbox hosts."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -14,7 +14,11 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 
 @dataclass(frozen=True)
 class Shelf:
-    """`images`: that lie there, or were removed. `host`: None for this machine. `failure`: of a host."""
+    """The images of one engine.
+
+    `images`: the images that are stored there or were removed. `host`: the sandbox host; None for this
+    machine. `failure`: why the host could not be asked.
+    """
 
     images: Sequence[StoredImage]
     host: str | None = None
@@ -22,13 +26,15 @@ class Shelf:
 
     @property
     def where(self) -> str:
-        """For the end of a line."""
+        """The name of the host, to be printed at the end of a line."""
         return f"  {self.host}" if self.host else ""
 
 
 async def shelves(config: Config, *, prune: bool) -> list[Shelf]:
-    """With `prune` what was of no use is gone. Raises StartFailure where this machine's engine is away,
-    Unavailable where it is not known what users have chosen.
+    """Returns the images of each engine. With `prune`, removes unused images and returns the removed ones.
+
+    Raises StartFailure if this machine's engine does not answer, Unavailable if the images that users have
+    chosen are unknown.
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":

@@ -1,4 +1,6 @@
-"""The sandboxes of a home and how their machines stand, for a terminal: with a running server or without."""
+"""The sandboxes of a home and the state of their machines, for the commands. It works with or without a
+running server.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,7 +24,9 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 
 @dataclass(frozen=True)
 class Entry:
-    """`runs`: whether its machine does now. It and `status` may disagree for as long as a revival takes."""
+    """A sandbox. `runs`: whether its machine runs now. It may differ from `status` while the machine is
+    restarted.
+    """
 
     id: UUID
     status: SandboxStatus
@@ -30,7 +34,7 @@ class Entry:
     runs: bool
     created_at: datetime
     host: str | None
-    """None where there is but one."""
+    """The name of the sandbox host. None if there is only one machine."""
 
 
 class Inventory:
@@ -40,7 +44,7 @@ class Inventory:
         self._members = members
 
     async def entries(self) -> list[Entry]:
-        """Newest first. Raises StartFailure when the engine does not answer."""
+        """Returns the sandboxes, newest first. Raises StartFailure if the engine does not answer."""
         async with self._database.read() as session:
             rows = list(
                 (await session.execute(select(Sandbox).order_by(Sandbox.created_at.desc()))).scalars()
@@ -59,15 +63,19 @@ class Inventory:
         ]
 
     def spare(self) -> int:
-        """How many machines are kept ready for new sandboxes, or are just being made. Blocks."""
+        """Returns how many machines are ready or being prepared for new sandboxes. Blocks."""
         return len(self._members.free())
 
     async def last_words(self, prefix: str) -> LastWords:
-        """Raises NotFound, StartFailure."""
+        """Returns the end of the agent server's output. prefix: of the sandbox's id. Raises NotFound,
+        StartFailure.
+        """
         return await self._backend.last_words(await self._find(prefix))
 
     async def stop(self, prefix: str) -> UUID:
-        """Puts it to sleep; a running server notices. Raises NotFound, StartFailure."""
+        """Puts the sandbox to sleep and returns its id. A running server notices this. Raises NotFound,
+        StartFailure.
+        """
         sandbox_id = await self._find(prefix)
         # The row first: a server that finds the machine dead would else bring it up again.
         async with self._database.session() as session:
@@ -89,7 +97,7 @@ class Inventory:
 
 @asynccontextmanager
 async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
-    """Of this home. Raises StartFailure when its engine does not answer."""
+    """Opens the inventory of this home. Raises StartFailure if the engine does not answer."""
     database = Database(config.resolved_database_url)
     try:
         backend, _ = await choose_backend(config)
@@ -102,9 +110,10 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """What users have sandboxes built on, or could; in a host's home what its own sandboxes are.
+    """Returns the base images that users' sandboxes are built on or could be; in a sandbox host's home, those
+    of its own sandboxes.
 
-    Raises Unavailable where that cannot be told.
+    Raises Unavailable if this cannot be determined.
     """
     of_a_host = await asyncio.to_thread(Hosted(config.home).bases)
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):

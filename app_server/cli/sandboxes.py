@@ -168,7 +168,9 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
 async def _own_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
-    """Its name, when one is asked for. Raises BadRequest, StartFailure."""
+    """Returns the name of the user's base image if one is requested, else None. Raises BadRequest,
+    StartFailure.
+    """
     from app_server.sandbox_images.custom_base import ensure_own_base
 
     base = _base_of(dockerfile, devcontainer, context)
@@ -185,7 +187,9 @@ async def _own_base(
 def _base_of(
     dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> "str | BaseSource | None":
-    """Of one's own: its name, or what it is built from. Raises BadRequest."""
+    """Returns the name of the requested base image or the source to build it from. Returns None if none is
+    requested. Raises BadRequest.
+    """
     from app_server.sandbox_images.custom_base import resolved_source
     from app_server.sandbox_images.devcontainer import read_devcontainer
 
@@ -208,7 +212,7 @@ def _shelves(home: Path | None, *, prune: bool) -> "list[Shelf]":
 
 
 def _tell(shelf: "Shelf") -> bool:
-    """Whether it could not be asked."""
+    """Prints the failure of a host that could not be asked. Returns whether there was one."""
     if shelf.failure is None:
         return False
     typer.secho(f"{shelf.failure.cause}\nFix: {shelf.failure.fix}", fg=typer.colors.RED, err=True)

@@ -183,7 +183,9 @@ async def _trail(session: "AsyncSession") -> "AuditTrail":
 
 
 async def _found(session: "AsyncSession", user: str) -> "User":
-    """Ends the program when there is none, or several have this name."""
+    """Returns the user with this id or name. Ends the program if there is none, or if several
+    have this name.
+    """
     from app_server.access.people import list_people
 
     people = await list_people(session)

@@ -1,4 +1,4 @@
-"""The docker command and its kin, run with their lines reported as they come."""
+"""Runs the docker command and similar programs, and reports their output lines immediately."""
 
 import asyncio
 import os
@@ -23,7 +23,10 @@ async def run_command(
     stdin: bytes | IO[bytes] = b"",
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """`(exit status, last lines)` of a command; its lines go to `report` as they come. 124: timed out."""
+    """Runs a command and returns `(exit status, last lines)`. Each line is passed to `report` immediately.
+
+    Exit status 124: the command timed out.
+    """
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.
     mortal = await asyncio.to_thread(_ending_with_us)
@@ -57,7 +60,7 @@ async def run_command(
 
 
 def _ending_with_us() -> list[str]:
-    """What a command is to be begun with, so that it does not go on for a server that is killed."""
+    """Returns the prefix for a command that makes it end when the server is killed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 

@@ -1,4 +1,4 @@
-"""The Docker engine: reached, asked, and its refusals put into words."""
+"""Connects to the Docker engine, calls it, and explains its errors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def connect() -> "DockerClient":
-    """To the engine that `DOCKER_HOST` names, or to this machine's own. Raises StartFailure."""
+    """Connects to the engine that `DOCKER_HOST` names, or to this machine's engine. Raises StartFailure."""
     import docker  # 0.3 s that a start without Docker need not pay
     from requests.exceptions import RequestException
 
@@ -36,7 +36,7 @@ def connect() -> "DockerClient":
 
 
 def ask(call: Callable[..., Result], *arguments: Any) -> Result:
-    """Makes a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
+    """Makes a blocking call of the SDK. Raises StartFailure if the engine does not answer or refuses."""
     from docker.errors import APIError, DockerException  # as above
     from requests.exceptions import RequestException
 
@@ -51,7 +51,7 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _api_version() -> str:
-    """Of the engine. Asked here, since the SDK would leave its connection open where no engine answers."""
+    """Returns the engine's API version. The SDK would leave its connection open if no engine answers."""
     import docker
 
     with closing(docker.from_env(version="1.24", timeout=CONNECT_TIMEOUT_SECONDS)) as client:
@@ -66,7 +66,7 @@ def unavailable(
 
 
 def _causes(error: BaseException | None) -> Iterator[object]:
-    """The error and what it came from: the SDK and its HTTP library hand causes on as arguments too."""
+    """Yields the error and its causes. The SDK and its HTTP library also pass causes as arguments."""
     while error is not None:
         yield error
         yield from error.args

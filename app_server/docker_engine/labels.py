@@ -6,5 +6,7 @@ from app_server.core.config import Config
 
 
 def owner_of_helpers(config: Config) -> str:
-    """The label of containers that live for seconds. They belong to the one server of a home."""
+    """Returns the label of containers that live only for seconds. They belong to the only server
+    of a home.
+    """
     return f"{platform.node()}:{config.home}"

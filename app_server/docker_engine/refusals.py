@@ -1,4 +1,6 @@
-"""What the Docker engine refuses a start with, and what that means: told by its words, it has no codes."""
+"""Explains the errors with which the Docker engine refuses a start. It recognizes them by their text, as they
+have no codes.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +9,9 @@ from app_server.core.errors import StartCode, StartFailure
 
 @dataclass(frozen=True)
 class _Meaning:
-    """`signs`: any of them, in lower case. They are the words of Docker 20.10 to 28."""
+    """The meaning of a refusal. `signs`: texts in lower case, any of which identifies it. From Docker 20.10
+    to 28.
+    """
 
     signs: tuple[str, ...]
     code: StartCode
@@ -82,7 +86,7 @@ _MEANINGS = (
 
 
 def explain(refusal: str) -> StartFailure:
-    """The failure that the engine's words stand for."""
+    """Returns the failure that the engine's error text stands for."""
     said = refusal.lower()
     for meaning in _MEANINGS:
         if any(sign in said for sign in meaning.signs):

@@ -1,6 +1,6 @@
-"""What keeps sandboxes from working on this machine, or from being as safe as they could be; and what helps.
+"""Finds what keeps sandboxes from working on this machine or makes them less safe, and suggests fixes.
 
-`slipway doctor` shows it. A check never raises for what it is there to find.
+`slipway doctor` shows the findings. A check returns problems as findings and does not raise them.
 """
 
 import asyncio
@@ -46,7 +46,9 @@ _BROWSER = "browser_tool_set"
 
 
 async def examine(config: Config) -> AsyncIterator[Finding]:
-    """One finding after the other, in a few seconds together; most of them go into the probe sandbox."""
+    """Yields the findings one by one. Together the checks take a few seconds, mostly for the
+    probe sandbox.
+    """
     yield await asyncio.to_thread(check_disk, "disk", config.home)
     for finding in await check_database(config):
         yield finding
@@ -161,7 +163,7 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Who may have images built, where sandboxes are containers."""
+    """Reports which users may have images built, if sandboxes are containers."""
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
     return [
@@ -175,7 +177,7 @@ def _check_builders(config: Config) -> list[Finding]:
 
 
 async def _check_base(client: "DockerClient", config: Config) -> Finding:
-    """Whether the image that is not there could be built."""
+    """Reports whether the missing image could be built."""
     base, flavour = config.sandbox_base_image, config.sandbox_flavour
     docker = shutil.which("docker")
     if docker is None:
@@ -208,7 +210,7 @@ def _check_registry(client: "DockerClient", base: str) -> Finding:
 
 
 async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
-    """Starts a sandbox as a conversation does, asks it what it has, and removes it again."""
+    """Starts a sandbox as a conversation does, asks for its abilities, and deletes it."""
     sandbox_id, began = uuid4(), time.monotonic()
     try:
         await backend.open()
@@ -258,7 +260,7 @@ def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -
 async def _start_probe(
     backend: Backend, sandbox_id: UUID, seconds: float
 ) -> tuple[Collection[str], Collection[RuntimePluginInfo]]:
-    """What its agents can use, and what people can open."""
+    """Starts the probe and returns the tools that agents can use and the plugins that people can open."""
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)
     async with httpx.AsyncClient(trust_env=False) as http:

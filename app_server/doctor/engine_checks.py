@@ -1,4 +1,6 @@
-"""What `slipway doctor` asks the Docker engine. All of it blocks, and raises what the engine raises."""
+"""Checks of `slipway doctor` that query the Docker engine. All of them block and raise the
+engine's errors.
+"""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -92,7 +94,10 @@ def check_network(client: "DockerClient", config: Config) -> list[Finding]:
 
 @contextmanager
 def _as_a_server_would(gateway: str, port: int) -> Iterator[str]:
-    """Filters what a server would, and leaves one that runs alone. Yields why it cannot be done, if so."""
+    """Applies the network filter of a server during the block. A filter of a running server stays unchanged.
+
+    Yields an error text if filtering is not possible, else an empty text.
+    """
     try:
         is_served = is_admitted(gateway, port)
         admit_only(BRIDGE, gateway, port)

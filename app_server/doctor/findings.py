@@ -1,4 +1,4 @@
-"""What a check of this machine finds, in the words that a person needs."""
+"""The findings of checks of this machine, in words for people."""
 
 import shutil
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ NEEDED_BYTES = GIBIBYTE
 
 @dataclass(frozen=True)
 class Finding:
-    """`name`: what was looked at. `error`: sandboxes cannot work so. `fix`: empty where all is well.
+    """The result of one check.
 
-    `code`: with which a start would fail (docs/start-failures.md).
+    `name`: what was checked. `error`: sandboxes cannot work. `fix`: empty if there is no problem. `code`: the
+    code with which a start would fail (docs/start-failures.md).
     """
 
     name: str
@@ -39,12 +40,12 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """What a start would fail with."""
+    """Returns a finding for a failure that would also stop a start."""
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 
 
 def check_disk(name: str, place: Path) -> Finding:
-    """Checks the free space of the disk that holds `place`, or will hold it. Blocking."""
+    """Checks the free space of the disk that holds or will hold `place`. Blocking."""
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free

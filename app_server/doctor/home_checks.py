@@ -1,4 +1,4 @@
-"""What `slipway doctor` looks for in a home: its ports, and what its sandboxes were made with."""
+"""Checks of `slipway doctor` for a home: its ports, its database and its sandboxes."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from app_server.sandbox_records.models import Sandbox
 
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
-    """Whether a server could listen where it has to; one that runs already does. Blocking."""
+    """Checks whether a server can listen on its ports, or already does. Blocking."""
     if _is_served(config.home):
         return well("ports", "A Slipway server of this home listens.")
     wanted = [("127.0.0.1", config.port, "SLIPWAY_PORT")]
@@ -39,7 +39,7 @@ def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
 
 
 async def check_database(config: Config) -> list[Finding]:
-    """Whether it can be read, a file of ours as a whole."""
+    """Checks whether the database can be read. An SQLite file is checked completely."""
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
     damage = None
@@ -73,7 +73,7 @@ async def _ask_for_revision(config: Config) -> None:
 
 
 async def check_workspaces(config: Config, backend: str) -> list[Finding]:
-    """Whether all sandboxes of this home can be started by `backend`."""
+    """Checks whether `backend` can start all sandboxes of this home."""
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
     try:
@@ -105,7 +105,9 @@ async def _count_others(config: Config, backend: str) -> int:
 
 
 def _is_served(home: Path) -> bool:
-    """What serve.py writes stays when a server is killed."""
+    """Returns whether a server runs in this home. The file that serve.py writes stays if a server
+    is killed.
+    """
     try:
         os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)
     except PermissionError:

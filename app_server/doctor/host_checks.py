@@ -1,4 +1,4 @@
-"""What `slipway doctor` asks of sandbox hosts: each in turn, with a sandbox that comes and goes."""
+"""Checks of `slipway doctor` for sandbox hosts: each is tested in turn with a temporary sandbox."""
 
 import asyncio
 import time
@@ -19,7 +19,9 @@ POLL_SECONDS = 0.1
 
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
-    """Whether it answers and takes the token, what it is, and whether a sandbox comes up there."""
+    """Checks whether the host answers and accepts the token, its version and memory, and whether a sandbox
+    starts there.
+    """
     name = f"host {told.name}"
     try:
         async with open_host(told, config) as host:

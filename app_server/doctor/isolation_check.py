@@ -1,4 +1,4 @@
-"""Whether commands of process sandboxes can be kept apart on this machine: it is tried once."""
+"""Checks by one trial whether commands of process sandboxes can be isolated on this machine."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ _FIX = (
 
 
 def check_room() -> Finding:
-    """For a machine where bubblewrap works. Blocks for some hundred milliseconds."""
+    """Checks the isolation on a machine where bubblewrap works. Blocks for some hundred milliseconds."""
     said = _try()
     if said:
         return failed(_NAME, f"No process sandbox starts here. {said}", _FIX, "agent_server_ended")
@@ -32,7 +32,7 @@ def check_room() -> Finding:
 
 
 def _try() -> str:
-    """What it complained of."""
+    """Returns the error text of the trial; empty if it succeeded."""
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-s", "-m", "agent_runtime.workspace.room", f"{folder}/conversations"]
         try:

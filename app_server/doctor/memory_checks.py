@@ -1,4 +1,4 @@
-"""Whether the memory that the configuration gives away is there, for `slipway doctor`."""
+"""Checks of `slipway doctor` whether the machine has the memory that the configuration gives to sandboxes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,9 @@ from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
 
 
 def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
-    """`info`: what the engine says of itself. Of the pool too, if there is to be one."""
+    """Checks the memory limits, and the pool of ready containers if there is one. `info`: the engine's
+    description of itself.
+    """
     there, total = int(info["MemTotal"]), config.sandbox_memory_total_bytes
     shared = total or int(OVERCOMMIT * there)
     findings = [_check_total(there, total, config.sandbox_memory_bytes)]
@@ -21,7 +23,7 @@ def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
 
 
 def check_unused_pool(config: Config) -> list[Finding]:
-    """Where sandboxes are processes."""
+    """Warns if a pool is configured although sandboxes are processes."""
     names = {"SLIPWAY_SANDBOX_POOL": config.sandbox_pool, "SLIPWAY_SANDBOX_POOLS": config.sandbox_pools}
     without_effect = " and ".join(name for name, value in names.items() if value)
     if not without_effect:

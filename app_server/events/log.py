@@ -1,4 +1,4 @@
-"""The log in SQL: append once, read in order. Callers have checked whose conversation it is."""
+"""The log in SQL: events are appended once and read in order. Callers have checked the user's access."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,9 @@ class EventSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class Appended:
-    """`acknowledged_seq`: the log's last position; `new`: those of the frames that were not known."""
+    """The result of `append`. `acknowledged_seq`: the log's last position; `new`: the frames that were not
+    stored before.
+    """
 
     acknowledged_seq: int
     new: list[DurableFrame]
@@ -41,11 +43,11 @@ class EventFilter:
 
 
 async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
-    """Adds what the log does not know yet; any batch may be repeated or overlap.
+    """Appends the frames that are not stored yet. A batch may be repeated or overlap an earlier one.
 
-    frames: ascending by seq. The caller holds the conversation's row lock, so that one appends at a time.
-    Raises Conflict: `seq_gap` when a position is missing before the first new frame (with
-    `acknowledged_seq`), `seq_conflict` when a known position or event id would get another meaning.
+    frames: ascending by seq. The caller holds the conversation's row lock, so that only one appends at a
+    time. Raises Conflict: `seq_gap` if a position is missing before the first new frame (with
+    `acknowledged_seq`), `seq_conflict` if a stored position or event id would get another content.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -69,7 +71,7 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
 
 
 async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
-    """The last position of the log, 0 when it is empty."""
+    """Returns the last position of the log, 0 if it is empty."""
     query = select(func.max(StoredEvent.seq)).where(StoredEvent.conversation_id == conversation_id)
     return await session.scalar(query) or 0
 
@@ -77,7 +79,7 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """The next at most `limit` events after a position, as frames of the stream."""
+    """Returns up to `limit` events after a position, as frames of the stream."""
     query = (
         select(StoredEvent.seq, StoredEvent.body)
         .where(
@@ -94,7 +96,7 @@ async def read_frames(
 async def read_bodies(
     session: AsyncSession, conversation_id: UUID, *, from_seq: int, limit: int
 ) -> list[str]:
-    """At most `limit` events from a position on, as JSON texts."""
+    """Returns up to `limit` events from a position on, as JSON texts."""
     query = (
         select(StoredEvent.body)
         .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq >= from_seq)
@@ -113,9 +115,9 @@ async def search(
     page_id: str | None,
     limit: int,
 ) -> str:
-    """One page as JSON text, in the order of the log.
+    """Returns one page of events as JSON text, in the order of the log.
 
-    Timestamps are for people: within a conversation the position decides, and both grow together.
+    Timestamps are only for people: within a conversation the position decides, and both grow together.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -135,7 +137,7 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
 
 
 async def batch(session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str]) -> str:
-    """The events with these ids as a JSON array; null stands for an unknown one."""
+    """Returns the events with these ids as a JSON array; null for an unknown id."""
     query = select(StoredEvent.event_id, StoredEvent.body).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
     )
@@ -144,7 +146,7 @@ async def batch(session: AsyncSession, conversation_id: UUID, event_ids: Sequenc
 
 
 async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
-    """One event by its id."""
+    """Returns the event with this id. Returns None if there is none."""
     query = select(StoredEvent.body).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id == event_id
     )
@@ -159,7 +161,9 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Position by event id, of all stored events that these frames touch by position or by id."""
+    """Returns the position of each stored event that has the position or the id of one of these frames, by
+    event id.
+    """
     if not frames:
         return {}
     seqs = [frame.seq for frame in frames]

@@ -1,4 +1,4 @@
-"""The log of each conversation as the app server keeps it."""
+"""The table of stored events."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,9 @@ from app_server.core.database import Base
 
 
 class StoredEvent(Base):
-    """One event at its position. `body` is the event as JSON text, written once and served as it is."""
+    """One event at its position. `body` is the event as JSON text. It is written once and
+    returned unchanged.
+    """
 
     __tablename__ = "events"
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""How many streams each user follows at this moment. Each costs a queue, two tasks and a file descriptor."""
+"""Limits the number of open streams of each user. Each costs a queue, two tasks and a file descriptor."""
 
 from collections import defaultdict
 from uuid import UUID
@@ -7,18 +7,18 @@ from weakref import WeakSet
 from starlette.websockets import WebSocket, WebSocketState
 
 MAX_STREAMS = 256
-"""Of one user at a time."""
+"""Maximum number of open streams of one user."""
 
 
 class OpenStreams:
-    """Those of this process. A stream leaves by itself when it ends."""
+    """The open streams of this process. A stream is removed when it ends."""
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit
         self._open: defaultdict[UUID, WeakSet[WebSocket]] = defaultdict(WeakSet)
 
     def admit(self, user_id: UUID, websocket: WebSocket) -> bool:
-        """False when the user has too many already."""
+        """Adds the stream. Returns False if the user has too many streams."""
         found = self._open[user_id]
         for one in [one for one in found if _has_ended(one)]:
             found.discard(one)

@@ -1,4 +1,4 @@
-"""Frames as a sandbox reports them, and what the routes of the log give out."""
+"""Schemas of the frames that a sandbox reports, and of the replies of the log routes."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,13 +19,17 @@ from app_server.core.pubsub import Frame
 
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
-"""A report is decoded in the event loop, which everybody else waits for meanwhile (webhooks/fairness.py)."""
+"""Maximum size of a report. It is decoded in the event loop, which blocks other requests
+(webhooks/fairness.py).
+"""
 
 MAX_OUTPUT_CHARS = 16_000
-"""Of one call that runs, in a frame of output."""
+"""Maximum output of one running call in an output frame."""
 
 OUTPUT, RETRY = "output", "retry"
-"""Subjects of frames that stand: what runs now has printed, and when the model is asked again."""
+"""Subjects of frames that later subscribers also get: the output of running calls, and a pending
+model retry.
+"""
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 
@@ -40,11 +44,11 @@ def _as_utc(value: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(_as_utc)]
-"""A moment that a client names: any offset, UTC if none is given."""
+"""A time given by a client, with any offset; UTC if none is given."""
 
 
 class _Envelope(BaseModel):
-    """What every event must have; the rest of it is not ours to judge."""
+    """The fields that every event must have. Other fields are not checked."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -55,12 +59,12 @@ class _Envelope(BaseModel):
 
 
 def durable_frame(seq: int, body: str) -> Frame:
-    """The frame around a stored event; the body is not encoded again."""
+    """Returns the frame for a stored event. The body is not encoded again."""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}}}', seq)
 
 
 class DurableFrame(BaseModel):
-    """One event of the log. `envelope` is what we read of it."""
+    """One event of the log. `envelope` has the fields that the app server reads."""
 
     type: Literal["durable"]
     seq: int = Field(ge=1, le=2**53)
@@ -89,12 +93,12 @@ class DurableFrame(BaseModel):
 
     @property
     def body(self) -> str:
-        """The event as JSON text."""
+        """Returns the event as JSON text."""
         return self._body
 
     @property
     def frame(self) -> Frame:
-        """For those who watch."""
+        """Returns the frame for subscribers."""
         frame = durable_frame(self.seq, self.body)
         return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
 
@@ -133,7 +137,7 @@ class DeltaFrame(_ItemFrame):
 
 
 class Retry(BaseModel):
-    """The model is asked again, or another one instead."""
+    """A pending retry of a model call, possibly with another model."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -169,7 +173,7 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """What running calls have printed: all of it, so that the next such frame replaces this one."""
+    """The complete output of the running calls. The next output frame replaces this one."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -187,7 +191,7 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """The frame for one who comes later: of a wait, with the seconds that are left."""
+    """Returns the frame for a later subscriber. The remaining seconds of a pending retry are updated."""
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame
     aborted = ItemAbortedFrame.model_validate_json(frame.text)
@@ -199,7 +203,7 @@ def as_of_now(frame: Frame) -> Frame:
 
 
 class EventsReport(BaseModel):
-    """What a sandbox posts: frames in the order they came to be."""
+    """A report of a sandbox: frames in the order in which they were created."""
 
     frames: list[ReportedFrame] = Field(max_length=MAX_FRAMES)
 

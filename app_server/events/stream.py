@@ -1,6 +1,7 @@
-"""The live stream of a conversation over a WebSocket: replay from SQL, then live, no gap, no repetition.
+"""The live stream of a conversation over a WebSocket: stored events, then live frames, without gap or
+repetition.
 
-Who may watch, and what is said right after `sync`, is the caller's business (see conversations/).
+The caller checks access and supplies the frames that follow `sync` (see conversations/).
 """
 
 import asyncio
@@ -34,7 +35,9 @@ _CLOSE_CODES = {
 }
 
 DELETED = Frame('{"type":"deleted"}', stands=False)
-"""Published once a conversation is deleted: never shown, it closes the streams of those who watch."""
+"""Published when a conversation is deleted. It is not shown to clients; it closes the streams of
+subscribers.
+"""
 
 Greeting = Callable[[], Awaitable[list[Frame]]]
 
@@ -48,7 +51,10 @@ async def serve(
     after_seq: int,
     greeting: Greeting,
 ) -> None:
-    """Sends frames over the accepted `websocket` until either side ends. `greeting` follows `sync`."""
+    """Sends frames over the accepted `websocket` until either side ends.
+
+    after_seq: the last position the client has. greeting: returns the frames that follow `sync`.
+    """
     listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     source = _Source(database, conversation_id, after_seq, greeting)
     sender = asyncio.create_task(_send_all(websocket, pubsub, source), name="stream-send")
@@ -64,7 +70,9 @@ async def serve(
 
 
 async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> None:
-    """Says why, then closes. Accept first: browsers do not see the code of a refused handshake."""
+    """Sends an error frame, then closes. Accept first: browsers cannot see the code of a refused
+    handshake.
+    """
     text = orjson.dumps({"type": "error", "code": error, "detail": detail}).decode()
     try:
         async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
@@ -103,7 +111,7 @@ _DETAILS = {
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the frames of one connection come from."""
+    """The source of the frames of one connection."""
 
     database: Database
     conversation_id: UUID
@@ -111,7 +119,7 @@ class _Source:
     greeting: Greeting
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Everything after `after_seq`, for as long as the subscription lasts."""
+        """Yields everything after `after_seq` until the subscription ends."""
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()
         yield _sync(self.after_seq, through_seq)
@@ -131,7 +139,9 @@ class _Source:
             live = [await subscription.next()]
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
-        """The events to send because of `frame`: itself, and those stored before it and not yet sent."""
+        """Yields the frames to send because of `frame`: stored earlier events that were not sent yet, then
+        the frame.
+        """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
                 yield untold
