@@ -103,13 +103,19 @@ def _current_revision(connection: Connection) -> str | None:
     reraise=True,
 )
 def use_write_ahead_log(file: str) -> None:
-    """Applies to every later connection: readers and writers do not wait for each other."""
+    """Turns on SQLite's write-ahead log, in which readers and writers do not wait for each other.
+
+    It applies to every later connection.
+    """
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Until the end of the transaction no other server migrates, or makes what a first start makes."""
+    """Waits for a lock that is held until the transaction ends.
+
+    So only one server at a time migrates or does the work of a first start.
+    """
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":
         await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRES_LOCK})
@@ -122,7 +128,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def alembic_config(connection: Connection) -> Any:
-    """Alembic's configuration, bound to a connection of ours."""
+    """Returns Alembic's configuration, bound to this connection."""
     from alembic.config import Config  # heavy; see migrate()
 
     config = Config(attributes={"connection": connection})

@@ -134,13 +134,13 @@ export interface paths {
         };
         /**
          * Get Conversations
-         * @description One entry per id, null for an unknown one.
+         * @description Returns one entry for each id; null for an unknown id.
          */
         get: operations["get_conversations_api_v1_app_conversations_get"];
         put?: never;
         /**
          * Start Conversation
-         * @description Answers at once; the task tells how far the start is.
+         * @description Starts a conversation and returns its start task at once. The task shows the progress of the start.
          */
         post: operations["start_conversation_api_v1_app_conversations_post"];
         delete?: never;
@@ -175,7 +175,7 @@ export interface paths {
         };
         /**
          * Search Conversations
-         * @description Newest first.
+         * @description Returns a page of the user's conversations, newest first.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -195,7 +195,7 @@ export interface paths {
         };
         /**
          * Get Start Tasks
-         * @description One entry per id, null for an unknown one.
+         * @description Returns one entry for each id; null for an unknown id.
          */
         get: operations["get_start_tasks_api_v1_app_conversations_start_tasks_get"];
         put?: never;
@@ -251,8 +251,9 @@ export interface paths {
         put?: never;
         /**
          * Retry Start
-         * @description A failed start goes on at the stage that failed, on another branch or with another repository if the
-         *     body names one and it was not fetched yet.
+         * @description Retries a failed start at the stage that failed.
+         *
+         *     The body can name another branch or repository, as long as the repository was not fetched yet.
          */
         post: operations["retry_start_api_v1_app_conversations_start_tasks__task_id__retry_post"];
         delete?: never;
@@ -272,7 +273,9 @@ export interface paths {
         put?: never;
         /**
          * Stream Start
-         * @description A JSON array that grows with each change of the task's status and ends with READY or ERROR.
+         * @description Starts a conversation and streams a JSON array.
+         *
+         *     A new element is added at each change of the task's status; the last one is READY or ERROR.
          */
         post: operations["stream_start_api_v1_app_conversations_stream_start_post"];
         delete?: never;
@@ -297,7 +300,8 @@ export interface paths {
         head?: never;
         /**
          * Update Conversation
-         * @description The agent server gets the title too: at once, or when it can be reached again.
+         * @description Changes the conversation. A new title is also sent to the agent server, at once or when it is next
+         *     reachable.
          */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
@@ -313,7 +317,7 @@ export interface paths {
         put?: never;
         /**
          * Answer
-         * @description Approves the tool as it is offered now, or keeps refusing it. 409 `mcp_change_outdated`.
+         * @description Approves a changed tool, or keeps refusing it. 409 `mcp_change_outdated`.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
         delete?: never;
@@ -333,8 +337,9 @@ export interface paths {
         put?: never;
         /**
          * Answer Question
-         * @description What a server gets that has asked in the middle of a call. 409 `mcp_question_closed`, 400
-         *     `mcp_answer_invalid`.
+         * @description Sends the user's answer to a question that an MCP server asked during a call.
+         *
+         *     409 `mcp_question_closed`, 400 `mcp_answer_invalid`.
          */
         post: operations["answer_question_api_v1_app_conversations__conversation_id__answer_mcp_question_post"];
         delete?: never;
@@ -352,7 +357,8 @@ export interface paths {
         };
         /**
          * Browser
-         * @description Its tabs and a picture of the current page, as they are now. 409 `sandbox_not_running`.
+         * @description Returns the browser's tabs and a picture of the current page, as they are now. 409
+         *     `sandbox_not_running`.
          */
         get: operations["browser_api_v1_app_conversations__conversation_id__browser_get"];
         put?: never;
@@ -374,7 +380,7 @@ export interface paths {
         put?: never;
         /**
          * Set Budget
-         * @description Sets the budget; the same amount again changes nothing.
+         * @description Sets the budget. Setting the same amount again changes nothing.
          */
         post: operations["set_budget_api_v1_app_conversations__conversation_id__budget_post"];
         delete?: never;
@@ -392,7 +398,8 @@ export interface paths {
         };
         /**
          * List Checkpoints
-         * @description Oldest first; `turn` ones name the message that the agent began to work on then.
+         * @description Returns the checkpoints, oldest first. A `turn` checkpoint names the message that the agent then began
+         *     to work on.
          */
         get: operations["list_checkpoints_api_v1_app_conversations__conversation_id__checkpoints_get"];
         put?: never;
@@ -412,7 +419,9 @@ export interface paths {
         };
         /**
          * Diff Checkpoint
-         * @description What has become of the files since: what a rewind would undo. 409 `checkpoints_unavailable`.
+         * @description Returns how the files differ now from this checkpoint: a rewind would undo these changes.
+         *
+         *     409 `checkpoints_unavailable`.
          */
         get: operations["diff_checkpoint_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__diff_get"];
         put?: never;
@@ -434,7 +443,7 @@ export interface paths {
         put?: never;
         /**
          * Rewind
-         * @description Puts back files, chat or both; what is there now becomes a checkpoint first.
+         * @description Restores files, chat or both from a checkpoint. The present state is saved as a checkpoint first.
          *
          *     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
          */
@@ -456,7 +465,7 @@ export interface paths {
         put?: never;
         /**
          * Condense
-         * @description Has older events summed up: now, or before the next reply of an agent that works.
+         * @description Condenses older events into a summary: now, or before the next reply if the agent is working.
          *
          *     409 `nothing_to_condense`.
          */
@@ -476,13 +485,13 @@ export interface paths {
         };
         /**
          * Get Mode
-         * @description What the agent goes by now.
+         * @description Returns the confirmation mode in force.
          */
         get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
         /**
          * Set Mode
-         * @description From the agent's next step on. What waits already goes on waiting.
+         * @description Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting.
          */
         post: operations["set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post"];
         delete?: never;
@@ -500,16 +509,17 @@ export interface paths {
         };
         /**
          * Get Consent
-         * @description Everything that the repository, as it is now, would run. None of it runs unless it is allowed.
+         * @description Returns everything that the repository would run in its present version. Nothing of it runs until it is
+         *     allowed.
          */
         get: operations["get_consent_api_v1_app_conversations__conversation_id__consent_get"];
         put?: never;
         /**
          * Answer Offers
-         * @description Remembers the answers; what is allowed runs, or joins the conversation, at once.
+         * @description Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
          *
-         *     409 `offer_changed` when a hash is not offered (any more), and then nothing is done; 409 `not_ready`
-         *     while the conversation starts. Where a start has failed, its retry goes by the answers.
+         *     409 `offer_changed` if a hash is not offered or no longer offered; nothing is changed then. 409
+         *     `not_ready` while the conversation starts. After a failed start, the retry uses the decisions.
          */
         post: operations["answer_offers_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
@@ -527,9 +537,10 @@ export interface paths {
         };
         /**
          * Download Conversation
-         * @description `zip`: a JSON file for each event, and `meta.json`. `markdown`: what was said and done, to read.
+         * @description Downloads the conversation.
          *
-         *     The sandbox is not needed for it: it may sleep, be archived or be gone.
+         *     `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
+         *     The sandbox is not needed: it may sleep, be archived or be deleted.
          */
         get: operations["download_conversation_api_v1_app_conversations__conversation_id__download_get"];
         put?: never;
@@ -551,9 +562,9 @@ export interface paths {
         put?: never;
         /**
          * Execute Bash Command
-         * @description Runs a command in the conversation's directory, in a separate shell; the agent does not see it.
+         * @description Runs a command in the conversation's directory, in a separate shell. The agent does not see it.
          *
-         *     `exit_code` is -1 when it was ended at its timeout.
+         *     `exit_code` is -1 if the command was ended at its timeout.
          */
         post: operations["execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post"];
         delete?: never;
@@ -571,7 +582,8 @@ export interface paths {
         };
         /**
          * Read Conversation File
-         * @description The text of a file; empty when it is not there. The path is relative to the repository, or absolute.
+         * @description Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
+         *     or absolute.
          */
         get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
         put?: never;
@@ -591,10 +603,11 @@ export interface paths {
         };
         /**
          * Git Changes
-         * @description Files that differ from `ref`; without it, from where the conversation began.
+         * @description Returns the files that differ from `ref`, or without it from the commit where the conversation began.
          *
-         *     `path`: of a repository, relative to the conversation's own or absolute within the sandbox; left out, the
-         *     conversation's own. Another one has no beginning that we know: without `ref`, against its default branch.
+         *     `path`: a repository, relative to the conversation's own or absolute within the sandbox; if left out, the
+         *     conversation's own. For another repository the start commit is unknown: without `ref` it is compared with
+         *     its default branch.
          */
         get: operations["git_changes_api_v1_app_conversations__conversation_id__git_changes_get"];
         put?: never;
@@ -614,7 +627,8 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Both sides of one file; `path` is relative to the repository, or absolute within the sandbox.
+         * @description Returns the content of one file before and after. `path`: relative to the repository, or absolute
+         *     within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -634,7 +648,7 @@ export interface paths {
         };
         /**
          * Git Patch
-         * @description The whole change as one unified diff, untracked files included.
+         * @description Returns all changes as one unified diff, including untracked files.
          */
         get: operations["git_patch_api_v1_app_conversations__conversation_id__git_patch_get"];
         put?: never;
@@ -654,7 +668,7 @@ export interface paths {
         };
         /**
          * Git Pushes
-         * @description What its sandbox has pushed to the git host, or tried to: the last 200, the newest first.
+         * @description Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first.
          */
         get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
         put?: never;
@@ -676,7 +690,7 @@ export interface paths {
         put?: never;
         /**
          * Set Goal
-         * @description The objective becomes a message, and the agent works on it until it is reached.
+         * @description Sends the objective as a message and makes the agent work on it until it is reached.
          *
          *     409 `already_running`, `conversation_not_ready`.
          */
@@ -698,7 +712,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Goal
-         * @description Takes up a goal that was stopped, with the rounds it has left.
+         * @description Resumes a stopped goal with its remaining rounds.
          *
          *     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
          */
@@ -720,7 +734,7 @@ export interface paths {
         put?: never;
         /**
          * Stop Goal
-         * @description Ends the pursuit, not the run that is going on. It can be resumed.
+         * @description Stops the goal, but not the current run. The goal can be resumed.
          */
         post: operations["stop_goal_api_v1_app_conversations__conversation_id__goal_stop_post"];
         delete?: never;
@@ -738,7 +752,8 @@ export interface paths {
         };
         /**
          * Get Conversation Hooks
-         * @description The hooks that the repository suggests at this moment. Those that run were agreed to at the start.
+         * @description Returns the hooks that the repository suggests now. Only hooks that the user allowed at the start are
+         *     run.
          */
         get: operations["get_conversation_hooks_api_v1_app_conversations__conversation_id__hooks_get"];
         put?: never;
@@ -760,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Interrupt Conversation
-         * @description Stops now.
+         * @description Stops the agent immediately.
          */
         post: operations["interrupt_conversation_api_v1_app_conversations__conversation_id__interrupt_post"];
         delete?: never;
@@ -778,7 +793,7 @@ export interface paths {
         };
         /**
          * Get Conversation Network
-         * @description What its sandbox may call, and what was refused and waits for an answer.
+         * @description Returns the hosts that the sandbox may call, and the refused hosts that wait for an answer.
          */
         get: operations["get_conversation_network_api_v1_app_conversations__conversation_id__network_get"];
         put?: never;
@@ -800,7 +815,9 @@ export interface paths {
         put?: never;
         /**
          * Answer Refused Host
-         * @description Holds at once: the next attempt goes through. 400 `no_repository`, 409 `too_many_hosts`.
+         * @description Stores the answer about a refused host. It applies from the next request on.
+         *
+         *     400 `no_repository`, 409 `too_many_hosts`.
          */
         post: operations["answer_refused_host_api_v1_app_conversations__conversation_id__network_answer_post"];
         delete?: never;
@@ -820,7 +837,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Conversation
-         * @description Stops after the current step.
+         * @description Pauses the agent after its current step.
          */
         post: operations["pause_conversation_api_v1_app_conversations__conversation_id__pause_post"];
         delete?: never;
@@ -840,7 +857,8 @@ export interface paths {
         put?: never;
         /**
          * Respond
-         * @description Approves what waits, or refuses it, all or some. 409 `nothing_to_confirm`, `confirmation_outdated`.
+         * @description Approves or refuses all or some of the waiting actions. 409 `nothing_to_confirm`,
+         *     `confirmation_outdated`.
          */
         post: operations["respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post"];
         delete?: never;
@@ -877,10 +895,10 @@ export interface paths {
         put?: never;
         /**
          * Run Setup Script
-         * @description Runs the set-up script once more, in this very version; its stage of the start tells how it goes.
+         * @description Runs this version of the set-up script again. The stage of the start shows its progress.
          *
-         *     409 `offer_changed` when it is another by now, `not_allowed`, `setup_script_runs`, and `not_ready` while
-         *     the conversation starts or after that has failed: the retry runs the script.
+         *     409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`, and `not_ready` while
+         *     the conversation starts or after the start has failed: the retry runs the script.
          */
         post: operations["run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post"];
         delete?: never;
@@ -900,10 +918,11 @@ export interface paths {
         put?: never;
         /**
          * Send Message
-         * @description Before READY the message is kept and delivered then (`message: "queued"`).
+         * @description Sends a message to the agent. Before READY, the message is stored and delivered later (`message:
+         *     "queued"`).
          *
-         *     One for a sandbox in an archive brings it back: the start goes on until it is READY again. So it does
-         *     where there is no memory for a sandbox that sleeps, or one is being brought up again.
+         *     If the sandbox is archived, it is restored and the message is delivered when the start is READY again. The
+         *     same applies if there is no memory to wake a sleeping sandbox, or if the sandbox is being restarted.
          */
         post: operations["send_message_api_v1_app_conversations__conversation_id__send_message_post"];
         delete?: never;
@@ -921,7 +940,8 @@ export interface paths {
         };
         /**
          * Get Conversation Skills
-         * @description As it was found when the conversation began. `report` tells of every file that was looked at.
+         * @description Returns the skills as they were found when the conversation began. `report` lists every file that was
+         *     examined.
          */
         get: operations["get_conversation_skills_api_v1_app_conversations__conversation_id__skills_get"];
         put?: never;
@@ -941,7 +961,7 @@ export interface paths {
         };
         /**
          * Sub Conversation Events
-         * @description A page of a sub-agent's log, oldest first.
+         * @description Returns a page of a sub-agent's log, oldest first.
          */
         get: operations["sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get"];
         put?: never;
@@ -963,7 +983,7 @@ export interface paths {
         put?: never;
         /**
          * Switch Conversation Profile
-         * @description The agent's next call goes to another of the saved models.
+         * @description Makes the agent use another saved model from its next call on.
          */
         post: operations["switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post"];
         delete?: never;
@@ -1104,7 +1124,7 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description One entry per id, null for an unknown one.
+         * @description Returns one entry for each id; null for an unknown id.
          */
         get: operations["get_events_api_v1_conversation__conversation_id__events_get"];
         put?: never;
@@ -1158,13 +1178,14 @@ export interface paths {
         };
         /**
          * Get Waiting Messages
-         * @description What was sent and the agent does not have yet, in its order.
+         * @description Returns the messages that the agent does not have yet, in the order of sending.
          */
         get: operations["get_waiting_messages_api_v1_conversations__conversation_id__pending_messages_get"];
         put?: never;
         /**
          * Queue Message
-         * @description `task-ID` is the conversation that the start task of this ID brings up.
+         * @description Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
+         *     task.
          */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
@@ -1185,7 +1206,8 @@ export interface paths {
         post?: never;
         /**
          * Take Message Back
-         * @description The agent does not get it. A sandbox that was to wake for it alone sleeps on.
+         * @description Deletes a waiting message, so that the agent does not get it. If the sandbox was waking only for this
+         *     message, it stays asleep.
          */
         delete: operations["take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete"];
         options?: never;
@@ -1589,9 +1611,9 @@ export interface paths {
         put?: never;
         /**
          * Create Sandbox
-         * @description A sandbox without a conversation, which starts at once. Conversations join it by its id.
+         * @description Creates a sandbox without a conversation and starts it at once. Conversations join it by its id.
          *
-         *     `sandbox_spec_id`: what it starts from; left out, as the user has set it.
+         *     `sandbox_spec_id`: what it starts from; if left out, the user's setting.
          */
         post: operations["create_sandbox_api_v1_sandboxes_post"];
         delete?: never;
@@ -1629,13 +1651,13 @@ export interface paths {
         };
         /**
          * List Snapshots
-         * @description Newest first. They are deleted with their conversation.
+         * @description Returns the conversation's snapshots, newest first. They are deleted with the conversation.
          */
         get: operations["list_snapshots_api_v1_sandboxes__conversation_id__snapshots_get"];
         put?: never;
         /**
          * Take Snapshot
-         * @description The conversation's files as they are now. What runs in a container stands still meanwhile.
+         * @description Takes a snapshot of the conversation's present files. A container is paused meanwhile.
          */
         post: operations["take_snapshot_api_v1_sandboxes__conversation_id__snapshots_post"];
         delete?: never;
@@ -1673,7 +1695,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Sandbox
-         * @description Removes it with its files. The query may name it once more, as the protocol's clients do.
+         * @description Deletes the sandbox and its files. The query may repeat the id, as the protocol's clients do.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
@@ -3462,7 +3484,7 @@ export interface components {
         };
         /**
          * ConversationGoal
-         * @description How a goal stands. iteration: how many audits it has had; objective: its beginning.
+         * @description The state of a goal. iteration: the number of audits so far; objective: the beginning of the text.
          */
         ConversationGoal: {
             /** Iteration */
@@ -3972,7 +3994,8 @@ export interface components {
         };
         /**
          * GitPushInfo
-         * @description One ref of a push. repository: `host/owner/name`; commits of zeros: the ref was, or is, not there.
+         * @description One ref of a push. repository: `host/owner/name`. A commit of zeros: the ref did not exist before, or
+         *     was deleted.
          */
         GitPushInfo: {
             /** Created At */
@@ -4946,7 +4969,7 @@ export interface components {
         };
         /**
          * PresentMode
-         * @description `mode`: null for a policy of a program's own, which is none of these.
+         * @description The mode in force. `mode`: null if a program has set another policy.
          */
         PresentMode: {
             mode: components["schemas"]["ConfirmationMode"] | null;
@@ -5011,7 +5034,7 @@ export interface components {
         };
         /**
          * ProjectHookEvent
-         * @description event_type: such as `pre_tool_use` or `stop`.
+         * @description The hooks for one type of event. event_type: for example `pre_tool_use` or `stop`.
          */
         ProjectHookEvent: {
             /** Event Type */
@@ -5021,7 +5044,7 @@ export interface components {
         };
         /**
          * ProjectHookMatcher
-         * @description matcher: a tool's name, a regular expression, or `*`.
+         * @description Selects the tools that a hook applies to. matcher: a tool's name, a regular expression, or `*`.
          */
         ProjectHookMatcher: {
             /** Hooks */
@@ -5095,7 +5118,7 @@ export interface components {
         PushScope: "own" | "any";
         /**
          * QueuedMessage
-         * @description The reply of the pending-messages route: `position` counts from 1.
+         * @description The reply of the pending-messages route. `position` counts from 1.
          */
         QueuedMessage: {
             /** Id */
@@ -5203,10 +5226,11 @@ export interface components {
         };
         /**
          * RespondToConfirmation
-         * @description `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+         * @description The user's decision about waiting actions.
          *
-         *     `reason`: what the agent is told of a refusal; it goes on with it at once. `approved_action_ids`: of a
-         *     refusal, those of the `action_ids` that run all the same.
+         *     `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+         *     `reason`: a text for the agent if the actions are refused; the agent continues with it at once.
+         *     `approved_action_ids`: with a refusal, those of the `action_ids` that are approved nevertheless.
          */
         RespondToConfirmation: {
             /** Accept */
@@ -5240,9 +5264,9 @@ export interface components {
         };
         /**
          * RetryStart
-         * @description What of a failed start is to be another; what is left out stays as it was.
+         * @description The changes for the retry of a failed start. A field that is left out stays as it was.
          *
-         *     selected_repository: null stands for the same. selected_branch: null stands for the default branch.
+         *     selected_repository: null also means no change. selected_branch: null means the default branch.
          */
         RetryStart: {
             /** Selected Branch */
@@ -5359,7 +5383,7 @@ export interface components {
         };
         /**
          * SandboxError
-         * @description Why a sandbox stands in ERROR; `output`: the last it wrote.
+         * @description Why a sandbox is in the status ERROR. `output`: the end of its output.
          */
         SandboxError: {
             /** Cause */
@@ -5738,7 +5762,7 @@ export interface components {
         };
         /**
          * SendMessageRequest
-         * @description A message of the user. `id` makes it safe to send again.
+         * @description A message of the user. A message with the same `id` can be sent again safely.
          */
         SendMessageRequest: {
             /** Content */
@@ -5785,9 +5809,9 @@ export interface components {
         };
         /**
          * SetBudget
-         * @description `max_budget_per_task`: what the conversation may cost in all, in dollars; null: any amount.
+         * @description `max_budget_per_task`: the maximum total cost of the conversation in dollars; null means no limit.
          *
-         *     `run`: and go on at once.
+         *     `run`: whether the agent continues at once.
          */
         SetBudget: {
             /** Max Budget Per Task */
@@ -6225,7 +6249,7 @@ export interface components {
         };
         /**
          * Snapshot
-         * @description `size_bytes`: of its file on the server.
+         * @description A snapshot. `size_bytes`: size of its file on the server.
          */
         Snapshot: {
             /** Created At */
@@ -6288,7 +6312,8 @@ export interface components {
         };
         /**
          * StartGoal
-         * @description Makes the first message a goal. max_iterations: how often a judge may send the agent back.
+         * @description Makes the first message a goal. max_iterations: how many times a judge may send the agent
+         *     back to work.
          */
         StartGoal: {
             /**
@@ -6312,11 +6337,11 @@ export interface components {
         };
         /**
          * StartRequest
-         * @description What to start.
+         * @description The properties of a new conversation.
          *
-         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped, and MCP servers may
-         *     ask the user in the middle of a call.
-         *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
+         *     `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
+         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the limit of the
+         *     model's profile.
          */
         "StartRequest-Input": {
             /**
@@ -6372,11 +6397,11 @@ export interface components {
         };
         /**
          * StartRequest
-         * @description What to start.
+         * @description The properties of a new conversation.
          *
-         *     `ask_when_stuck`: an agent that goes in circles asks its user before it is stopped, and MCP servers may
-         *     ask the user in the middle of a call.
-         *     `max_budget_per_task`: what it may cost, in dollars; left out, what the model's profile says.
+         *     `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
+         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the limit of the
+         *     model's profile.
          */
         "StartRequest-Output": {
             /**
@@ -6432,7 +6457,7 @@ export interface components {
         };
         /**
          * StartStage
-         * @description One stage of a start; `output` is the last output of its command.
+         * @description One stage of a start. `output` is the end of its command's output.
          */
         StartStage: {
             /** Detail */
@@ -6514,7 +6539,7 @@ export interface components {
         };
         /**
          * SwitchProfile
-         * @description The saved model that takes over.
+         * @description The saved model to switch to.
          */
         SwitchProfile: {
             /** Profile Name */
@@ -6614,7 +6639,7 @@ export interface components {
         };
         /**
          * UpdateConversation
-         * @description What is left out stays as it is.
+         * @description Changes to a conversation. A field that is left out stays as it is.
          */
         UpdateConversation: {
             /** Title */
@@ -6677,7 +6702,7 @@ export interface components {
         };
         /**
          * WaitingMessage
-         * @description Sent, and not with the agent yet.
+         * @description A message that was sent and that the agent does not have yet.
          */
         WaitingMessage: {
             /** Content */
