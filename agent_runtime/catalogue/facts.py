@@ -1,4 +1,4 @@
-"""What is known of one model."""
+"""The known facts about one model."""
 
 from dataclasses import dataclass
 
@@ -42,5 +42,7 @@ class Facts:
 
     @property
     def takes_effort(self) -> bool:
-        """Also where it is not known: it is asked for only by those who want it."""
+        """Whether a reasoning effort may be sent. Also True if it is not known, since it is sent only if a
+        user asks for it.
+        """
         return self.efforts is None or bool(self.efforts)

@@ -17,9 +17,10 @@ _SEPARATORS = "/.:@"
 
 
 def facts_of(*names: str | None) -> Facts:
-    """Of the first of these models that is listed, else of the first of a known family, else the defaults.
+    """Returns the facts of the first listed model, else of the first model of a known family, else the
+    defaults.
 
-    `litellm_proxy/anthropic/claude-x` is `anthropic/claude-x`, or else `claude-x`.
+    `litellm_proxy/anthropic/claude-x` is looked up as `anthropic/claude-x`, then as `claude-x`.
     """
     given = [name for name in names if name]
     found = [_facts(name) for name in given]

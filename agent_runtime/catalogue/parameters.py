@@ -1,4 +1,4 @@
-"""What a parameter of a call is called at a model's vendor, and whether that has it."""
+"""The names of call parameters at a model's vendor, and whether the vendor has them."""
 
 from typing import Any
 
@@ -9,25 +9,27 @@ _HAS_CACHE_KEY = frozenset({"openai", "azure"})
 
 
 def is_model_of_openai(model: str) -> bool:
-    """By the name of the model, at any vendor that serves it."""
+    """Whether this is a model of OpenAI, judged by its name, at any vendor that serves it."""
     return facts_of(model).maker == "openai"
 
 
 def names_max_completion_tokens(model: str) -> bool:
-    """Whether a limit of the reply is called so. Most servers know only `max_tokens`, the older name, which
-    OpenAI's reasoning models refuse.
+    """Whether the reply's limit is named `max_completion_tokens`. Most servers know only the older name
+    `max_tokens`, which OpenAI's reasoning models refuse.
     """
     return model.partition("/")[0] in _NAMES_MAX_COMPLETION_TOKENS or is_model_of_openai(model)
 
 
 def has_cache_key(model: str) -> bool:
-    """Whether calls with one `prompt_cache_key` are sent to one cache."""
+    """Whether the vendor sends calls with the same `prompt_cache_key` to the same cache."""
     vendor = model.partition("/")[0]
     return vendor == "moonshot" or (vendor in _HAS_CACHE_KEY and is_model_of_openai(model))
 
 
 def thinking_budget(model: str, tokens: int | None) -> dict[str, Any]:
-    """The field of a chat completion that asks for so many tokens of thinking; none for None."""
+    """Returns the field of a chat completion that sets the number of thinking tokens. Returns no field for
+    None.
+    """
     if tokens is None:
         return {}
     if model.startswith("openrouter/"):

@@ -1,6 +1,6 @@
-"""Keeping a long view short: which of its passages to forget, and what to remember of them.
+"""Shortens what the model sees: selects the passages to forget, and asks a model to summarize them.
 
-The log keeps everything; only what the model sees is condensed. `plan` is pure, `summarize` asks a model.
+The log keeps everything; only the model's view is condensed. `plan` is pure, `summarize` asks a model.
 """
 
 import math
@@ -23,13 +23,13 @@ from agent_runtime.llm.messages import Prompt, Reply
 
 USAGE_ID = "condenser"
 USED_OF_WINDOW = 0.8
-"""How full the model's context may get: its reply and the next results need room, too."""
+"""The part of the model's context that may be used. The rest is room for its reply and the next results."""
 
 _CHARS_PER_MESSAGE = (6000, 1500, 400, 100)
 
 
 class NoOpCondenser(KnownFieldsOnly):
-    """Forgets nothing."""
+    """A condenser that forgets nothing."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -37,7 +37,7 @@ class NoOpCondenser(KnownFieldsOnly):
 
 
 class LLMSummarizingCondenser(KnownFieldsOnly):
-    """Has a model sum up the middle of a view that has too many events or tokens."""
+    """Asks a model to summarize the middle of a view that has too many events or tokens."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -52,7 +52,7 @@ class LLMSummarizingCondenser(KnownFieldsOnly):
 
 
 class PipelineCondenser(KnownFieldsOnly):
-    """Several, of which one works. The first one that summarises does the work."""
+    """A list of condensers. Only the first one that summarizes is used."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -68,7 +68,7 @@ PipelineCondenser.model_rebuild()
 
 
 def summarizer(condenser: Condenser | None) -> LLMSummarizingCondenser | None:
-    """The one that does the work, if any does."""
+    """Returns the condenser that is used. Returns None if there is none."""
     match condenser:
         case LLMSummarizingCondenser():
             return condenser
@@ -80,7 +80,7 @@ def summarizer(condenser: Condenser | None) -> LLMSummarizingCondenser | None:
 
 
 def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
-    """The same, the work done by this model wherever it may come to be done."""
+    """Returns the condenser with this model for its summaries, wherever it is nested."""
     match condenser:
         case LLMSummarizingCondenser():
             return condenser.model_copy(update={"llm": llm})
@@ -93,7 +93,7 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 
 @dataclass(frozen=True)
 class CondensationPlan:
-    """What is to be forgotten, and after how many events of the view its summary will stand."""
+    """The events to forget, and the number of events in the view before the summary."""
 
     forgotten: Sequence[Passage]
     offset: int
@@ -115,10 +115,10 @@ def plan(
     window_tokens: int | None = None,
     is_requested: bool = False,
 ) -> CondensationPlan | None:
-    """What to forget now; None if it is not time, or if forgetting would not help.
+    """Returns what to forget now. Returns None if it is not time, or if forgetting would not help.
 
-    context_tokens: what the next prompt will have. window_tokens: what the agent's model can take.
-    is_requested: it is time, whatever the limits say.
+    `context_tokens`: the size of the next prompt. `window_tokens`: the context window of the agent's model.
+    `is_requested`: plan even if no limit is reached.
     """
     limit = _token_limit(condenser, window_tokens)
     size = _events(passages)
@@ -140,9 +140,9 @@ def plan(
 
 
 async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Reply:
-    """The summary, as the model wrote it. LLMError when it cannot be had.
+    """Asks the model for a summary and returns it unchanged. Raises LLMError if it cannot be made.
 
-    When it does not fit into that model either, it is asked again with less of each message.
+    If the text is too long for that model, asks again with a shorter part of each message.
     """
     for chars in _CHARS_PER_MESSAGE:
         question = {
@@ -163,7 +163,9 @@ async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Repl
 
 
 def usage_llm(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> LLM:
-    """The condenser's model, its cost counted under its own usage id, and never under the agent's."""
+    """Returns the condenser's model with a separate usage id, so that its cost is never counted as the
+    agent's.
+    """
     own = condenser.llm.usage_id
     usage_id = USAGE_ID if own == agent_llm.usage_id else own
     return condenser.llm.model_copy(update={"usage_id": usage_id, "stream": False})

@@ -28,7 +28,9 @@ MAX_ENTRIES = 500
 
 
 def discover(context: AgentContext, working_dir: Path, *, home: Path | None = None) -> ProjectContext:
-    """What an agent that works in `working_dir` is told. pydantic.ValidationError for a client's bad one."""
+    """Returns what an agent that works in `working_dir` is told. Raises pydantic.ValidationError for bad data
+    from a client.
+    """
     working_dir = working_dir.resolve()
     root = _repository_root(working_dir)
     found = DiscoveredContext(root, frozenset(context.disabled_skills))

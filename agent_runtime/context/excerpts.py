@@ -1,4 +1,4 @@
-"""Chat messages as plain text, for a model that is to read about them, not to continue them."""
+"""Turns chat messages into plain text, for a model that reads about them and does not continue them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import orjson
 
 
 def excerpts(messages: Iterable[bytes], chars: int) -> list[dict[str, str]]:
-    """The messages as plain text, the middle of long ones left out."""
+    """Returns the messages as plain text. The middle of long messages is left out."""
     decoded = map(orjson.loads, messages)
     return [{"role": message["role"], "text": shortened(_text(message), chars)} for message in decoded]
 
@@ -24,7 +24,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def shortened(text: str, chars: int) -> str:
-    """The text with its middle left out, if it is longer than that."""
+    """Returns the text. If it is longer than the limit, its middle is left out."""
     if len(text) <= chars:
         return text
     left_out = len(text) - chars

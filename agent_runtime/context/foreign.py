@@ -1,5 +1,5 @@
-"""Texts that others than the user and the runtime have written, as the model sees them: between marks that
-nothing in the text can forge.
+"""Marks texts that were not written by the user or the runtime. The text inside the marks
+cannot forge them.
 """
 
 import json
@@ -22,18 +22,19 @@ _KEY = secrets.token_bytes(16)
 
 
 def marked(text: str, source: str, event_id: str) -> str:
-    """source: the tool. event_id: of the result, made at random after the text was there, so that its author
-    cannot know how the end will look. The same in every replay.
+    """Returns the text between marks. `source`: the tool. `event_id`: the random id of the result. It is made
+    after the text, so the author of the text cannot know the end mark. A replay gives the same marks.
     """
     mark = event_id[-12:]
     return f'<untrusted from="{source}" mark="{mark}">\n{_harmless(text)}\n</untrusted mark="{mark}">'
 
 
 def of_repository(text: str, file: str) -> str:
-    """For a text that is logged as it is shown. file: whence, or what it is; it may be anybody's, too.
+    """Returns a text of a repository between marks, in the form in which it is logged. `file`: the source of
+    the text. Its name is not trusted either.
 
-    The mark follows from the text and a key of this process: its author cannot know it, and the same
-    instructions make the same prompt, which vendors keep.
+    The mark is computed from the text and a key of this process, so the author cannot know it. Equal
+    instructions give an equal prompt, so the vendor's cache works.
     """
     mark = blake2b(f"{file}\n{text}".encode(), key=_KEY, digest_size=6).hexdigest()
     name = _harmless(json.dumps(file, ensure_ascii=False))
@@ -41,12 +42,16 @@ def of_repository(text: str, file: str) -> str:
 
 
 def failure(tool: str, why: str) -> str:
-    """What the log says of a call that its tool could not answer. why: may have been written by anyone."""
+    """Returns the log's text for a call that its tool could not answer. `why`: the reason; it may contain
+    foreign text.
+    """
     return f"`{tool}` failed: {why}"
 
 
 def marked_failure(text: str, tool: str, event_id: str) -> str:
-    """The same as the model sees it; any other text about a call is the runtime's own and stays."""
+    """Returns a failure text with marks, as the model sees it. Returns any other text unchanged, because the
+    runtime wrote it.
+    """
     opening = failure(tool, "")
     if not text.startswith(opening):
         return text

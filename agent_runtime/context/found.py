@@ -1,4 +1,4 @@
-"""What has been found so far, and the report on everything that was looked at."""
+"""Collects what discovery has found, and reports on every place that was looked at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,9 @@ MAX_TOTAL_BYTES = 1024 * 1024
 
 @dataclass
 class DiscoveredContext:
-    """The first skill of a name wins. project: paths below it are shown relative to it."""
+    """The result of discovery. If two skills have one name, the first is kept. `project`: paths below it are
+    shown relative to it.
+    """
 
     project: Path
     disabled: frozenset[str] = frozenset()
@@ -40,7 +42,7 @@ class DiscoveredContext:
         self._report(path, reason, origin, None, is_loaded=False)
 
     def read(self, path: Path, root: Path) -> str:
-        """Like `read_text`, but not more than is good for a prompt."""
+        """Reads a file like `read_text`, but limits its size to what fits in a prompt."""
         return self.bounded(read_text(path, root))
 
     def bounded(self, text: str) -> str:

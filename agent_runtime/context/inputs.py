@@ -1,4 +1,4 @@
-"""What a task skill has to be told, as in `/release 1.4 channel=beta`."""
+"""The inputs of a task skill, as in `/release 1.4 channel=beta`."""
 
 import re
 import shlex
@@ -11,7 +11,9 @@ _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class SkillInput(BaseModel):
-    """`${name}` in the skill's text stands for it. One with a default need not be given."""
+    """An input of a skill. `${name}` in the skill's text is replaced by its value. An input with a default is
+    optional.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -23,14 +25,18 @@ class SkillInput(BaseModel):
 
 @dataclass(frozen=True)
 class Filled:
-    """missing: the inputs that are needed and were not given; their placeholders still stand in the text."""
+    """A skill's text with its inputs. `missing`: required inputs without a value; their placeholders remain
+    in the text.
+    """
 
     text: str
     missing: Sequence[SkillInput]
 
 
 def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
-    """A skill's text with what the user wrote after its name. Only its own inputs are replaced."""
+    """Returns the skill's text with the values that the user wrote after its name. Replaces only the skill's
+    declared inputs.
+    """
     given = _given(words, [one.name for one in inputs])
     values = {one.name: given.get(one.name, one.default) for one in inputs}
     missing = [one for one in inputs if values[one.name] is None and one.required]

@@ -1,4 +1,4 @@
-"""Directories below the workspace that may have separate instructions. Their number is limited."""
+"""Finds directories below the workspace that may have separate instructions. Their number is limited."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,9 @@ _NOT_WALKED = {"node_modules", "vendor", "third_party", "dist", "build", "target
 
 
 def directories_below(top: Path) -> Iterator[Path]:
-    """Nearest first, up to a number and a depth; none that is hidden or generated."""
+    """Returns the directories, nearest first, up to a number and a depth. Skips hidden and generated
+    directories.
+    """
     level: Iterable[Path] = [top]
     seen = 0
     for _ in range(MAX_DEPTH):

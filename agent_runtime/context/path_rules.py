@@ -1,7 +1,7 @@
-"""Rules that hold for some paths only. The model gets one with the first result that touches such a path.
+"""Rules for some paths only. The model gets a rule with the first result that touches a matching path.
 
-A rule's text in the log names the rule, so that a log alone tells which have been given. It stays in what
-the model sees when the events around it are condensed.
+In the log, the rule's text names the rule, so the log alone tells which rules were given. A rule stays in the
+model's view when the events around it are condensed.
 """
 
 import json
@@ -17,21 +17,21 @@ from agent_runtime.events.content import TextContent
 from agent_runtime.tools.search.scan import glob_regex
 
 MAX_REMINDER_CHARS = 64 * 1024
-"""How much of the rules given so far is repeated after a condensation."""
+"""The most characters of rules that are repeated after a condensation."""
 
 _OPENING = re.compile(r'<path_rule name=("(?:[^"\\]|\\.)*")>')
 _SPECIAL = re.compile(r"([*?\[{])")
 
 
 def whole_directory(relative: Path) -> str:
-    """The glob for everything in a directory. Special characters in its name are escaped."""
+    """Returns the glob for everything in a directory. Special characters in its name are escaped."""
     return _SPECIAL.sub(r"[\1]", relative.as_posix()) + "/**"
 
 
 def rules_for(
     touched: Iterable[Path], skills: Iterable[Skill], *, working_dir: Path, given: Collection[str]
 ) -> list[Skill]:
-    """The rules for these absolute paths that have not been given yet, in their order."""
+    """Returns the rules that match these absolute paths and have not been given yet, in order."""
     real = [Path(os.path.realpath(path)) for path in touched]
     wanted = [skill for skill in skills if skill.paths and skill.name not in given]
     places = {skill.paths_below or str(working_dir) for skill in wanted}
@@ -45,7 +45,7 @@ def render_rule(rule: Skill) -> TextContent:
 
 
 def names_in(parts: Sequence[TextContent]) -> list[str]:
-    """The rules that are given by these parts of a result."""
+    """Returns the names of the rules that these parts of a result contain."""
     found = (_OPENING.match(part.text) for part in parts)
     return [json.loads(match[1]) for match in found if match]
 
@@ -55,7 +55,9 @@ def texts_in(parts: Sequence[TextContent]) -> list[str]:
 
 
 def reminder(texts: Sequence[str]) -> str:
-    """What is said of rules whose results are forgotten: the newest as they are, the others by name."""
+    """Returns the text that repeats rules after their results were forgotten: the newest rules in full, the
+    others by name.
+    """
     kept: list[str] = []
     room = MAX_REMINDER_CHARS
     for text in reversed(texts):

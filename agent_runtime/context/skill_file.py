@@ -1,4 +1,4 @@
-"""Reads a file as a skill: from its front matter, and what that leaves out from its path."""
+"""Reads a file as a skill: from its front matter, with defaults from its path."""
 
 import re
 from pathlib import Path
@@ -17,9 +17,10 @@ _COMMA = re.compile(r",(?![^{}]*\})")
 
 
 def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
-    """The skill in a file. UnusableFileError when its front matter does not make sense.
+    """Returns the skill in a file. Raises UnusableFileError if its front matter is not valid.
 
-    rules_below: what the paths of a rule are relative to, if not the directory an agent works in.
+    `rules_below`: the directory that the paths of a rule are relative to. None means the agent's working
+    directory.
     """
     if path.name.lower() == "readme.md":
         raise UnusableFileError("a README is for people")

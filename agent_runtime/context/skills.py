@@ -1,4 +1,4 @@
-"""What an agent is told of a project: instructions, knowledge that keywords bring up, skills on request."""
+"""What an agent is told about a project: instructions, knowledge for keywords, and skills on request."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
@@ -47,7 +47,7 @@ class Skill(BaseModel):
 
     @classmethod
     def of_protocol(cls, given: JsonObject) -> "Skill":
-        """A skill as a client sends it. pydantic.ValidationError when it is none."""
+        """Returns the skill that a client has sent. Raises pydantic.ValidationError if it is not valid."""
         trigger = given.get("trigger")
         trigger = trigger if isinstance(trigger, dict) else {}
         keywords = trigger.get("keywords") or trigger.get("triggers") or ()
@@ -62,19 +62,21 @@ class Skill(BaseModel):
         return self.origin == "project"
 
     def shown(self, text: str | None = None) -> str:
-        """Its text as the model sees it, marked if the repository brings it. text: with its inputs."""
+        """Returns the skill's text as the model sees it, with marks if it comes from the repository. `text`:
+        the skill's text with its inputs.
+        """
         whole = self.content if text is None else text
         return of_repository(whole, self.name) if self.is_of_repository else whole
 
     def as_read(self) -> "Skill":
-        """As an agent reads it without being asked: its inputs are not given."""
+        """Returns the skill's text for an agent that reads it without a user's call, so without inputs."""
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
         return self.model_copy(update={"content": content})
 
 
 class SkillDiscovery(BaseModel):
-    """A place that was looked at, whether it was loaded, and why or why not."""
+    """A place where a skill was looked for, whether the skill was loaded, and the reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -101,7 +103,9 @@ class ProjectContext(BaseModel):
 
 
 class SkillFile(BaseModel):
-    """A file that an app server has sent, or why it could not. path: as people are shown it."""
+    """A file that an app server has sent, or the reason why it could not. `path`: the path that people are
+    shown.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -112,7 +116,7 @@ class SkillFile(BaseModel):
 
 
 class AgentContext(BaseModel):
-    """What a client adds to what the agent is told. Fields that are not used here are kept as they came."""
+    """A client's additions to what the agent is told. Fields that are not used here are kept unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -132,7 +136,7 @@ NO_CONTEXT = AgentContext()
 
 
 def render_project_context(context: ProjectContext) -> str:
-    """The part of the system prompt that tells of the project; empty if there is nothing to tell."""
+    """Returns the part of the system prompt about the project. Empty if there is nothing to tell."""
     rules = [skill for skill in context.skills if skill.paths]
     return render(
         "project_context.j2",
@@ -152,10 +156,11 @@ def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
 
 
 def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> list[tuple[Skill, str]]:
-    """The skills that a message brings up, each with the trigger. `known` ones have been seen before.
+    """Returns the skills that a message triggers, each with its trigger. Leaves out the `known` skills, which
+    were given before.
 
-    A trigger is found anywhere, in any case; one that begins with a slash only as the first word.
-    A skill with inputs is brought up each time, since they may be others.
+    A trigger matches anywhere, ignoring case. A trigger with a slash matches only as the first word. A skill
+    with inputs is returned each time, since the inputs may differ.
     """
     wanted = (skill for skill in skills if skill.inputs or skill.name not in known)
     found = [(skill, _trigger_in(text, skill.triggers)) for skill in wanted]
@@ -163,12 +168,12 @@ def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> 
 
 
 def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[TextContent]:
-    """What the model is told of them, beside the message `text`."""
+    """Returns the text about the triggered skills that the model gets with the message `text`."""
     return [TextContent(text=_render_one(skill, trigger, text)) for skill, trigger in found]
 
 
 def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
-    """Those that have to do with the message `text`, beside it; nothing if none has."""
+    """Returns the notes that relate to the message `text`. Empty if none does."""
     found = most_relevant(notes, text, GIVEN_NOTES)
     return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []
 

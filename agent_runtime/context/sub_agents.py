@@ -1,4 +1,4 @@
-"""Agents that an agent may hand work to: files of the project and the user, and those that come with us."""
+"""The definitions of sub-agents: files of the project and the user, and built-in ones."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,9 @@ MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
-    """tools, skills: by name; none named is as the calling agent has them. metadata: its other fields."""
+    """`tools`, `skills`: by name; if none is named, the calling agent's are used. `metadata`: all other
+    fields of the file.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -62,7 +64,7 @@ class SubAgent(BaseModel):
 
     @property
     def own_servers(self) -> JsonObject:
-        """Its own MCP servers, by name."""
+        """The MCP servers of this definition, by name."""
         return named_servers(self.mcp_servers or self.mcp_config or {})
 
     @property
@@ -74,7 +76,7 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A file that was not taken, or not in whole, and why."""
+    """A file that was skipped in whole or in part, and the reason."""
 
     path: str
     reason: str
@@ -83,9 +85,10 @@ class LeftOut(BaseModel):
 def find_sub_agents(
     project: Path | None, home: Path | None, *, with_built_in: bool = True
 ) -> tuple[list[SubAgent], list[LeftOut]]:
-    """Those of the project first, then the user's, then ours: of two with one name the first is taken.
+    """Returns the definitions: the project's first, then the user's, then the built-in ones. If two have one
+    name, the first is used.
 
-    Blocking, but bounded. What cannot be used is left out.
+    Blocking, but bounded. Files that cannot be used are left out.
     """
     found: dict[str, SubAgent] = {}
     left_out: list[LeftOut] = []
@@ -116,7 +119,7 @@ def _files(
 
 
 def unused_parts(agent: SubAgent) -> list[str]:
-    """What its front matter says that has no effect here, and why."""
+    """Returns the front matter fields that have no effect here, with the reasons."""
     return [
         f"`{field}` in its front matter is not used: it does not name its parts, or there are too many"
         for field in _OWN_PARTS
@@ -125,7 +128,7 @@ def unused_parts(agent: SubAgent) -> list[str]:
 
 
 def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
-    """UnusableFileError."""
+    """Returns the definition in a file. Raises UnusableFileError."""
     matter, body = split(text)
     description = text_of(matter.get("description"), "description") or ""
     parts = {field: part for field in _OWN_PARTS if isinstance(part := _plain(matter.get(field)), dict)}

@@ -1,4 +1,4 @@
-"""The first thing the model reads, and the other texts that are written for it."""
+"""Renders the system prompt and the other texts for the model from templates."""
 
 from functools import cache
 from pathlib import Path
@@ -11,12 +11,12 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 
 def render_system_prompt(*, working_dir: str) -> str:
-    """The prompt for an agent that works in `working_dir`."""
+    """Returns the system prompt for an agent that works in `working_dir`."""
     return render("system_prompt.j2", working_dir=working_dir)
 
 
 def render(template: str, **values: Any) -> str:
-    """A file of `prompts/` with its variables filled in. An undefined variable is an error."""
+    """Renders a file of `prompts/` with its variables. An undefined variable is an error."""
     return _environment().get_template(template).render(values)
 
 

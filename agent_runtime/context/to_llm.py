@@ -1,4 +1,4 @@
-"""Events as chat messages. The only place where one becomes the other; pure."""
+"""Converts events to chat messages. This is the only module that does it. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,12 +45,14 @@ def rules_message(rules: Sequence[str]) -> ChatMessage:
 
 
 def rules_of(result: ToolResult) -> list[str]:
-    """What a result says that outlives it."""
+    """Returns the path rules in a result. They are kept when the result is forgotten."""
     return texts_in(result.extended_content) if isinstance(result, ObservationEvent) else []
 
 
 def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
-    """The reply that made these calls. actions: of one reply, in its order, at least one."""
+    """Returns the assistant's message with these calls. `actions`: the calls of one reply, in order, at least
+    one.
+    """
     thought = "\n".join(part.text for part in actions[0].thought)
     return {
         "role": "assistant",
@@ -62,7 +64,9 @@ def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
 
 
 def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage]:
-    """The tool message, and a user message for its images: tool messages carry only text everywhere."""
+    """Returns the tool message, and a user message for its images, because tool messages can carry only text
+    at every vendor.
+    """
     text, images = _result(result)
     answer = {"role": "tool", "tool_call_id": action.tool_call_id, "name": action.tool_name, "content": text}
     if (state := action.tool_call.vendor_state) and "id" in state.call:
@@ -74,7 +78,7 @@ def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage
 
 
 def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
-    """About how much room the message takes. An image takes the same however many bytes it has."""
+    """Returns the estimated tokens of a message. Every image counts the same, whatever its size in bytes."""
     content = message.get("content")
     images = [p["image_url"]["url"] for p in content if "image_url" in p] if isinstance(content, list) else []
     return (encoded_bytes - sum(map(len, images))) // BYTES_PER_TOKEN + IMAGE_TOKENS * len(images)

@@ -1,4 +1,4 @@
-"""What the model sees of a log: kept up to date event by event, each message encoded once."""
+"""The messages that the model sees. They are updated event by event, and each message is encoded once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ from agent_runtime.events.union import AnyEvent
 
 @dataclass(frozen=True)
 class Passage:
-    """Messages that belong together, and the events they were made of.
+    """Messages that must stay together, with the events they were made from.
 
-    One message, or a reply with all its calls and their results: never parted. tokens: a rough count.
-    seq: the position of the first event. rules: texts in them that are kept when the rest is forgotten.
+    A passage is one message, or a reply with all its calls and their results. `tokens`: an estimate. `seq`:
+    the position of the first event. `rules`: path rules in the messages, kept when the rest is forgotten.
     """
 
     event_ids: tuple[str, ...]
@@ -51,29 +51,32 @@ class _Exchange:
 
 
 class View:
-    """Feed it a log's events in order. `messages` may be asked whenever no tool call is unanswered.
+    """The model's view of a log. Give it the log's events in order. Read `messages` only when no tool call is
+    unanswered.
 
-    A reply stands before the messages that came while the model wrote it: else they would look answered, and
-    the prompt would end with the reply, which some vendors refuse and others try to complete.
+    A reply is placed before the messages that arrived while the model wrote it. Otherwise they would look
+    answered, and the prompt would end with the reply, which some vendors refuse and others try to complete.
     """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        """passages: of an earlier view without unanswered calls, to go on from."""
+        """`passages`: of an earlier view without unanswered calls, to continue from."""
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
         self.tokens = sum(passage.tokens for passage in self._passages)
-        """A rough count of what `messages` holds."""
+        """The estimated tokens of `messages`."""
 
     @property
     def passages(self) -> Sequence[Passage]:
         return self._passages
 
     def messages(self) -> Sequence[bytes]:
-        """Chat messages as JSON. Every tool call in them is directly followed by its result."""
+        """The chat messages as JSON. Every tool call is directly followed by its result."""
         return [message for passage in self._passages for message in passage.messages]
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
-        """seq: its position. seen_seq: the last position the model had seen when it said this."""
+        """Adds an event. `seq`: its position. `seen_seq`: the last position that the model had seen when it
+        wrote the event.
+        """
         match event:
             case SystemPromptEvent():
                 self._put(_passage([event.id], [to_llm.system_message(event)], seq))

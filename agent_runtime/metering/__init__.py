@@ -1,1 +1,1 @@
-"""What a call of a model used, and what that costs. Known to the runtime and to the app server alike."""
+"""The token usage and the price of model calls, for the runtime and the app server."""

@@ -1,4 +1,4 @@
-"""Reading what a model's server sent: the value if it is of the type, else an empty one."""
+"""Reads values that a model's server sent. A value of another type counts as empty."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Models by vendor, of the list that comes with litellm: what people can choose from."""
+"""The models of each vendor in litellm's list, for people to choose from."""
 
 import importlib.util
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ class ListedModel:
 
 
 def listed_models(vendors: Collection[str]) -> list[ListedModel]:
-    """Those that one can talk with, of these vendors, by vendor and name. Blocking: it reads 3 MB."""
+    """Returns the chat models of these vendors, by vendor and name. Blocking: it reads 3 MB."""
     found: dict[tuple[str, str], ListedModel] = {}
     for key, value in _read_list().items():
         entry = a_dict(value)

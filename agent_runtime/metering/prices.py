@@ -27,7 +27,9 @@ def set_price(
     cache_read: float | None = None,
     cache_write: float | None = None,
 ) -> Price | None:
-    """The price that a user has set, in dollars per token; what a cache holds costs the same unless set."""
+    """Returns the price that a user has set, in dollars per token. Cached tokens cost the same unless they
+    have a price.
+    """
     if prompt is None and completion is None:
         return None
     fresh = prompt or 0.0

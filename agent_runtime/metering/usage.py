@@ -8,9 +8,10 @@ from agent_runtime.metering.counts import a_count, a_dict
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call; reasoning is part of the completion, what was cached part of the prompt.
+    """The tokens of one call. Reasoning tokens are part of the completion, cached tokens are part of the
+    prompt.
 
-    cost: in dollars; None while it is unknown.
+    `cost`: in dollars; None while it is unknown.
     """
 
     prompt_tokens: int = 0
@@ -22,7 +23,7 @@ class Usage:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:
-    """The `usage` of a chat completion. Never raises: what makes no sense counts as nothing."""
+    """Returns the `usage` of a chat completion. Never raises: invalid values count as nothing."""
     prompt = a_dict(usage.get("prompt_tokens_details"))
     completion = a_dict(usage.get("completion_tokens_details"))
     return Usage(
@@ -38,7 +39,7 @@ def usage_of(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_response(usage: dict[str, Any]) -> Usage:
-    """The `usage` of a response. Never raises: what makes no sense counts as nothing."""
+    """Returns the `usage` of a response. Never raises: invalid values count as nothing."""
     return Usage(
         prompt_tokens=a_count(usage.get("input_tokens")),
         completion_tokens=a_count(usage.get("output_tokens")),

@@ -1,4 +1,4 @@
-"""What plugins add to a conversation. The client's own comes first wherever names meet."""
+"""Adds plugins to a conversation's request. If names are equal, the client's part is kept."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from agent_runtime.wire import StartConversationRequest
 
 
 def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -> StartConversationRequest:
-    """The request as if the client had sent all that the plugins hold."""
+    """Returns the request with all parts of the plugins, as if the client had sent them."""
     if not plugins:
         return request
     agent = dict(request.agent)
@@ -33,12 +33,12 @@ def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -
 
 
 def sub_agents_of(request: StartConversationRequest) -> Sequence[JsonObject]:
-    """Definitions of sub-agents that have come with the request."""
+    """Returns the definitions of sub-agents in the request."""
     return (request.model_extra or {}).get("agent_definitions") or ()
 
 
 def as_given(skill: Skill) -> JsonObject:
-    """A skill as a client would send it."""
+    """Returns the skill in the form in which a client would send it."""
     return {
         **skill.model_dump(mode="json", exclude_none=True, exclude={"type", "triggers", "paths"}),
         "is_agentskills_format": skill.type == "agentskills",
@@ -47,7 +47,9 @@ def as_given(skill: Skill) -> JsonObject:
 
 
 def joined(hook_configs: Sequence[JsonObject]) -> JsonObject:
-    """All hooks of all of them, point by point, in order. hook_configs: with their points' field names."""
+    """Returns the hooks of all configurations, joined for each point, in order. `hook_configs`: keyed by the
+    field names of the points.
+    """
     found: dict[str, list[Any]] = {}
     for config in hook_configs:
         for point, matchers in config.items():

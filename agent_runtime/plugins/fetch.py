@@ -1,4 +1,4 @@
-"""Where plugins come from: a directory of this machine, or a repository at one commit."""
+"""Fetches plugins from a directory of this machine, or from a repository at one commit."""
 
 import asyncio
 import hashlib
@@ -27,7 +27,9 @@ class FetchTimeoutError(PluginNotFetchedError):
 
 @dataclass(frozen=True)
 class Fetched:
-    """path: the plugin's directory. commit: what it is pinned to; None for a directory of this machine."""
+    """`path`: the plugin's directory. `commit`: the commit it is pinned to; None for a directory of this
+    machine.
+    """
 
     path: Path
     commit: str | None
@@ -36,9 +38,9 @@ class Fetched:
 async def fetch(
     source: str, *, ref: str | None, repo_path: str | None, store: Path, timeout_seconds: float = 60
 ) -> Fetched:
-    """The plugin's directory, cloned below `store` unless it is one of this machine. PluginNotFetchedError.
+    """Returns the plugin's directory. A repository is cloned below `store`. Raises PluginNotFetchedError.
 
-    A commit that has been fetched before is not fetched again.
+    A commit that was fetched before is not fetched again.
     """
     shorthand = _SHORTHAND.fullmatch(source)
     if shorthand:

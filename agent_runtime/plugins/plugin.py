@@ -1,8 +1,7 @@
-"""What a plugin's directory holds: skills, commands, MCP servers, hooks, sub-agents.
+"""Loads a plugin's directory: skills, commands, MCP servers, hooks, sub-agents.
 
-The layout is the one that several agents share: a manifest in `.plugin/` or `.claude-plugin/`, then
-`skills/`, `commands/`, `agents/`, `hooks/hooks.json` and `.mcp.json`, each of them optional. Nothing of it is
-run here.
+Several agents share this layout: a manifest in `.plugin/` or `.claude-plugin/`, then `skills/`, `commands/`,
+`agents/`, `hooks/hooks.json` and `.mcp.json`, all optional. Loading runs nothing.
 """
 
 import os
@@ -34,31 +33,31 @@ _ROOT_VARIABLES = re.compile(r"\$\{?(?:CLAUDE_)?PLUGIN_ROOT\}?")
 
 
 class PluginError(Exception):
-    """A plugin that cannot be loaded. The text says why, `code` the same for programs."""
+    """A plugin cannot be loaded. The text says why; `code` is the same reason for programs."""
 
     code = "plugin_unusable"
 
 
 class PluginNotFoundError(PluginError):
-    """There is none of that name."""
+    """There is no plugin with this name."""
 
     code = "plugin_not_found"
 
 
 class ConsentRequiredError(PluginError):
-    """It is a part of the project, whose code runs only with consent to its hash."""
+    """The plugin belongs to the project. Its code runs only with the user's consent to its hash."""
 
     code = "consent_required"
 
 
 class PluginNotFetchedError(PluginError):
-    """It cannot be had from where it is said to be."""
+    """The plugin could not be fetched from its source."""
 
     code = "plugin_not_fetched"
 
 
 class Manifest(BaseModel):
-    """What a plugin says of itself. Fields not used here are kept."""
+    """A plugin's description of itself. Fields that are not used here are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -92,7 +91,7 @@ class Plugin:
         return [skill.name for skill in self.skills if skill.name.startswith(f"{self.name}:")]
 
     def files(self) -> list[str]:
-        """All its files, relative to its directory, as many as fit a list."""
+        """Returns the plugin's files, relative to its directory. The number is limited."""
         found = sorted(
             os.path.relpath(Path(directory, name), self.path)
             for directory, _, names in os.walk(self.path)
@@ -102,7 +101,9 @@ class Plugin:
 
 
 def load(path: Path) -> Plugin:
-    """The plugin in a directory. PluginError when there is none; its parts may be unusable one by one."""
+    """Loads the plugin in a directory. Raises PluginError if there is none. Parts that cannot be used are
+    left out one by one.
+    """
     manifest = _manifest(path)
     left_out: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Plugins by name or source: fetched ones, kept commit by commit, and those that lie on this machine."""
+"""Finds plugins by name or source: fetched plugins, stored for each commit, and plugins on this machine."""
 
 import asyncio
 import re
@@ -25,16 +25,15 @@ _SOURCE = re.compile(r"[/:]")
 
 
 class PluginStore:
-    """`directory` keeps what is fetched, each commit in a separate directory."""
+    """`directory`: where fetched plugins are stored, with a separate directory for each commit."""
 
     def __init__(self, directory: Path, workspace: Path) -> None:
         self._directory = directory
         self._workspace = workspace
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """The request with all that its plugins hold, each pinned to the commit it was fetched at.
-
-        PluginError.
+        """Returns the request with all parts of its plugins. Each plugin is pinned to the commit that was
+        fetched. Raises PluginError.
         """
         if not request.plugins:
             return request
@@ -47,7 +46,7 @@ class PluginStore:
         return with_plugins(request.model_copy(update={"plugins": pinned}), plugins)
 
     async def fetch(self, source: PluginSource, seconds: float = FETCH_SECONDS) -> Fetched:
-        """The plugin's directory. Raises PluginNotFetchedError."""
+        """Fetches a plugin and returns its directory. Raises PluginNotFetchedError."""
         try:
             return await fetch(
                 source.source,
@@ -63,9 +62,9 @@ class PluginStore:
         return await asyncio.to_thread(load, fetched.path)
 
     async def find(self, ref: str, project: Path) -> Plugin:
-        """One of the user's by its name, or from a source.
+        """Returns one of the user's plugins by its name, or a plugin from a source.
 
-        ConsentRequiredError for one of the project's, PluginError.
+        Raises PluginError, and ConsentRequiredError for a plugin of the project.
         """
         for plugin in await asyncio.to_thread(self.local, project, with_user=True):
             if plugin.name == ref and not plugin.path.is_relative_to(project):
@@ -79,7 +78,9 @@ class PluginStore:
         return await self.load(await self.fetch(PluginSource(source=ref)))
 
     def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
-        """Those that lie in the project and in the user's home. The first of a name wins. Blocking."""
+        """Returns the plugins in the project and in the user's home. If two have one name, the first is used.
+        Blocking.
+        """
         tops = [project or self._workspace, *([Path.home()] if with_user else [])]
         found: dict[str, Plugin] = {}
         for plugin in _loadable(Path(top, name) for top in tops for name in DIRECTORIES):

@@ -1,4 +1,4 @@
-"""The hooks and MCP servers that a sub-agent brings along: which of them can be used, and what they run."""
+"""Checks the hooks and MCP servers in a sub-agent's definition."""
 
 from pydantic import ValidationError
 
@@ -8,7 +8,7 @@ from agent_runtime.tools.mcp.config import servers_of
 
 
 def checked(agent: SubAgent) -> tuple[SubAgent, list[str]]:
-    """The sub-agent without those parts that cannot be understood, and what is wrong with them."""
+    """Returns the sub-agent without the parts that are not valid, and what is wrong with them."""
     reasons: list[str] = []
     if agent.hooks is not None:
         try:
@@ -25,6 +25,6 @@ def checked(agent: SubAgent) -> tuple[SubAgent, list[str]]:
 
 
 def fault(error: ValidationError) -> str:
-    """The first thing that is wrong, and where."""
+    """Returns the first error and its place."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

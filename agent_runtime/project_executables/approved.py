@@ -1,7 +1,7 @@
-"""What a project offers, once a user has consented to it: as if a plugin of the client's had brought it.
+"""Applies a project's offers after the user's consent, as if a plugin from the client had brought them.
 
-What was approved is copied away, byte for byte, so that edits in the project change nothing of it. Commands
-may still name files of the project: each of them is compared again right before it is run.
+The approved files are copied byte for byte, so that edits in the project do not change them. Commands may
+still name files of the project. Each of these is compared again right before it is run.
 """
 
 import asyncio
@@ -30,19 +30,21 @@ _CONTENT = "content"
 
 
 class OfferChangedError(PluginError):
-    """What was consented to is not there any more, or is something else by now."""
+    """What the user consented to has changed or does not exist any more."""
 
     code = "offer_changed"
 
 
 class ApprovedOffers:
-    """`directory` keeps what has been consented to, by its hash."""
+    """`directory`: where the approved files are stored, by hash."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """The request with what it consents to in its project; what is not there as it was is left out."""
+        """Returns the request with the offers that it consents to. Offers that have changed or are missing
+        are left out.
+        """
         if not request.consent:
             return request
         project = Path(request.workspace.working_dir)
@@ -53,7 +55,9 @@ class ApprovedOffers:
         return with_plugins(request.model_copy(update={"consent": taken}), plugins)
 
     async def take(self, project: Path, hashes: Collection[str]) -> list[tuple[Offer, Plugin]]:
-        """What the conversations of a project get from now on. OfferChangedError, then nothing is taken."""
+        """Stores and returns the offers with these hashes. Raises OfferChangedError; nothing
+        is taken then.
+        """
         offers = {offer.hash: offer for offer in await asyncio.to_thread(find_offers, project)}
         unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
         if unknown:
@@ -62,7 +66,9 @@ class ApprovedOffers:
         return [(offer, await asyncio.to_thread(self._take, offer, project)) for offer in wanted]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
-        """The request with what it has consented to earlier, as it was then. OfferChangedError."""
+        """Returns the request with the offers that it consented to earlier, as they were then. Raises
+        OfferChangedError.
+        """
         project = Path(request.workspace.working_dir)
         homes = [self._home(project, one) for one in request.consent]
         return with_plugins(request, [await asyncio.to_thread(_kept, home, project) for home in homes])

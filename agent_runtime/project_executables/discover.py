@@ -1,7 +1,7 @@
-"""Finds what a project brings that would run. It is only read. Blocking, but bounded.
+"""Finds the parts of a project that would run. Only reads files. Blocking, but bounded.
 
-Instructions (AGENTS.md, skills, sub-agents without commands of their own) are no offers: they are text, which
-the agent reads as the project's, and they run nothing.
+Instructions (AGENTS.md, skills, sub-agents without commands) are not offers: they are text that the agent
+reads as the project's, and they run nothing.
 """
 
 import os
@@ -33,7 +33,9 @@ _PLUGIN_PARTS = (".plugin", ".claude-plugin", "skills", "commands", "agents", "h
 
 
 def find_offers(project: Path) -> list[Offer]:
-    """All of it, in the order in which it would run. What cannot be read in full has a `problem`."""
+    """Returns all offers, in the order in which they would run. An offer that cannot be read in full has a
+    `problem`.
+    """
     if not project.is_dir():
         return []
     project = project.resolve()

@@ -1,7 +1,7 @@
-"""The files of a project, with their hashes, and which of them a command names.
+"""Collects the files of a project that a command names, with their hashes.
 
-What a command will run in the end is unknown. What it names itself is looked at, and what the shell
-scripts among that name: an edit of a script then counts as an edit of the command.
+It is not known what a command will run in the end. The files that the command names are collected, and the
+files that shell scripts among them name. An edit of such a script then counts as an edit of the command.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 
 
 class UnreadableOfferError(Exception):
-    """It cannot be shown in full, so a user cannot consent to it. The text says why."""
+    """The offer cannot be shown in full, so a user cannot consent to it. The text says why."""
 
 
 class Files:
@@ -39,7 +39,7 @@ class Files:
         return [self._found[path] for path in sorted(self._found)]
 
     def add(self, file: Path) -> bytes:
-        """Its content. UnreadableOfferError."""
+        """Adds a file and returns its content. Raises UnreadableOfferError."""
         path = str(file.relative_to(self._project))
         if not is_utf8(path) or not path.isprintable() or "\\" in path:
             raise UnreadableOfferError("One of its files has a name that cannot be shown.")
@@ -53,7 +53,9 @@ class Files:
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
-        """These files, those that the commands name, and what the shell scripts among them name."""
+        """Adds these files, the files that the commands name, and the files that shell scripts among them
+        name.
+        """
         waiting = [(command, self._project) for command in commands]
         for file in own:
             waiting += self._commands_in(file)

@@ -1,4 +1,4 @@
-"""HTTP over connections that are made in a way of one's own, say in another network of the same machine."""
+"""HTTP over connections that the caller opens, for example in another network of the same machine."""
 
 import select
 import ssl
@@ -15,7 +15,9 @@ from agent_runtime.relay.target import Dial
 
 
 class DialledTransport(httpx.AsyncHTTPTransport):
-    """Without TLS. max_kept: connections that wait for the next request."""
+    """Sends HTTP without TLS over such connections. `max_kept`: the number of idle connections kept for later
+    requests.
+    """
 
     def __init__(self, dial: Dial, *, max_kept: int) -> None:
         without_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

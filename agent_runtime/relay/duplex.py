@@ -1,4 +1,4 @@
-"""Both directions of one socket."""
+"""Runs both directions of one socket."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 
 async def until_either_ends(*directions: Coroutine[Any, Any, None]) -> None:
-    """Runs them side by side; when one has ended, the others are. What went wrong in one is raised."""
+    """Runs both coroutines. When one ends, cancels the other. Raises the error of the one that failed."""
     tasks = [asyncio.create_task(direction) for direction in directions]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""One HTTP exchange, streamed both ways: neither body is ever held whole, or unpacked."""
+"""Relays one HTTP exchange and streams both bodies. No body is held in memory as a whole or decompressed."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from agent_runtime.relay.target import (
 logger = logging.getLogger(__name__)
 
 OnReply = Callable[[int, list[Header]], list[Header]]
-"""The headers that the client is given, for the status and the headers of a reply."""
+"""Returns the headers for the client, given the status and the headers of a reply."""
 
 # The next hop adds its own.
 _ADDED_BY_SERVERS = (b"date", b"server")
@@ -41,10 +41,10 @@ def new_transport(
     no_tls: bool = False,
     dial: Dial | None = None,
 ) -> httpx.AsyncHTTPTransport:
-    """What `relay_http` sends with: no proxies, no redirects, no cookies, and as many at a time as come.
+    """Returns the transport for `relay_http`: no proxies, no redirects, no cookies, no limit of connections.
 
-    socket: the one that all of it goes to. trust: whose certificates count, if not those of the system.
-    no_tls: none is spoken with it. dial: how it connects, without TLS.
+    `socket`: the Unix socket that all requests go to. `trust`: the certificates to trust in place of the
+    system's. `no_tls`: connects without TLS. `dial`: opens the connections, without TLS.
     """
     if dial is not None:
         # httpx itself loads what this needs no sooner.
@@ -69,9 +69,8 @@ async def relay_http(
     send: Send,
     on_reply: OnReply,
 ) -> None:
-    """Ends when the reply has been passed on, when it broke off, or when the client has gone.
-
-    Raises Unanswered.
+    """Relays an exchange. Ends when the reply has been passed on, the connection broke, or the client has
+    gone. Raises Unanswered.
     """
     body = _Body(receive)
     request = httpx.Request(

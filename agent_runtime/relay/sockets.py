@@ -1,4 +1,4 @@
-"""One WebSocket, passed on: messages, subprotocol, how it was closed."""
+"""Relays one WebSocket: its messages, its subprotocol and its close code."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from agent_runtime.relay.target import CONNECT_SECONDS, Target, Unanswered, firs
 logger = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 16 * 1024**2
-"""Of one message, which is held whole; uvicorn takes no larger ones from clients either."""
+"""The largest message, because a message is held in memory. uvicorn has the same limit for clients."""
 
 _OF_THE_HANDSHAKE = (
     *(b"host", b"content-length", b"sec-websocket-key", b"sec-websocket-version"),
@@ -33,7 +33,9 @@ class _Direct(connect):
 
 
 async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Send) -> None:
-    """Ends when either side has closed. Raises Unanswered; what is refused there is refused here."""
+    """Relays until either side has closed. Raises Unanswered. If the other server refuses the socket, refuses
+    the client's socket, too.
+    """
     host, scheme = first(target.headers, b"host"), "wss" if target.tls else "ws"
     try:
         connection = await _Direct(
@@ -76,7 +78,7 @@ async def _address(target: Target) -> dict[str, Any]:
 
 
 async def refuse_socket(send: Send) -> None:
-    """Closed before it was accepted, a socket is refused with HTTP 403."""
+    """Closes a socket before it is accepted, which the client sees as HTTP 403."""
     await send({"type": "websocket.close", "code": _CLOSE_NORMAL})
 
 

@@ -1,4 +1,4 @@
-"""Where an exchange is passed on to, and with which headers."""
+"""The server that an exchange is relayed to, and the headers to send."""
 
 import socket as sockets
 import ssl
@@ -8,7 +8,7 @@ from pathlib import Path
 
 Header = tuple[bytes, bytes]
 Dial = Callable[[str, int], Awaitable[sockets.socket]]
-"""Connects to an address and port, where that is not done as usual. OSError."""
+"""Opens a connection to an address and port in a special way. Raises OSError."""
 
 CONNECT_SECONDS = 10.0
 
@@ -43,9 +43,9 @@ class Target:
 
 
 class Unanswered(Exception):
-    """The other server gave no answer, and nothing has been said to the client yet.
+    """The other server gave no answer, and nothing has been sent to the client yet.
 
-    was_reached: whether it got the request, or a part of it.
+    `was_reached`: whether the server got the request or a part of it.
     """
 
     def __init__(self, reason: str, *, was_reached: bool) -> None:
@@ -54,7 +54,7 @@ class Unanswered(Exception):
 
 
 def end_to_end(headers: Iterable[Header]) -> list[Header]:
-    """Those that are not only about one connection, with names in lower case."""
+    """Returns the headers that are not about a single connection, with names in lower case."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {
         token.strip().lower() for name, value in lower if name == b"connection" for token in value.split(b",")

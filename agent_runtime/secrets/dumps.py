@@ -1,4 +1,4 @@
-"""Lines as xxd, od, hexdump and their like print them, read as the bytes that they show."""
+"""Reads lines in the format of xxd, od, hexdump and similar tools, and decodes the bytes that they show."""
 
 import re
 from collections import defaultdict
@@ -38,7 +38,7 @@ OPEN = re.compile(
     rb"(?:[0-9a-fA-F]{1,16}+[ \t]{1,4}+)*+[0-9a-fA-F]{0,16}+"
     rb"|[0-9a-fA-F]{6,16}:[^\n]*+|[0-9a-fA-F]{6,16}+ [^\n]*+)|(?: {2,3}\S{1,2})++ *+)\Z|\d{1,3}\Z"
 )
-"""What may become such a line, or such a number, at the end of a text that goes on."""
+"""Matches text at the end of an unfinished output that may become a dump line or a number."""
 
 # What the bytes are by one reading of one line, and where it stands.
 _Piece = tuple[bytes, int, int]
@@ -46,7 +46,9 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """One view for each way in which such lines can be read: each byte stands for all that its line shows."""
+    """Returns one view for each line format. In a view, each byte's position is the position of the whole
+    line that shows it.
+    """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):
         for kind, shown in readings:
@@ -59,12 +61,14 @@ def dumped(base: TextView) -> Iterator[TextView]:
 
 
 def numbers(base: TextView) -> TextView:
-    """Lists of decimal numbers, as `print(list(data))` writes them."""
+    """Returns the views of lists of decimal numbers, as `print(list(data))` writes them."""
     return joined(base, _numbers(base.data))
 
 
 def line_start(data: bytes, at: int) -> int:
-    """Where the line begins that this is in: without its beginning it would not be known for what it is."""
+    """Returns the start of the line that contains this position. Without its start, a dump line cannot be
+    recognized.
+    """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 
 

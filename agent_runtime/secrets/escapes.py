@@ -1,4 +1,4 @@
-"""Escapes of programming languages, shells, addresses and pages, undone."""
+"""Decodes the escapes of programming languages, shells, URLs and HTML pages."""
 
 import re
 
@@ -19,16 +19,20 @@ UNFINISHED = re.compile(
     rb"(?:(?<!\\)\\+(?:x[0-9a-fA-F]?|u(?:\{[0-9a-fA-F]{0,6}|[0-9a-fA-F]{0,4}|[dD][89abAB][0-9a-fA-F]{2}\\+u?[0-9a-fA-F]{0,3})"
     rb"|U[0-9a-fA-F]{0,7}|[0-7]{0,3})?|%(?:25)*[0-9a-fA-F]?|&(?:#?[0-9a-zA-Z]{0,8})|(?<![0-9A-Za-z])0[xX]?)\Z"
 )
-"""What an escape may begin with, at the end of a text that goes on."""
+"""Matches the beginning of an escape at the end of an unfinished text."""
 
 
 def unescaped(base: TextView) -> TextView | None:
-    """As a string of JSON, Python, C or a shell means it; None if it has no backslash."""
+    """Returns the text with the backslash escapes of JSON, Python, C and shells decoded. Returns None if it
+    has no backslash.
+    """
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 
 
 def unquoted(base: TextView) -> TextView | None:
-    """As an address or a page means it; None if nothing in it is encoded."""
+    """Returns the text with the encodings of URLs and HTML pages decoded. Returns None if nothing in it is
+    encoded.
+    """
     return replaced(base, _WEB, _of_web) if _WEB.search(base.data) else None
 
 

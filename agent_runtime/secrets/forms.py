@@ -1,4 +1,4 @@
-"""In which other ways a value may be written in one piece: found there, it shows as much as in clear."""
+"""The other ways of writing a secret value in one piece. Each shows as much as the value itself."""
 
 import base64
 import json
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote, quote_plus
 
 MIN_CHARS = 4
-"""Shorter values would hide half of any text, and are found by trying anyway."""
+"""Values shorter than this are not masked: masking would hide half of any text, and they can be guessed
+anyway.
+"""
 _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """All ways of writing it that are looked for; none for one that is too short."""
+    """Returns all ways of writing the value that are looked for. Empty for a value that is too short."""
     if len(value) < MIN_CHARS:
         return set()
     forms = {form for one in (value, *lines_of(value)) for form in _forms(one)}
@@ -19,7 +21,9 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """A key of several lines is seldom quoted whole. Its frame is no secret."""
+    """Returns the lines of a key with several lines, because it is seldom quoted whole. The header and footer
+    lines are not secret.
+    """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
 

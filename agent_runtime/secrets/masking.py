@@ -1,4 +1,4 @@
-"""Takes secret values out of what is stored, published or logged."""
+"""Replaces secret values in texts that are stored, published or logged."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,14 +22,16 @@ _BETWEEN = b"\n\0\n"
 
 
 class Masker:
-    """Knows values, also such as have been replaced by now: they may still turn up."""
+    """Knows the secret values and masks them. It also keeps values that were replaced since, because they may
+    still appear.
+    """
 
     def __init__(self) -> None:
         self._values: set[str] = set()
         self.forms: frozenset[bytes] = frozenset()
-        """Ways of writing them in one piece."""
+        """All ways of writing the values in one piece."""
         self.needles = Needles()
-        """What is looked for where they are not in one piece."""
+        """What to search for where a value is not in one piece."""
         _ALL.add(self)
 
     def learn(self, values: Iterable[str]) -> None:
@@ -48,13 +50,15 @@ class Masker:
         return self._values
 
     def text(self, text: str) -> str:
-        """The same with the mask in place of every value, however it is written."""
+        """Returns the text with the mask in place of every value, however it is written."""
         if not self.forms:
             return text
         return decoded(self._masked(encoded(text)))
 
     def begin(self, text: str) -> tuple[str, str]:
-        """Of a text that goes on: what can be shown of it, masked, and what the next piece may change."""
+        """For a text that continues: returns the part that can be shown now, masked, and the rest that the
+        next piece may change.
+        """
         if not self.forms:
             return text, ""
         data = encoded(text)
@@ -91,7 +95,7 @@ class Masker:
         return found
 
     def value(self, value: Any, *, names: frozenset[str] = frozenset()) -> Any:
-        """A copy of decoded JSON with all its texts masked. names: of fields, which are left as they are."""
+        """Returns a copy of decoded JSON with all texts masked. `names`: fields that are not masked."""
         match value:
             case str():
                 return self.text(value)
@@ -106,7 +110,7 @@ class Masker:
                 return value
 
     def is_in_json(self, body: bytes) -> bool:
-        """Whether a text of this JSON holds a value."""
+        """Whether a text in this JSON contains a secret value."""
         if not self.forms:
             return False
         # In one text, which is looked at once. What ends a line ends all ways of reading on; so does a null.
@@ -114,9 +118,10 @@ class Masker:
 
 
 class StreamMask:
-    """Masks a text that comes in pieces: what may be the beginning of a value waits for the next one.
+    """Masks a text that arrives in pieces. Holds back text that may be the beginning of a value until the
+    next piece arrives.
 
-    masker: asked anew for each piece, since values are learnt meanwhile.
+    `masker`: called again for each piece, because new values may have been added.
     """
 
     def __init__(self, masker: Callable[[], Masker]) -> None:
@@ -129,24 +134,26 @@ class StreamMask:
         return shown
 
     def peek(self, piece: str) -> str:
-        """What `feed` would give. The stream stays as it is."""
+        """Returns what `feed` would return, without changing the stream."""
         return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
-        """What waits, once nothing follows any more."""
+        """Returns the held-back text at the end of the stream."""
         held, self._held = self._held, ""
         return self._masker().text(held)
 
 
 def mask_everywhere(text: str) -> str:
-    """With the values of all conversations of this process: for what belongs to none of them."""
+    """Masks the secret values of all conversations in this process, in a text that belongs to no
+    conversation.
+    """
     for masker in tuple(_ALL):
         text = masker.text(text)
     return text
 
 
 def everything() -> Masker:
-    """One that knows what all of them know."""
+    """Returns a masker that knows the values of all maskers."""
     known = tuple(_ALL)
     joined = Masker.__new__(Masker)
     joined.forms = frozenset().union(*(one.forms for one in known))
@@ -155,7 +162,7 @@ def everything() -> Masker:
 
 
 class MaskingFormatter(logging.Formatter):
-    """For the server's own log: the message, then what came in as `extra`, by name."""
+    """Formats the server's log with masked values: the message, then the `extra` fields by name."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the name is logging's)
         extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}

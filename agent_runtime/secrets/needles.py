@@ -1,4 +1,4 @@
-"""What is looked for of one value, in each of the ways in which a text can be read."""
+"""What to search for to find one value, for each way of reading a text."""
 
 import base64
 from collections.abc import Iterator
@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from agent_runtime.secrets.forms import lines_of
 
 MIN_BYTES = 8
-"""Shorter values are looked for in one piece only: scattered letters of theirs stand in any text."""
+"""Values shorter than this are only looked for in one piece, because their letters occur scattered in any
+text.
+"""
 _ASCII, _LATIN = 0x80, 0x100
 
 
 @dataclass(frozen=True)
 class Needles:
-    """plain: the bytes themselves. spaced: without their blanks. hexed, coded: in base 16, 64 and 32."""
+    """`plain`: the bytes of the value. `spaced`: the bytes without blanks. `hexed`, `coded`: the value in
+    base 16, 64 and 32.
+    """
 
     plain: tuple[bytes, ...] = ()
     spaced: tuple[bytes, ...] = ()

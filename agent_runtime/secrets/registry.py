@@ -1,4 +1,4 @@
-"""The secrets of one conversation: who gets which, and that none of them shows."""
+"""The secrets of one conversation. Gives them to commands and keeps them out of all output."""
 
 import asyncio
 import re
@@ -17,10 +17,12 @@ from agent_runtime.secrets.sources import (
 
 
 class Secrets:
-    """Values live in memory only. They may be replaced at any time."""
+    """The secrets of one conversation. Their values are only in memory and may be replaced at any time."""
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
-        """credential_for: what opens an address of the app server, for clients that bring no header."""
+        """`credential_for`: returns the credential for an address of the app server, for clients that send no
+        header.
+        """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
         self.credential_for = credential_for
@@ -30,7 +32,9 @@ class Secrets:
         return {name: source.description for name, source in self._sources.items()}
 
     def update(self, given: Mapping[str, object]) -> None:
-        """Adds, or replaces those of the same name. InvalidSecretError, and then nothing has changed."""
+        """Adds secrets, or replaces the secrets with the same names. Raises InvalidSecretError; nothing has
+        changed then.
+        """
         sources = read_sources(given)
         for source in sources.values():
             self._learn(source)
@@ -41,29 +45,31 @@ class Secrets:
         return self._sources
 
     def adopt(self, other: "Secrets") -> None:
-        """Those of another conversation as well."""
+        """Adds the secrets of another conversation."""
         for source in other.sources.values():
             self._learn(source)
         self.masker.learn(other.masker.values)
         self._sources |= other.sources
 
     def keepable(self) -> JsonObject:
-        """What may be written to disk: names, descriptions, addresses."""
+        """Returns what may be written to disk: names, descriptions, addresses."""
         return {name: source.keepable() for name, source in self._sources.items()}
 
     def revealed(self) -> dict[str, JsonObject]:
-        """Everything, values in clear: for who encrypts it."""
+        """Returns everything with the values in clear text, for code that encrypts it."""
         return {name: source.revealed() for name, source in self._sources.items()}
 
     def restore(self, kept: Mapping[str, object]) -> None:
-        """What `keepable` or `revealed` gave, as far as it was not set since."""
+        """Restores what `keepable` or `revealed` returned. Secrets that were set since then are kept."""
         sources = read_sources(kept)
         for source in sources.values():
             self._learn(source)
         self._sources = {**sources, **self._sources}
 
     async def for_command(self, text: str) -> dict[str, str]:
-        """The variables that a command gets: those whose names occur in it. SecretUnavailableError."""
+        """Returns the variables for a command: the secrets whose names occur in it. Raises
+        SecretUnavailableError.
+        """
         named = [name for name in self._sources if _occurs(name, text)]
         values = await asyncio.gather(
             *(value_of(name, self._sources[name], self.credential_for) for name in named)

@@ -1,4 +1,4 @@
-"""Finds values in a text however common tools print them, over line breaks and columns."""
+"""Finds secret values in a text in the formats of common tools, also across line breaks and columns."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ _CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 
 def spans(data: bytes, needles: Needles) -> Iterator[Span]:
-    """Where values stand that are not simply there in one piece."""
+    """Returns the positions of values that are not written in one piece."""
     for base in _bases(TextView(data)):
         for view, wanted, kind in _readings(base, needles):
             for needle in wanted:
@@ -44,7 +44,7 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Where the earliest thing begins that the next piece of the text may make a value of."""
+    """Returns the earliest position from which the next piece of the text could complete a value."""
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
     for text in dict.fromkeys((data, data[:earliest])):
@@ -59,9 +59,9 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Where a line begins of which more has to be seen before it can be read, with all that hangs on it.
+    """Returns the start of an unfinished line that cannot be decoded yet, including what belongs to it.
 
-    found: where values stand, one behind the other.
+    `found`: the positions of values found so far, in order.
     """
     start = len(data)
     for base in _bases(TextView(data)):
@@ -98,7 +98,7 @@ def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
 
 
 def possible_start(data: bytes, needle: bytes) -> int:
-    """Where the earliest proper beginning of it stands that reaches to the end."""
+    """Returns the earliest position of an incomplete value that reaches to the end of the text."""
     at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
     while at >= 0:
         if needle.startswith(data[at:]):

@@ -1,4 +1,4 @@
-"""Where the value of a secret comes from."""
+"""The sources of secret values: fixed values and addresses where values are looked up."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ HEADER = "X-Session-API-Key"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 
 CredentialFor = Callable[[str], str | None]
-"""What opens the address, if it is one that a credential may go to."""
+"""Returns the credential for an address. Returns None if no credential may be sent there."""
 
 
 def no_credential(_url: str) -> str | None:
@@ -23,11 +23,13 @@ def no_credential(_url: str) -> str | None:
 
 
 class InvalidSecretError(Exception):
-    """A name that no environment variable can have, or a source that is none. Says which, never a value."""
+    """The name cannot be an environment variable, or the source is not valid. The text names the secret,
+    never a value.
+    """
 
 
 class SecretUnavailableError(Exception):
-    """The value cannot be had. The text is for the model."""
+    """The value cannot be looked up. The text is for the model."""
 
 
 class _Source(BaseModel):
@@ -37,34 +39,40 @@ class _Source(BaseModel):
 
 
 class StaticSecret(_Source):
-    """value: None for one that was here once. Values are kept in memory only."""
+    """A fixed value, kept in memory only. `value`: None if the value was lost, for example
+    after a restart.
+    """
 
     value: SecretStr | None = None
     kind: Literal["StaticSecret"] = "StaticSecret"
 
     def revealed(self) -> JsonObject:
-        """All of it, its value in clear."""
+        """Returns all fields, with the value in clear text."""
         return {**self.keepable(), "value": self.value and self.value.get_secret_value()}
 
     def keepable(self) -> JsonObject:
-        """What of it may be written to disk."""
+        """Returns the fields that may be written to disk."""
         return {"kind": self.kind, "description": self.description}
 
 
 class LookupSecret(_Source):
-    """Asked for at each use, so that a new value holds from then on. The reply's body is the value."""
+    """A value that is looked up at an address at each use, so a new value applies at once. The reply's body
+    is the value.
+    """
 
     url: str = Field(max_length=4096)
     headers: dict[str, SecretStr] = {}
     kind: Literal["LookupSecret"] = "LookupSecret"
 
     def revealed(self) -> JsonObject:
-        """All of it, its headers in clear."""
+        """Returns all fields, with the headers in clear text."""
         headers = {name: value.get_secret_value() for name, value in self.headers.items()}
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
-        """An address without anything confidential is found again after a restart."""
+        """Returns the fields that may be written to disk. An address without confidential parts can be used
+        again after a restart.
+        """
         is_plain = not self.headers and "@" not in self.url and "?" not in self.url
         url = self.url if is_plain else None
         return {"kind": self.kind if url else "StaticSecret", "description": self.description, "url": url}
@@ -76,7 +84,7 @@ _SOURCE: TypeAdapter[Source] = TypeAdapter(Annotated[Source, Field(discriminator
 
 
 def read_sources(given: Mapping[str, object]) -> dict[str, Source]:
-    """By name: a text is the value itself. InvalidSecretError."""
+    """Returns the sources by name. A text is a fixed value. Raises InvalidSecretError."""
     return {name: _read(name, one) for name, one in given.items()}
 
 
@@ -97,7 +105,7 @@ def _read(name: str, given: object) -> Source:
 
 
 def check_value(name: str, value: str) -> None:
-    """InvalidSecretError for what no environment can hold."""
+    """Raises InvalidSecretError for a value that an environment variable cannot hold."""
     if "\0" in value or len(value.encode(errors="replace")) > MAX_VALUE_BYTES:
         raise InvalidSecretError(
             f"The value of {name} is larger than {MAX_VALUE_BYTES} bytes, or holds a null character."
@@ -105,7 +113,7 @@ def check_value(name: str, value: str) -> None:
 
 
 async def value_of(name: str, source: Source, credential_for: CredentialFor) -> str:
-    """SecretUnavailableError."""
+    """Returns the current value of a secret. Raises SecretUnavailableError."""
     if isinstance(source, LookupSecret):
         return await _look_up(name, source, credential_for)
     if source.value is None:

@@ -1,4 +1,6 @@
-"""Other readings of a text: without blanks, with escapes undone. Each knows where its bytes come from."""
+"""Other readings of a text, such as without blanks or with decoded escapes. Each maps its bytes back to the
+original text.
+"""
 
 import re
 from array import array
@@ -6,28 +8,30 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 
 Positions = tuple["array[int]", "array[int]"]
-"""Of each byte: where what it was read from begins, and where that ends."""
+"""For each byte of a view: the start and the end of the text that it was read from."""
 _ALL_BYTES = bytes(range(256))
 
 
 class TextView:
-    """What a text says when it is read in one way. `parent`: the text, which may be a view itself."""
+    """A text read in one way. `parent`: the text it was made from, which may be a view as well."""
 
     def __init__(
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
-        """locate: positions in the parent. Asked only if something is found: most texts hold no secret."""
+        """`locate`: returns the positions in the parent. Called only if a value is found, because most texts
+        hold no secret.
+        """
         self.data = data
         self.parent = parent
         self._locate = locate
         self._positions: Positions | None = None
 
     def until(self, end: int) -> "TextView":
-        """Its beginning."""
+        """Returns the view of the beginning of the text."""
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where data[start:end] stands in the text that was read first."""
+        """Returns the position of data[start:end] in the original text."""
         if self.parent is None or self._locate is None:
             return start, end
         if self._positions is None:
@@ -37,7 +41,7 @@ class TextView:
 
 
 class Squeeze:
-    """Reads a text without certain bytes, and others in place of some."""
+    """A reading that removes some bytes and replaces others."""
 
     def __init__(self, without: bytes, table: bytes = _ALL_BYTES) -> None:
         self._without = without
@@ -57,12 +61,12 @@ class Squeeze:
 def replaced(
     base: TextView, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]
 ) -> TextView:
-    """Reads each match as what it means."""
+    """Returns a view in which each match is replaced by its meaning."""
     return TextView(pattern.sub(meaning, base.data), base, lambda: _positions(base.data, pattern, meaning))
 
 
 def joined(base: TextView, pieces: Iterable[tuple[bytes, int, int]]) -> TextView:
-    """Reads nothing but the pieces: what they say, where they begin and end."""
+    """Returns a view of the given pieces only: their texts, starts and ends."""
     kept = list(pieces)
 
     def locate() -> Positions:

@@ -60,8 +60,8 @@ class Trajectory(BaseModel):
 
 
 def events_of(trajectory: Trajectory) -> Iterator[Event]:
-    """Yields the events in order, without positions or timestamps of the log. Tools of other programs are
-    shown as foreign tools.
+    """Yields the document's events in order, not yet placed in a log. Tools of other programs are shown as
+    foreign tools.
     """
     for number, step in enumerate(trajectory.steps):
         stamp = _timestamp(step.timestamp)
