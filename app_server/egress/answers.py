@@ -1,4 +1,4 @@
-"""What a program in a sandbox is told that is not let through: why, and what its user can do."""
+"""The replies to refused requests of programs in a sandbox: the reason, and what the user can do."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,7 +10,7 @@ REASON_HEADER = "X-Slipway-Egress"
 
 @dataclass(frozen=True)
 class ProxyAnswer:
-    """`phrase` stands in the status line, which is all that some programs show."""
+    """A reply of the proxy. `phrase` is in the status line, which is all that some programs show."""
 
     status: HTTPStatus
     code: str

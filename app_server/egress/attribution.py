@@ -1,6 +1,6 @@
-"""Which conversations may have made a request of their sandbox: all that worked there at that time.
+"""Finds the conversations that may have made a request of a sandbox: all that worked there at that time.
 
-The way out knows sandboxes alone; `OccupantsOf` asks those who know conversations.
+The proxy knows only sandboxes. `OccupantsOf` is the interface to the code that knows conversations.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from app_server.core.database import Id
 
 @dataclass(frozen=True)
 class Occupant:
-    """A conversation that works in a sandbox, since when."""
+    """A conversation that works in a sandbox, and the time since when."""
 
     id: UUID
     title: str | None
@@ -24,7 +24,7 @@ class Occupant:
 
 
 class OccupantInfo(BaseModel):
-    """title: null until it has one."""
+    """A conversation in the API. title: null until it has one."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -33,13 +33,13 @@ class OccupantInfo(BaseModel):
 
 
 Occupants = Mapping[UUID, Sequence[Occupant]]
-"""By sandbox, the oldest first; nothing of a sandbox without any."""
+"""The conversations of each sandbox, oldest first. A sandbox without conversations is not in it."""
 
 OccupantsOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Occupants]]
-"""The user's conversations in these sandboxes, without deleted ones."""
+"""Returns the user's conversations in these sandboxes, without deleted ones."""
 
 
 def possible(occupants: Occupants, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:
-    """Those that were there at that moment."""
+    """Returns the conversations that were in the sandbox at that moment."""
     there = (each for each in occupants.get(sandbox_id, ()) if each.since <= moment)
     return [OccupantInfo.model_validate(each) for each in there]

@@ -1,4 +1,6 @@
-"""The sandbox's side of one connection: requests in, answers out. The bytes of HTTP are h11's business."""
+"""The sandbox's side of a proxy connection: it reads requests and sends replies. h11 handles the
+HTTP syntax.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -11,13 +13,13 @@ from app_server.egress.answers import REASON_HEADER, ProxyAnswer
 
 MAX_HEAD_BYTES = 32 * 1024
 NEXT_HEAD_SECONDS = 60.0
-"""For a further request: the connection's sandbox is known by then."""
+"""Time limit for the head of further requests, after the connection's sandbox is known."""
 PIECE_BYTES = 64 * 1024
 _MAX_CLIENT_CHARACTERS = 40
 
 
 class Malformed(Exception):
-    """What came is no request that a proxy can take."""
+    """The data is not a request that a proxy can handle."""
 
 
 class ByteReader(Protocol):
@@ -32,7 +34,10 @@ class ByteWriter(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """`path`: of a plain request; None for CONNECT. `host` as it was written, not yet judged."""
+    """A request to the proxy.
+
+    `path`: of a plain request; None for CONNECT. `host`: as the client wrote it, not checked yet.
+    """
 
     request: h11.Request
     host: str
@@ -45,7 +50,7 @@ class Asked:
 
     @property
     def client(self) -> str:
-        """The program, as it calls itself: a word to show, and to trust in nothing."""
+        """The name that the program gives itself. It is only for display and must not be trusted."""
         word = self.header("user-agent").split(" ")[0]
         return "".join(one for one in word if one.isascii() and one.isprintable())[:_MAX_CLIENT_CHARACTERS]
 
@@ -54,7 +59,7 @@ ReadRequest = Callable[[h11.Request], Asked]
 
 
 def of_proxy(request: h11.Request) -> Asked:
-    """Whom a request to a proxy is for. Raises Malformed."""
+    """Parses a request that is addressed to a proxy. Raises Malformed."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         host, port = _authority(target, default_port=None)
@@ -69,7 +74,7 @@ def of_proxy(request: h11.Request) -> Asked:
 
 
 def of_host(host: str, port: int) -> ReadRequest:
-    """For requests to that host itself. What reads them raises Malformed."""
+    """Returns a parser for requests that are addressed to this host itself. The parser raises Malformed."""
 
     def read(request: h11.Request) -> Asked:
         target = request.target.decode("ascii")
@@ -89,7 +94,7 @@ class ClientSide:
         *,
         head_seconds: float = NEXT_HEAD_SECONDS,
     ) -> None:
-        """head_seconds: for the head of the first request."""
+        """head_seconds: the time limit for the head of the first request."""
         self._head_seconds = head_seconds
         self._reader = reader
         self._writer = writer
@@ -97,7 +102,7 @@ class ClientSide:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     async def next_request(self) -> Asked | None:
-        """None when there is no more. Raises Malformed, TimeoutError."""
+        """Returns the next request. Returns None if there are no more. Raises Malformed, TimeoutError."""
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         if self._http.our_state is not h11.IDLE:
@@ -110,7 +115,7 @@ class ClientSide:
         return self._read(event)
 
     async def body(self) -> AsyncIterator[bytes]:
-        """Raises Malformed when it breaks off."""
+        """Yields the pieces of the request's body. Raises Malformed if the body is incomplete."""
         while True:
             if self._http.they_are_waiting_for_100_continue:
                 await self.send(h11.InformationalResponse(status_code=100, headers=[]))
@@ -129,12 +134,12 @@ class ClientSide:
             await self._writer.drain()
 
     async def open_tunnel(self) -> bytes:
-        """Says yes to CONNECT; what the client has sent already."""
+        """Accepts a CONNECT request. Returns the data that the client has already sent after it."""
         await self.send(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
         return self._http.trailing_data[0]
 
     async def refuse(self, answer: ProxyAnswer) -> None:
-        """Says why. Nothing happens when an answer has begun."""
+        """Sends a refusal. Does nothing if a reply has already begun."""
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
         body = f"{answer.text}\n".encode()
@@ -164,7 +169,7 @@ class ClientSide:
 
 
 def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
-    """Raises Malformed, also for a user's name in it: that is for browsers, and for disguises."""
+    """Parses `host:port`. Raises Malformed, also for a user name in it, which could disguise the host."""
     host, colon, digits = text.rpartition(":")
     if not colon or digits.endswith("]"):
         host, digits = text, "" if default_port is None else str(default_port)

@@ -1,4 +1,4 @@
-"""What sandboxes tried to reach: noted before anything goes out, and once more at the end."""
+"""Records what sandboxes tried to reach: before a request is sent, and again when it has ended."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from app_server.egress.policy import Reason
 from app_server.sandbox_records.models import Sandbox
 
 MAX_HOSTS_PER_HOUR = 300
-"""Of one sandbox; what it tries beyond is counted together."""
+"""Maximum number of recorded targets of one sandbox in an hour. Further targets are counted in one record."""
 
 FURTHER_HOSTS = "(further hosts)"
 
@@ -26,7 +26,7 @@ OnRefused = Callable[[UUID], None]
 
 @dataclass(frozen=True)
 class EgressTarget:
-    """What a sandbox tries to reach. client: the program, as it calls itself."""
+    """A host and port that a sandbox tries to reach. client: the name that the program gives itself."""
 
     sandbox_id: UUID
     user_id: UUID
@@ -54,7 +54,10 @@ class _Batch:
 
 
 class Ledger:
-    """Entries that come at the same time are written together. `on_refused(sandbox_id)`: a new refusal."""
+    """Writes records; records that come at the same time are written together.
+
+    `on_refused(sandbox_id)` is called for a new refusal.
+    """
 
     def __init__(self, database: Database, on_refused: OnRefused) -> None:
         self._database = database
@@ -71,7 +74,10 @@ class Ledger:
         bytes_sent: int = 0,
         bytes_received: int = 0,
     ) -> None:
-        """Returns once it is written."""
+        """Adds to the record of this target and hour. Returns when it is written.
+
+        reason: why the request was refused; None if it was not.
+        """
         moment = now()
         hour = moment.replace(minute=0, second=0, microsecond=0)
         key = (target.sandbox_id, target.user_id, hour, target.host, target.port, reason or "")
@@ -102,7 +108,9 @@ class Ledger:
 
 
 async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
-    """Whether it is the first of its kind in this hour, and stands there by its own name."""
+    """Writes a record. Returns whether it is the first of its kind in this hour and has a row with its own
+    host.
+    """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)
     known = select(EgressRecord.id).where(

@@ -1,4 +1,4 @@
-"""One HTTP request passed on, and its answer."""
+"""Forwards one HTTP request and its reply."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,15 +22,16 @@ _HOP_BY_HOP = frozenset(
 
 
 class Broken(Exception):
-    """The other side broke off, or its answer is no HTTP."""
+    """The other side closed the connection too early, or its reply is not valid HTTP."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What becomes of a request and its answer on the way. `dropped`: names in lower case.
+    """Changes to a request and its reply on the way.
 
-    added: not to be seen in the answer, as `echoes` sees to. proxy: that `world` is, instead of the host.
-    keeper: takes down the answer to a request that says nothing but which file is asked for.
+    `dropped`: header names to remove, in lower case. added: headers to add; `echoes` removes them from the
+    reply. proxy: set if `world` is a connection to this proxy instead of the host. keeper: stores the reply
+    in the package cache.
     """
 
     default_port: int = 80
@@ -48,7 +49,9 @@ async def pass_on(
     traffic: Traffic,
     changes: Changes | None = None,
 ) -> None:
-    """`world` is used up by it. Raises Broken, Malformed, OSError, TimeoutError."""
+    """Forwards the request over `world`, which cannot be used again. Raises Broken, Malformed, OSError,
+    TimeoutError.
+    """
     changes = changes or Changes()
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
     sending = asyncio.create_task(
@@ -85,7 +88,7 @@ async def _send(
 
 
 def _request(asked: Asked, changes: Changes) -> h11.Request:
-    """With the host that was judged, whatever name the sandbox has put beside it."""
+    """Builds the request. Its Host header is the host that was checked, whatever the sandbox sent."""
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
     place = host if asked.port == changes.default_port else f"{host}:{asked.port}"
     headers = [(b"host", place.encode())]

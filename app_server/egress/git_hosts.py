@@ -1,6 +1,7 @@
-"""Git hosts of a sandbox: they are pushed to through the git proxy alone, which judges each push.
+"""Protects the git hosts of a sandbox: pushes must use the git proxy, which checks each push.
 
-A credential of a sandbox's own would open another way to them. So none passes here, and no push does.
+A credential from inside the sandbox would open another way to push. So requests with such a credential, and
+pushes, are refused here.
 """
 
 import re
@@ -31,13 +32,13 @@ _CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oaut
 
 @dataclass(frozen=True)
 class GitHost:
-    """port: where its user reaches it, beside the usual ones."""
+    """A git host. port: the port that its user has given, in addition to the usual ones."""
 
     name: str
     port: int | None
 
     def is_at(self, host: str, port: int) -> bool:
-        """Whether it answers there; so do the names below its own, such as that of its API."""
+        """Returns whether this is the git host or a name below it, such as that of its API."""
         is_named = host == self.name or host.endswith(f".{self.name}")
         return is_named and (port in _USUAL_PORTS or port == self.port)
 
@@ -45,14 +46,17 @@ class GitHost:
 async def git_hosts_of(
     session: AsyncSession, user_id: UUID, repositories: Iterable[str | None]
 ) -> Sequence[GitHost]:
-    """Those that the user has a token for, and those of the repositories that the sandbox works on."""
+    """Returns the git hosts that the user has a token for, and those of the sandbox's repositories."""
     named = [row.origin.partition("://")[2] for row in await list_credentials(session, user_id)]
     named += [identity for identity in repositories if identity and not identity.startswith("/")]
     return [host for each in named if (host := _host(each))]
 
 
 def refusal(asked: Asked, replaced: str | None) -> Reason | None:
-    """Why a request may not go to a git host. replaced: the header that a credential of its user goes in."""
+    """Returns why a request to a git host is refused. Returns None if it is allowed.
+
+    replaced: the header that the user's credential is put in; None if no credential is added.
+    """
     target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
     if _PUSH in target:
         return Reason.GIT_WRITE
@@ -76,7 +80,7 @@ def _host(text: str) -> GitHost | None:
 
 
 def _decoded(target: str) -> str:
-    """As the host may read it."""
+    """Returns the target decoded as the host may read it."""
     for _ in range(_MAX_DECODINGS):
         target = unquote_plus(target)
     return target.lower()

@@ -1,4 +1,4 @@
-"""What users have set about the network, and what sandboxes tried to reach."""
+"""Tables of network settings, credentials and records."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -20,7 +20,7 @@ MAX_PATH_CHARACTERS = 300
 
 
 class EgressScope(StrEnum):
-    """What a setting holds for: all of a user's sandboxes, those of one repository, or one."""
+    """What a setting applies to: all sandboxes of a user, those of one repository, or a single sandbox."""
 
     USER = "user"
     REPOSITORY = "repository"
@@ -28,7 +28,7 @@ class EgressScope(StrEnum):
 
 
 class CredentialScope(StrEnum):
-    """Whose calls get a credential: those of everybody here, of one user, of this user for one repository."""
+    """Which requests get a credential: those of all users, of one user, or of one user for one repository."""
 
     SERVER = "server"
     USER = "user"
@@ -36,7 +36,9 @@ class CredentialScope(StrEnum):
 
 
 class CredentialKind(StrEnum):
-    """How it is shown to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a header named."""
+    """How a credential is sent to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a named
+    header.
+    """
 
     BEARER = "bearer"
     BASIC = "basic"
@@ -44,10 +46,10 @@ class CredentialKind(StrEnum):
 
 
 class EgressSetting(Base):
-    """One user's word for one scope. `subject`: empty, an Address.identity, or the sandbox's id.
+    """A user's network setting for one scope. `subject`: empty, an Address.identity, or the sandbox's id.
 
-    mode: None for what the next wider scope says. hosts: further ones. ignored: what the user does not want
-    to be told about any more.
+    mode: None means the mode of the next wider scope. hosts: additional hosts. ignored: refused hosts that
+    the user does not want to be notified of.
     """
 
     __tablename__ = "egress_settings"
@@ -65,9 +67,9 @@ class EgressSetting(Base):
 
 
 class EgressRecord(Base):
-    """What a sandbox tried to reach within one hour. `reason`: why it was refused; empty: it was not.
+    """What a sandbox tried to reach within one hour. `reason`: why it was refused; empty if it was not.
 
-    client: the program, as it called itself last. Bytes as the sandbox sent and received them.
+    client: the name that the program last gave itself. Byte counts are from the sandbox's point of view.
     """
 
     __tablename__ = "egress_records"
@@ -92,11 +94,12 @@ class EgressRecord(Base):
 
 
 class EgressCredential(Base):
-    """What the proxy adds to calls of one https host. The value is never shown again.
+    """A credential that the proxy adds to requests to one https host. The value is never shown again.
 
-    user_id: whose it is; None: the server's. `owner` is the same for the unique constraint, where None would
-    be like no other None. subject: the identity of the repository, else empty. path_prefix: empty, or what
-    paths have to begin with. header, username: for the kinds that need one, else empty.
+    user_id: its owner; None: the server. `owner` has the same meaning as text for the unique constraint,
+    where two None values would not be equal. subject: the identity of the repository, else empty.
+    path_prefix: the required beginning of paths, or empty. header, username: for the kinds that need one,
+    else empty.
     """
 
     __tablename__ = "egress_credentials"
@@ -119,10 +122,10 @@ class EgressCredential(Base):
 
 
 class EgressCredentialUse(Base):
-    """One request that a credential was added to, written before it went out.
+    """One request that a credential was added to, written before the request is sent.
 
-    It outlives what it tells of, all but the user: no foreign keys to credential and sandbox. path: without
-    its query.
+    The row stays when the credential or the sandbox is deleted, so it has no foreign keys to them; it is
+    deleted with its user. path: without its query.
     """
 
     __tablename__ = "egress_credential_uses"

@@ -1,4 +1,4 @@
-"""The connections that are open at this moment, by sandbox: how many, and to what."""
+"""Counts the open connections of each sandbox, and knows their targets."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,12 @@ from uuid import UUID
 from app_server.egress.egress_log import EgressTarget
 
 MAX_CONNECTIONS = 256
-"""Of one sandbox at a time."""
+"""Maximum number of open connections of one sandbox."""
 
 
 @dataclass(eq=False)
 class ConnectionSlot:
-    """target: once it was let through."""
+    """An open connection. target: set after the connection was allowed."""
 
     task: asyncio.Task[object] | None
     target: EgressTarget | None = None
@@ -26,7 +26,9 @@ class OpenConnections:
 
     @contextmanager
     def place(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
-        """For the current task; None when there are too many already."""
+        """Adds a connection for the current task during the block. Yields None if the sandbox has
+        too many.
+        """
         places = self._places.setdefault(sandbox_id, set())
         if len(places) >= MAX_CONNECTIONS:
             yield None
@@ -41,7 +43,7 @@ class OpenConnections:
                 del self._places[sandbox_id]
 
     def targets(self) -> Mapping[UUID, set[EgressTarget]]:
-        """Of those that were let through."""
+        """Returns the targets of the allowed connections, by sandbox."""
         found = {
             sandbox_id: {place.target for place in places if place.target}
             for sandbox_id, places in self._places.items()
@@ -49,7 +51,7 @@ class OpenConnections:
         return {sandbox_id: targets for sandbox_id, targets in found.items() if targets}
 
     def end(self, sandbox_id: UUID, targets: set[EgressTarget]) -> None:
-        """They are cut off where they stand."""
+        """Closes the sandbox's connections to these targets at once."""
         for place in self._places.get(sandbox_id, ()):
             if place.task and place.target in targets:
                 place.task.cancel()

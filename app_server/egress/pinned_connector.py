@@ -28,9 +28,9 @@ class PinnedConnection:
 
 
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
-    """All that may be called. One that may not spoils the others: a name that mixes both is no mistake.
+    """Returns the addresses of the host.
 
-    Raises Refused.
+    If one of them must not be called, all are refused: a name with both kinds is no accident. Raises Refused.
     """
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
@@ -46,7 +46,7 @@ async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
 
 @dataclass(frozen=True)
 class Tls:
-    """Whom a certificate has to name, and who has to have signed it."""
+    """The name that the certificate must contain, and the context that verifies it."""
 
     name: str
     context: ssl.SSLContext
@@ -55,7 +55,10 @@ class Tls:
 async def connect(
     addresses: list[str], port: int, tls: Tls | None = None, tunnel: "ProxyTunnel | None" = None
 ) -> PinnedConnection:
-    """With the first that answers, or through the tunnel. Raises Refused `unreachable`, `bad_certificate`."""
+    """Connects to the first address that answers, or through the tunnel.
+
+    Raises Refused `unreachable`, `bad_certificate`, and with a tunnel `upstream_refused`.
+    """
     if tunnel:
         return await _through(tunnel, port, tls)
     for address in addresses:
@@ -78,14 +81,14 @@ async def connect(
 
 @dataclass(frozen=True)
 class ProxyTunnel:
-    """To a host, which the proxy finds by its name."""
+    """A tunnel through a proxy. The proxy resolves the name of the host."""
 
     proxy: UpstreamProxy
     host: str
 
 
 async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedConnection:
-    """Raises Refused `unreachable`, `upstream_refused`, `bad_certificate`."""
+    """Connects through the tunnel. Raises Refused `unreachable`, `upstream_refused`, `bad_certificate`."""
     line = await connect_to_proxy(tunnel.proxy)
     host = f"[{tunnel.host}]" if ":" in tunnel.host else tunnel.host
     credentials = tunnel.proxy.authorization
@@ -111,7 +114,7 @@ async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedCon
 
 
 async def connect_to_proxy(proxy: UpstreamProxy) -> PinnedConnection:
-    """Raises Refused `unreachable`."""
+    """Connects to an upstream proxy. Raises Refused `unreachable`."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return PinnedConnection(*await asyncio.open_connection(proxy.host, proxy.port))

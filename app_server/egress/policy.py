@@ -1,4 +1,4 @@
-"""What a sandbox may call. Pure, but for the data file, which is read once."""
+"""The network policy of sandboxes. Pure, but for the data file, which is read once."""
 
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from app_server.core.addresses import DEFAULT_PORTS, HostRule, parse_rule
 
 
 class EgressMode(StrEnum):
-    """Nothing, the hosts on a list, or everything that is public."""
+    """What may be called: nothing, the listed hosts, or all public hosts."""
 
     NONE = "none"
     ALLOWLIST = "allowlist"
@@ -37,12 +37,15 @@ class Reason(StrEnum):
 
 
 ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))
-"""What a user's word alone can change."""
+"""The refusals that a user can lift by allowing the host."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """`rules`: what is on the list; with OPEN they only name further ports. All of `others` have to agree."""
+    """A network policy. `rules`: the allowed hosts; with OPEN they only allow additional ports.
+
+    `others`: further policies that must also allow a request.
+    """
 
     mode: EgressMode
     rules: Sequence[HostRule] = ()
@@ -50,22 +53,24 @@ class Policy:
 
     @classmethod
     def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
-        """Lets through what all of them let through; its mode is that of the strictest."""
+        """Returns a policy that allows what all these policies allow. Its mode is the strictest one."""
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
 
     def equals(self, other: "Policy") -> bool:
-        """Whether the same rules hold, in whatever order they were written."""
+        """Returns whether both policies have the same rules, in any order."""
         return self.parts() == other.parts()
 
     def refusal(self, host: str, port: int) -> Reason | None:
-        """Of a host in its one spelling (`addresses.parse_host`)."""
+        """Returns why a normalized host (`addresses.parse_host`) is refused. Returns None if it
+        is allowed.
+        """
         policies = (self, *self.others)
         refusals = (_refusal(policy.mode, policy.rules, host, port) for policy in policies)
         return next((reason for reason in refusals if reason), None)
 
     def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
-        """All that have to agree."""
+        """Returns the modes and rules of all policies that must allow a request."""
         return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
 
 
@@ -81,6 +86,6 @@ def _refusal(mode: EgressMode, rules: Iterable[HostRule], host: str, port: int) 
 
 @cache
 def known_hosts() -> tuple[HostRule, ...]:
-    """Where packages and repositories come from."""
+    """Returns the built-in allowed hosts of package registries and git hosts."""
     groups = tomllib.loads(Path(__file__).with_name("known_hosts.toml").read_text())
     return tuple(parse_rule(host) for group in groups.values() for hosts in group.values() for host in hosts)

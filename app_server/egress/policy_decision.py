@@ -1,4 +1,4 @@
-"""Whether a sandbox may call a host, where that leads, and what opens it."""
+"""Decides whether a sandbox may call a host, and finds its addresses and credentials."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import authenticate_patiently, is_revoked
 
 RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
-"""The identities of what the conversations of a sandbox work on; None for one without a repository."""
+"""Returns the repository identity of each conversation in a sandbox; None for one without a repository."""
 
 IsPackageHost = Callable[[str, int], bool]
 
@@ -40,10 +40,10 @@ _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 
 @dataclass(frozen=True)
 class AllowedRoute:
-    """A request that may pass, and the addresses it may pass to, or the proxy that has to find them.
+    """An allowed request with the addresses it may go to, or the proxy that resolves the host.
 
-    `held`: credentials for that host. is_git_host: its pushes go through the git proxy. has_packages: some of
-    its files may be kept.
+    `held`: credentials for the host. is_git_host: pushes must use the git proxy. has_packages: some files of
+    the host can be cached.
     """
 
     target: EgressTarget
@@ -55,25 +55,25 @@ class AllowedRoute:
 
     @property
     def must_be_read(self) -> bool:
-        """Whether its requests pass only when they are read on the way, inside TLS too."""
+        """Whether requests are allowed only if the proxy can read them, also inside TLS."""
         return self.is_git_host or bool(self.held)
 
     def held_for(self, asked: Asked) -> Held | None:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
     def check(self, asked: Asked, held: Held | None) -> None:
-        """held: what is added to it. Raises Refused: what may not go to a git host."""
+        """Checks a request to a git host. held: the credential that is added. Raises Refused."""
         if self.is_git_host and (reason := git_hosts.refusal(asked, held.header if held else None)):
             raise Refused(reason)
 
     async def connect(self, tls: Tls | None = None) -> PinnedConnection:
-        """Raises Refused."""
+        """Connects to the host. Raises Refused."""
         tunnel = ProxyTunnel(self.proxy, self.target.host) if self.proxy else None
         return await connect(self.addresses, self.target.port, tls, tunnel)
 
 
 class Judge:
-    """Asked anew for each request: what has changed holds at once."""
+    """Checks each request separately, so that changed settings apply at once."""
 
     def __init__(
         self,
@@ -95,20 +95,22 @@ class Judge:
         self._named = parse_named(config.egress_private)
 
     async def sandbox(self, key: str) -> Sandbox | None:
-        """Raises Unavailable `session_key_expired`."""
+        """Returns the sandbox with this session key. Returns None if there is none. Raises Unavailable
+        `session_key_expired`.
+        """
         return await authenticate_patiently(self._database, key)
 
     async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
-        """As it is now; None when it is gone or given up."""
+        """Returns the present row of the sandbox. Returns None if it was deleted or its access is revoked."""
         async with self._database.read() as session:
             found = await session.get(Sandbox, sandbox.id) if sandbox else None
         return None if found is None or is_revoked(found) else found
 
     async def way(self, target: EgressTarget, written: str, scheme: Scheme = "https") -> AllowedRoute:
-        """`written`: the host, as the sandbox has put it. Raises Refused.
+        """Returns the allowed route. `written`: the host, as the sandbox wrote it. Raises Refused.
 
-        A name that is not allowed is not even looked up. One that only the upstream proxy can find is its to
-        judge.
+        A name that is not allowed is not looked up. If only the upstream proxy can resolve the name, the
+        upstream proxy decides.
         """
         try:
             host = parse_host(written)
@@ -137,7 +139,7 @@ class Judge:
         return AllowedRoute(replace(target, host=host), addresses, proxy, held, is_git_host, has_packages)
 
     async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
-        """Those of a sandbox's open connections that would not be let through any more."""
+        """Returns those targets of open connections that are no longer allowed."""
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None or sandbox.status not in _UP:
@@ -147,7 +149,9 @@ class Judge:
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
     def _told(self, reason: Reason, host: str) -> Reason:
-        """A user is not asked to allow an address that only an administrator can open."""
+        """Returns the reason to report. An address that only an administrator can allow is reported as
+        private, so that the user is not asked to allow it.
+        """
         is_closed = is_address(host) and is_refused(host, host, self._named)
         return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason
 

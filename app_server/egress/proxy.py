@@ -1,7 +1,7 @@
-"""The way out of sandboxes: judged by name, pinned to an address, written down.
+"""The egress proxy of sandboxes: requests are checked by host name, sent to a checked address, and recorded.
 
-One connection of a sandbox asks either for a tunnel (CONNECT) or for plain HTTP. It is authorised by the
-sandbox's session key, which the agent server adds: commands do not know it.
+A connection of a sandbox requests either a tunnel (CONNECT) or plain HTTP. It is authorised by the sandbox's
+session key, which the agent server adds: commands do not know it.
 """
 
 import asyncio
@@ -37,9 +37,10 @@ PLAIN_PORT = 80
 
 
 class EgressProxy:
-    """One per process. `resolve`: who is asked for addresses. `outside`: who is believed there.
+    """The egress proxy; there is one for each process.
 
-    upstream: how the outside is reached. head_seconds: for the head of a connection's first request.
+    `resolve`: looks up addresses. `outside`: verifies certificates of real hosts. upstream: the proxies to
+    use, if any. head_seconds: the time limit for the head of a connection's first request.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class EgressProxy:
         self._open = OpenConnections()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection to its end."""
+        """Serves one connection until it ends."""
         line = PinnedConnection(reader, writer)
         try:
             await self._answer(line, ClientSide(reader, writer, head_seconds=self._head_seconds))
@@ -75,7 +76,7 @@ class EgressProxy:
             await close(line)
 
     async def end_forbidden(self) -> None:
-        """Cuts off connections that were let through and would not be now: to be called again and again."""
+        """Closes open connections that are no longer allowed. Must be called repeatedly."""
         for sandbox_id, targets in self._open.targets().items():
             self._open.end(sandbox_id, await self._judge.ended(sandbox_id, targets))
 
@@ -135,7 +136,7 @@ class EgressProxy:
     async def _speak(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """A tunnel that is read. At a git host that may be one of http on any port."""
+        """Serves a tunnel whose requests are read. At a git host it may be plain HTTP on any port."""
         if way.target.port != PLAIN_PORT:
             async with asyncio.timeout(HELLO_SECONDS):
                 early = early or await line.reader.read(PIECE_BYTES)
@@ -146,7 +147,9 @@ class EgressProxy:
     async def _speak_plainly(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """A tunnel of http: its requests go to the host that was judged, whatever they name."""
+        """Serves a tunnel with plain HTTP. Requests go to the host that was checked, whatever
+        host they name.
+        """
         inside = ClientSide(
             _Begun(early, line.reader), line.writer, of_host(way.target.host, way.target.port)
         )
@@ -163,7 +166,7 @@ class EgressProxy:
         return None
 
     async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
-        """Whether another request may follow."""
+        """Forwards one request. Returns whether another request may follow."""
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
             return False
@@ -232,7 +235,7 @@ class EgressProxy:
 
 
 class _Begun:
-    """What was read already, and then the rest."""
+    """A reader that first returns the data that was already read."""
 
     def __init__(self, early: bytes, reader: asyncio.StreamReader) -> None:
         self._early = early
@@ -244,7 +247,7 @@ class _Begun:
 
 
 class _Disguised(Exception):
-    """It asks for another host than it said."""
+    """The tunnel's first data is for another host than requested, or is not TLS."""
 
     def __init__(self, reason: Reason, alert: bytes = b"") -> None:
         super().__init__(reason)
@@ -253,9 +256,9 @@ class _Disguised(Exception):
 
 
 async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
-    """What the sandbox sends first, once it is seen to be meant for the host that was judged.
+    """Returns the first data of the sandbox after checking that it is for the requested host.
 
-    TLS has to name that host; where an address was asked for, none. On the port of https it must be TLS.
+    TLS must name that host; for an IP address it must name none. On port 443 the data must be TLS.
     """
     async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
         begun = early or await sandbox.reader.read(PIECE_BYTES)
@@ -277,7 +280,7 @@ def _key_of(asked: Asked) -> str:
 
 
 def _shown(host: str) -> str:
-    """What a sandbox has written, as it can be kept and shown."""
+    """Returns the host that a sandbox wrote, in a form that can be stored and displayed."""
     try:
         return parse_host(host)
     except BadHost:

@@ -1,4 +1,4 @@
-"""What the current user's sandboxes may call, and what they tried."""
+"""Routes for the network settings of the current user and for the records of requests."""
 
 from datetime import datetime
 from uuid import UUID
@@ -43,7 +43,7 @@ async def get_network(user: CurrentUser, session: ReadSession, request: Request)
 async def set_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetNetwork, request: Request
 ) -> NetworkSettings:
-    """Holds at once, for what begins from now on. 409 `too_many_hosts`."""
+    """Saves the user's network settings. They apply at once, to new requests. 409 `too_many_hosts`."""
     await settings.save(session, user.id, OF_USER, body.mode, [parse_rule(host) for host in body.hosts])
     trail.record(
         session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, "user"), mode=body.mode, hosts=body.hosts
@@ -55,7 +55,10 @@ async def set_network(
 async def set_repository_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetRepositoryNetwork
 ) -> RepositoryNetwork:
-    """Holds at once, for what begins from now on. 409 `too_many_hosts`, 422 `repository_not_found`."""
+    """Saves the network settings of a repository. They apply at once, to new requests.
+
+    409 `too_many_hosts`, 422 `repository_not_found`.
+    """
     scope = Scope.of_repository(await identity_of(session, user.id, body.repository))
     hosts = [parse_rule(host) for host in body.hosts]
     target = (AuditTarget.NETWORK, scope.subject)
@@ -67,7 +70,7 @@ async def set_repository_network(
 async def forget_repository_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, repository: RepositoryInQuery
 ) -> None:
-    """By its identity; nothing happens when nothing was set."""
+    """Deletes the network settings of a repository, given by its identity. Does nothing if there are none."""
     await settings.forget(session, user.id, Scope.of_repository(repository))
     trail.record(session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, repository), change="forgotten")
 
@@ -81,7 +84,9 @@ async def search_network_records(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> NetworkRecordPage:
-    """What was tried, the latest first; counted together by sandbox, hour, host, port and outcome."""
+    """Returns what the sandboxes tried to reach, latest first; counted by sandbox, hour, host, port and
+    outcome.
+    """
     before = position_of(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
     page, more = found[:limit], found[limit:]
@@ -111,7 +116,10 @@ async def _shown(request: Request, session: AsyncSession, user_id: UUID) -> Netw
 
 
 async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> str:
-    """As it was given out, or as it is written. Raises InvalidRepository."""
+    """Returns the identity of the repository, which is given as an identity or as users write it.
+
+    Raises InvalidRepository.
+    """
     known = await settings.of_repositories(session, user_id)
     if any(setting.subject == repository for setting in known):
         return repository
@@ -119,7 +127,7 @@ async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> 
 
 
 def position_of(page_id: str) -> tuple[datetime, UUID]:
-    """Raises BadRequest `bad_page_id`."""
+    """Returns the position in the page id. Raises BadRequest `bad_page_id`."""
     moment, record_id = decode_page_id(page_id, 2)
     try:
         return datetime.fromisoformat(moment), UUID(record_id)

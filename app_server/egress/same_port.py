@@ -1,6 +1,6 @@
-"""Serves the proxy on the listener that sandboxes know already: ASGI has no CONNECT, so before ASGI.
+"""Serves the proxy on the inner listener, before ASGI, because ASGI has no CONNECT.
 
-The first bytes tell the two apart: CONNECT, or a method and an http:// address in full, is for the proxy.
+The first bytes decide: CONNECT, or a method with a complete http:// address, goes to the proxy.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ _LONGEST_METHOD = 20
 def same_port(
     serve: Serve, limits: ConnectionLimits | None = None, head_seconds: float = HEAD_SECONDS
 ) -> type[asyncio.Protocol]:
-    """A protocol for uvicorn that gives connections of proxy clients to `serve`.
+    """Returns a protocol for uvicorn that passes connections of proxy clients to `serve`.
 
-    head_seconds: for the first bytes, and then for the head of an HTTP request.
+    head_seconds: the time limit for the first bytes, and then for the head of an HTTP request.
     """
     http = limited_http(None, head_seconds)
     counted = limits or limits_for_sandboxes()
@@ -95,7 +95,7 @@ class _SamePort(asyncio.Protocol):
         self._connections.discard(self)
 
     def shutdown(self) -> None:
-        """The server ends: so do its tunnels."""
+        """Ends the tunnels when the server ends."""
         if self._task:
             self._task.cancel()
         elif self._transport:
@@ -139,7 +139,7 @@ class _SamePort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Whether what follows cannot make it a proxy's business any more."""
+    """Returns whether the data so far cannot be the beginning of a proxy request."""
     method, space, rest = begun.partition(b" ")
     if not space:
         return len(method) > _LONGEST_METHOD or not method.isalpha()

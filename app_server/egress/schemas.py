@@ -1,4 +1,4 @@
-"""The network on the wire: what sandboxes may call, and what they tried."""
+"""Schemas of the network settings and records."""
 
 from typing import Annotated
 
@@ -19,27 +19,29 @@ def _checked(text: str) -> str:
 
 
 HostText = Annotated[str, StringConstraints(max_length=300), AfterValidator(_checked)]
-"""`name`, `*.name`, `name:port`, an address."""
+"""A host in one of the forms `name`, `*.name`, `name:port`, or an address."""
 
 RepositoryText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARACTERS)]
 RepositoryInQuery = Annotated[RepositoryText, Query()]
 
 
 class SetNetwork(BaseModel):
-    """mode: null for what the next wider setting says. hosts: beside those of the wider settings."""
+    """Network settings. mode: null means the mode of the next wider scope. hosts: in addition to those of the
+    wider scopes.
+    """
 
     mode: EgressMode | None
     hosts: Annotated[list[HostText], Field(max_length=MAX_HOSTS)] = []
 
 
 class SetRepositoryNetwork(SetNetwork):
-    """repository: as users write it, or its identity as it was given out."""
+    """Network settings of a repository. repository: as users write it, or its identity from a reply."""
 
     repository: RepositoryText
 
 
 class RepositoryNetwork(BaseModel):
-    """repository: its identity, `host/owner/name` or a path."""
+    """Network settings of a repository. repository: its identity, `host/owner/name` or a path."""
 
     repository: str
     mode: EgressMode | None
@@ -51,9 +53,10 @@ class RepositoryNetwork(BaseModel):
 
 
 class NetworkSettings(BaseModel):
-    """default_mode: what null stands for. default_hosts: listed for everybody.
+    """The user's network settings. default_mode: the meaning of null. default_hosts: hosts allowed for all
+    users.
 
-    is_enforced: whether sandboxes here have no other way out than the one that is judged.
+    is_enforced: whether the proxy is the only way out of sandboxes here.
     """
 
     mode: EgressMode | None
@@ -65,10 +68,10 @@ class NetworkSettings(BaseModel):
 
 
 class NetworkRecord(BaseModel):
-    """What one sandbox tried to reach within one hour. reason: why it was refused; null: it was not.
+    """What one sandbox tried to reach within one hour. reason: why it was refused; null if it was not.
 
-    conversations: any of those that were there then and are there still may have tried it.
-    client: how the program called itself. Bytes as the sandbox sent and received them.
+    conversations: the conversations that were there then and still exist; any of them may have made the
+    request. client: the name that the program gives itself. Byte counts are from the sandbox's point of view.
     """
 
     id: Id

@@ -1,4 +1,4 @@
-"""What users have set about the network: by user, by repository, by sandbox."""
+"""Stores the network settings of users, repositories and sandboxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_HOSTS = 500
 
 @dataclass(frozen=True)
 class Scope:
-    """`subject`: see EgressSetting."""
+    """The scope of a setting. `subject`: see EgressSetting."""
 
     kind: EgressScope
     subject: str = ""
@@ -32,7 +32,7 @@ class Scope:
 
     @classmethod
     def of_repository(cls, identity: str) -> "Scope":
-        """Raises BadRequest: what is too long to be remembered."""
+        """Returns the scope of a repository. Raises BadRequest if the identity is too long to be stored."""
         if not 0 < len(identity) <= MAX_SUBJECT_CHARACTERS:
             raise BadRequest("The name of the repository is too long to be remembered.")
         return cls(EgressScope.REPOSITORY, identity)
@@ -49,10 +49,12 @@ async def policy_of(
     repositories: Sequence[str | None],
     sandbox_id: UUID | None,
 ) -> Policy:
-    """What holds for a sandbox: the narrowest scope that says a mode, and the hosts of all of them.
+    """Returns the policy of a sandbox: the mode of the narrowest scope that has one, and the hosts of all
+    scopes.
 
-    repositories: one for each conversation in it, None where there is none. Where they have different
-    policies, only what all of them allow goes through. sandbox_id: None for any that works on these.
+    repositories: one for each conversation in it, None for one without a repository. If their policies
+    differ, only what all of them allow is allowed. sandbox_id: None means any sandbox with these
+    repositories.
     """
     settings = await _about(session, user_id, repositories, sandbox_id)
     subjects = dict.fromkeys(repositories or [None])
@@ -72,7 +74,7 @@ def _policy(config: Config, settings: Sequence[EgressSetting], repository: str |
 
 
 async def get(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
-    """What was set, or an empty setting that is not stored."""
+    """Returns the stored setting, or an empty setting that is not stored."""
     found = await session.scalar(_query(user_id, scope))
     return found or EgressSetting(
         user_id=user_id, scope=scope.kind, subject=scope.subject, mode=None, hosts=[], ignored=[]
@@ -89,7 +91,7 @@ async def of_repositories(session: AsyncSession, user_id: UUID) -> Sequence[Egre
 async def save(
     session: AsyncSession, user_id: UUID, scope: Scope, mode: EgressMode | None, hosts: Sequence[HostRule]
 ) -> EgressSetting:
-    """In place of what was set. Raises Conflict `too_many_hosts`."""
+    """Replaces the setting. Raises Conflict `too_many_hosts`."""
     setting = await _locked(session, user_id, scope)
     setting.mode = mode
     setting.hosts = _few([*dict.fromkeys(map(str, hosts))])
@@ -98,13 +100,13 @@ async def save(
 
 
 async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRule) -> None:
-    """Adds a host. Raises Conflict `too_many_hosts`."""
+    """Adds an allowed host. Raises Conflict `too_many_hosts`."""
     setting = await _locked(session, user_id, scope)
     setting.hosts = _few([*dict.fromkeys([*setting.hosts, str(rule)])])
 
 
 async def ignore(session: AsyncSession, user_id: UUID, sandbox_id: UUID, rule: HostRule) -> None:
-    """The user does not want to be told of it any more. Raises Conflict `too_many_hosts`."""
+    """Stops notifications about a refused host. Raises Conflict `too_many_hosts`."""
     setting = await _locked(session, user_id, Scope.of_sandbox(sandbox_id))
     setting.ignored = _few([*dict.fromkeys([*setting.ignored, str(rule)])])
 
@@ -115,7 +117,9 @@ async def forget(session: AsyncSession, user_id: UUID, scope: Scope) -> None:
 
 
 async def _locked(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
-    """The row, made if need be: two windows may set the same thing at the same moment."""
+    """Returns the locked row and creates it if needed: two windows may set the same thing at the
+    same time.
+    """
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(EgressSetting).values(
         id=uuid4(),

@@ -1,4 +1,4 @@
-"""Bytes both ways between two connections, until one of them has nothing more to say."""
+"""Copies bytes in both directions between two connections, until both have ended."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ IDLE_SECONDS = 600.0
 
 @dataclass
 class Traffic:
-    """In bytes, as the sandbox sees it."""
+    """The number of bytes, from the sandbox's point of view."""
 
     sent: int = 0
     received: int = 0
@@ -24,9 +24,11 @@ async def join(
     traffic: Traffic,
     first_words: Callable[[], Awaitable[bytes]],
 ) -> None:
-    """Ends when both sides have ended. `first_words`: reads, and may refuse, what the sandbox sends first.
+    """Copies data until both sides have ended. `first_words`: reads the sandbox's first data and may refuse
+    it.
 
-    Raises what that raises, OSError when a side is lost, and TimeoutError when nothing came for a long time.
+    Raises the errors of `first_words`, OSError if a side is lost, and TimeoutError after a long time without
+    data.
     """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(IDLE_SECONDS) as patience:
@@ -62,7 +64,7 @@ async def close(line: PinnedConnection) -> None:
 
 
 async def _both(*tasks: asyncio.Task[None]) -> None:
-    """Awaits them; the first failure ends the others."""
+    """Waits for both tasks; the first failure cancels the other one."""
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     finally:

@@ -1,6 +1,6 @@
-"""Credentials that the way out adds to calls of https hosts: whose they are, and which one a request gets.
+"""Credentials that the proxy adds to requests to https hosts: their owners, and which one a request gets.
 
-Users reach their own, the owner of the installation also the server's.
+Users can access their own credentials; the owner of the installation also those of the server.
 """
 
 import base64
@@ -31,7 +31,7 @@ from app_server.egress.models import (
 from app_server.users.models import Role, User
 
 MAX_CREDENTIALS = 100
-"""Of one user, and of the server."""
+"""Maximum number of credentials of one user, and of the server."""
 
 _MAX_DECODINGS = 4
 _SEPARATORS = re.compile(r"[/\\]")
@@ -41,7 +41,9 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 
 @dataclass(frozen=True)
 class Given:
-    """What a user has entered. subject: the repository's identity, where the scope is one."""
+    """A credential that a user has entered. subject: the repository's identity if the scope is a repository,
+    else empty.
+    """
 
     host: str
     port: int
@@ -56,7 +58,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Held:
-    """A credential as it goes out. `secrets`: what of it must not come back."""
+    """A decrypted credential, ready to be added to a request. `secrets`: texts that must not appear in the
+    reply.
+    """
 
     id: UUID
     path_prefix: str
@@ -66,7 +70,10 @@ class Held:
     secrets: tuple[str, ...] = field(repr=False)
 
     def opens(self, target: str) -> bool:
-        """Whether it is for this path, however the host may read it: decoded once more, or up by `..`."""
+        """Returns whether the credential applies to this path.
+
+        The path must match in every way the host might read it: decoded repeatedly, and with `..` resolved.
+        """
         path = target.partition("?")[0]
         if not self.path_prefix:
             return True
@@ -82,7 +89,7 @@ class Held:
 async def held_for(
     session: AsyncSession, cipher: Cipher, user_id: UUID, repository: str | None, *, host: str, port: int
 ) -> list[Held]:
-    """All for this host, the one that fits most closely first: by path, then by scope."""
+    """Returns all credentials for this host, best match first: by longest path, then by narrowest scope."""
     mine = EgressCredential.user_id == user_id
     of_repository = and_(
         mine,
@@ -103,7 +110,7 @@ async def held_for(
 
 
 async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[str | None]) -> bool:
-    """Whether the user has given credentials to any of these repositories alone."""
+    """Returns whether the user has credentials with the scope of one of these repositories."""
     query = select(EgressCredential.id).where(
         EgressCredential.user_id == user_id,
         EgressCredential.scope == CredentialScope.REPOSITORY,
@@ -113,7 +120,7 @@ async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[
 
 
 async def note_use(database: Database, held: Held, target: EgressTarget, method: str, path: str) -> None:
-    """Returns once it is written."""
+    """Records that the credential is used for a request. Returns when the record is written."""
     moment = now()
     use = EgressCredentialUse(
         credential_id=held.id,
@@ -132,7 +139,7 @@ async def note_use(database: Database, held: Held, target: EgressTarget, method:
 
 
 async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
-    """The user's own and the server's, by host."""
+    """Returns the user's credentials and those of the server, sorted by host."""
     query = select(EgressCredential).where(
         or_(EgressCredential.user_id == user_id, EgressCredential.scope == CredentialScope.SERVER)
     )
@@ -141,7 +148,7 @@ async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCreden
 
 
 async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) -> EgressCredential:
-    """Adds it, or replaces that of the same scope, host, port and path.
+    """Adds the credential, or replaces the one with the same scope, host, port and path.
 
     Raises Conflict `too_many_credentials`, `credential_exists`; Forbidden.
     """
@@ -180,7 +187,7 @@ async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) 
 
 
 async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
-    """The host that it was for. Raises NotFound, Forbidden."""
+    """Deletes a credential and returns its host. Raises NotFound, Forbidden."""
     row = await require(session, user, credential_id)
     if row.scope is CredentialScope.SERVER:
         _require_owner(user)
@@ -189,7 +196,7 @@ async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
 
 
 async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:
-    """One that the user sees. Raises NotFound."""
+    """Returns a credential that the user may see. Raises NotFound."""
     row = await session.get(EgressCredential, credential_id)
     if row is None or row.user_id not in {user.id, None}:
         raise NotFound("There is no such credential.", code="credential_not_found")
@@ -199,7 +206,9 @@ async def require(session: AsyncSession, user: User, credential_id: UUID) -> Egr
 async def uses(
     session: AsyncSession, user: User, credential_id: UUID, before: tuple[datetime, UUID] | None, limit: int
 ) -> Sequence[EgressCredentialUse]:
-    """The latest first: those of the user's sandboxes, for the owner those of everybody's."""
+    """Returns the uses of a credential, latest first: by the user's sandboxes, or for the owner by all
+    sandboxes.
+    """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
     if user.role is not Role.OWNER:
         query = query.where(EgressCredentialUse.user_id == user.id)

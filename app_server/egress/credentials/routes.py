@@ -1,4 +1,6 @@
-"""Credentials that the way out adds for a user's sandboxes. They can be set and replaced, never read."""
+"""Routes for the credentials that the proxy adds to requests of a user's sandboxes. Values can be set and
+replaced, but not read.
+"""
 
 from uuid import UUID
 
@@ -33,7 +35,7 @@ router = APIRouter(prefix="/api/v1/settings/network/credentials", tags=["Network
 async def list_network_credentials(
     user: CurrentUser, session: ReadSession, request: Request
 ) -> list[NetworkCredential]:
-    """The user's own and the server's, by host."""
+    """Returns the user's credentials and those of the server, sorted by host."""
     found = await credentials.visible(session, user.id)
     return [await _shown(session, request.state.config, user, row) for row in found]
 
@@ -42,9 +44,10 @@ async def list_network_credentials(
 async def save_network_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveNetworkCredential, request: Request
 ) -> NetworkCredential:
-    """Adds it, or replaces that of the same scope, host, port and path: in force from the next connection on.
+    """Adds a credential, or replaces the one with the same scope, host, port and path. It applies from the
+    next connection on.
 
-    403 for others than the owner with the scope `server`; 409 `too_many_credentials`, `credential_exists`,
+    403 for the scope `server` if the user is not the owner; 409 `too_many_credentials`, `credential_exists`,
     `too_many_hosts`; 422 `repository_not_found`.
     """
     subject = await _subject(session, user, body.repository) if body.repository else ""
@@ -85,7 +88,9 @@ async def save_network_credential(
 async def delete_network_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
 ) -> None:
-    """Holds at once: the next request goes without it. The host stays on the lists it is on."""
+    """Deletes a credential; the next request is sent without it. The host stays on its lists of allowed
+    hosts.
+    """
     host = await credentials.remove(session, user, credential_id)
     trail.record(session, AuditAction.EGRESS_CREDENTIAL_DELETED, (AuditTarget.NETWORK, host))
 
@@ -99,7 +104,7 @@ async def search_network_credential_uses(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> NetworkCredentialUsePage:
-    """Each request that it was added to, the latest first."""
+    """Returns the requests that the credential was added to, latest first."""
     await credentials.require(session, user, credential_id)
     before = position_of(page_id) if page_id else None
     found = await credentials.uses(session, user, credential_id, before, limit + 1)
@@ -115,7 +120,7 @@ async def search_network_credential_uses(
 
 
 async def _subject(session: AsyncSession, user: User, repository: str) -> str:
-    """As it was given out with a credential, or as it is written."""
+    """Returns the identity of the repository, which is given as an identity or as users write it."""
     given_out = {row.subject for row in await credentials.visible(session, user.id)}
     return repository if repository in given_out else await identity_of(session, user.id, repository)
 

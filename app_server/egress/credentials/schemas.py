@@ -1,4 +1,4 @@
-"""Credentials of https hosts on the wire. Values go in and never come out."""
+"""Schemas of credentials for https hosts. Replies never contain the values."""
 
 import re
 from typing import Annotated, Self
@@ -57,10 +57,11 @@ def _printable(value: SecretStr) -> SecretStr:
 
 
 class SaveNetworkCredential(BaseModel):
-    """path_prefix: with it only calls of `prefix` and of what is below get the credential.
+    """A credential to save.
 
-    username: for `basic`. header: for `header`. repository: for the scope of that name. allow: also puts the
-    host on the list of hosts that the scope's sandboxes may call (not for the scope `server`).
+    path_prefix: limits the credential to this path and the paths below it. username: for the kind `basic`.
+    header: for the kind `header`. repository: for the scope `repository`. allow: also adds the host to the
+    allowed hosts of the scope (not for the scope `server`).
     """
 
     host: Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(_one_host)]
@@ -92,8 +93,10 @@ class SaveNetworkCredential(BaseModel):
 
 
 class NetworkCredential(BaseModel):
-    """is_own: whether this user may replace and remove it. is_allowed: whether the network's settings let
-    sandboxes call the host; the value is never told.
+    """A credential without its value.
+
+    is_own: whether this user may replace and delete it. is_allowed: whether the network settings let
+    sandboxes call the host.
     """
 
     id: Id
@@ -130,7 +133,9 @@ class NetworkCredential(BaseModel):
 
 
 class NetworkCredentialUse(BaseModel):
-    """One request that it was added to. path: without its query. conversations: as a NetworkRecord's."""
+    """One request that a credential was added to. path: without its query. conversations: see
+    NetworkRecord.
+    """
 
     id: Id
     sandbox_id: Id

@@ -1,7 +1,7 @@
-"""Package files that sandboxes of one user share: fetched by the app server, and served by it ever after.
+"""Caches package files for all sandboxes of one user. The app server fetches and serves them.
 
-A request for such a file goes out in words of our own, so that nothing that one sandbox says can change what
-another one gets. Each request is judged first, as any other.
+The app server writes the request to the package host itself, so that one sandbox cannot influence what
+another one gets. Each request is checked by the policy first.
 """
 
 import logging
@@ -35,13 +35,13 @@ SENT = (
     (b"accept", b"*/*"),
     (b"accept-encoding", b"identity"),
 )
-"""All that a host is told beside the address, and a credential of the user."""
+"""The only headers that a host gets, besides the address and a credential of the user."""
 
 _KEPT_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
 
 
 class PackageCache:
-    """One per process. It keeps nothing where its limit is 0."""
+    """The package cache; there is one for each process. It stores nothing if its limit is 0."""
 
     def __init__(self, config: Config) -> None:
         self._store = (
@@ -52,11 +52,13 @@ class PackageCache:
         self._files = PackageFiles(config.package_cache_hosts)
 
     def knows(self, host: str, port: int) -> bool:
-        """Whether what is asked of that host is read, to see whether it is kept."""
+        """Returns whether requests to this host are read to find cacheable files."""
         return self._store is not None and self._files.knows(host, port)
 
     def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
-        """None for anything but a package file that may be kept. held: what is added to the request."""
+        """Returns the cache entry of a request for a cacheable package file, else None. held: a credential
+        that is added.
+        """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):
             return None
@@ -69,7 +71,7 @@ class PackageCache:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A package file that a sandbox asks for. name: what it is kept under."""
+    """A package file that a sandbox requests. name: its key in the store."""
 
     _store: PackageStore
     _asked: Asked
@@ -77,7 +79,7 @@ class Wanted:
     _name: str
 
     async def serve(self, client: ClientSide) -> bool:
-        """Answers from the store; False when it is not there. Raises OSError, Malformed."""
+        """Sends the file from the store. Returns False if it is not there. Raises OSError, Malformed."""
         if wants_new(self._asked):
             return False
         kept = await self._store.find(self._way.target.user_id, self._name)
@@ -94,7 +96,7 @@ class Wanted:
 
 
 class CacheWriter:
-    """Takes an answer down while it passes. What goes wrong with that does not disturb the answer."""
+    """Stores a reply while it is forwarded. A failure to store does not disturb the reply."""
 
     def __init__(self, store: PackageStore, way: AllowedRoute, name: str) -> None:
         self._store = store
@@ -136,7 +138,7 @@ class CacheWriter:
             await self.drop()
 
     async def drop(self) -> None:
-        """Forgets what is not whole."""
+        """Deletes a file that is not complete."""
         draft, self._draft = self._draft, None
         if draft is None:
             return

@@ -1,5 +1,6 @@
-"""Which requests are for a package file that never changes, and how long an answer to one may be kept. Pure,
-but for the data file, which is read once.
+"""Decides which requests are for package files that never change, and how long replies may be cached.
+
+Pure, but for the data file, which is read once.
 """
 
 import re
@@ -41,18 +42,18 @@ class _Registry:
 
 
 class PackageFiles:
-    """named: hosts of an administrator, beside those that are known."""
+    """The known package hosts. named: additional hosts of an administrator."""
 
     def __init__(self, named: Sequence[str] = ()) -> None:
         own = _Registry([parse_rule(host) for host in named], _VERSIONED)
         self._registries = (*_known(), own)
 
     def knows(self, host: str, port: int) -> bool:
-        """Whether there are package files at all."""
+        """Returns whether this is a known package host."""
         return any(rule.permits(host, port) for each in self._registries for rule in each.hosts)
 
     def holds(self, host: str, port: int, path: str) -> bool:
-        """Whether the path is one of such a file."""
+        """Returns whether this is the path of a package file that never changes."""
         return any(
             each.path.fullmatch(path) and any(rule.permits(host, port) for rule in each.hosts)
             for each in self._registries
@@ -60,7 +61,10 @@ class PackageFiles:
 
 
 def is_plain(asked: Asked, replaced: str | None) -> bool:
-    """Whether its address alone says what is asked for. replaced: the header that a credential goes in."""
+    """Returns whether only the address determines the reply: a GET without other meaningful headers.
+
+    replaced: the header that a credential is put in.
+    """
     names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
     return asked.request.method == b"GET" and all(
         name in _HARMLESS or _HARMLESS_OF_NPM.fullmatch(name) for name in names
@@ -72,12 +76,12 @@ def wants_none_kept(asked: Asked) -> bool:
 
 
 def wants_new(asked: Asked) -> bool:
-    """Whether the program asks for the host's own word."""
+    """Returns whether the program requires a fresh reply from the host."""
     return bool({"no-cache", "max-age=0"} & _directives(asked.request.headers))
 
 
 def seconds_kept(response: h11.Response) -> float | None:
-    """For how long an answer holds; None for one that may not be kept."""
+    """Returns for how many seconds a reply may be cached. Returns None if it must not be cached."""
     headers, directives = dict(response.headers), _directives(response.headers)
     if response.status_code != 200 or {"no-store", "private", "no-cache"} & {
         each.partition("=")[0] for each in directives
@@ -92,7 +96,7 @@ def seconds_kept(response: h11.Response) -> float | None:
 
 
 def length_of(response: h11.Response) -> int | None:
-    """The length that it states. Without that nothing tells a whole answer from one that broke off."""
+    """Returns the reply's Content-Length. Without it (None), an incomplete reply could not be detected."""
     said = dict(response.headers).get(b"content-length", b"")
     return int(said) if said.isdigit() else None
 

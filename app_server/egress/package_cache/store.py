@@ -1,7 +1,8 @@
-"""Package files on disk, apart for each user: written once, read often, the longest unused removed first.
+"""Stores package files on disk, separately for each user. The files that were unused for longest are removed
+first.
 
-A file of the store is one line of JSON (what the answer said of itself) and then the body. The app server
-alone writes here, and only what it fetched itself: no sandbox can change what another one gets.
+A file of the store is one line of JSON (data about the reply) and then the body. Only the app server writes
+here, and only what it fetched itself: no sandbox can change what another one gets.
 """
 
 import asyncio
@@ -21,25 +22,27 @@ logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 1024**2
 FREE_BYTES = 1024**3
-"""So much of the disk stays free: nothing is kept beyond that."""
+"""Free disk space that is always left. Nothing is stored beyond that."""
 
 _DRAFT = ".draft-"
 _ROOM = 0.9
-"""How much of the limit is left full after files were removed, so that this is not done at each file."""
+"""The part of the limit that remains used after files are removed, so that this is not needed for
+each file.
+"""
 
 Headers = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Kept:
-    """An answer as it was. Its file is open: one that is removed meanwhile can still be read."""
+    """A stored reply with its open file, which can be read even if the file is removed meanwhile."""
 
     headers: Headers
     length: int
     _file: BinaryIO
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body, from the beginning. Raises OSError."""
+        """Yields the body from the beginning. Raises OSError."""
         while piece := await asyncio.to_thread(self._file.read, PIECE_BYTES):
             yield piece
 
@@ -48,7 +51,7 @@ class Kept:
 
 
 class Draft:
-    """An answer on its way to the disk. It is read only once it is whole."""
+    """A reply that is being written to disk. It can be read only when it is complete."""
 
     def __init__(self, store: "PackageStore", path: Path, head: bytes, length: int) -> None:
         self._store = store
@@ -61,7 +64,7 @@ class Draft:
         self._is_begun = False
 
     async def write(self, piece: bytes) -> None:
-        """Raises OSError."""
+        """Adds a piece of the body. Raises OSError."""
         self._missing -= len(piece)
         self._pieces.append(piece)
         self._waiting += len(piece)
@@ -69,7 +72,7 @@ class Draft:
             await self._flush(is_last=False)
 
     async def keep(self) -> None:
-        """From now on it is found. Nothing happens when it is not as long as it said. Raises OSError."""
+        """Makes the file available. If its length is wrong, deletes it. Raises OSError."""
         if self._missing != 0:
             await self.drop()
             return
@@ -91,7 +94,7 @@ class Draft:
 
 
 class PackageStore:
-    """max_bytes: of each user."""
+    """The stored files of all users. max_bytes: the limit for each user."""
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
         self._directory = directory
@@ -100,13 +103,13 @@ class PackageStore:
         self._changing = asyncio.Lock()
 
     async def find(self, user_id: UUID, name: str) -> Kept | None:
-        """Notes that it was used."""
+        """Returns a stored file and records its use. Returns None if there is no valid one."""
         return await asyncio.to_thread(_open, self._path(user_id, name))
 
     async def draft(
         self, user_id: UUID, name: str, headers: Headers, length: int, seconds: float
     ) -> Draft | None:
-        """None when it has no room."""
+        """Begins to store a reply. Returns None if there is not enough room."""
         path = self._path(user_id, name)
         if length > self._max_bytes or not await asyncio.to_thread(self._has_room, path.parent, length):
             return None
@@ -114,7 +117,7 @@ class PackageStore:
         return Draft(self, path, json.dumps(head).encode() + b"\n", length)
 
     async def take_in(self, draft: Path, path: Path) -> None:
-        """Raises OSError."""
+        """Moves a complete draft into the store. Raises OSError."""
         async with self._changing:
             await asyncio.to_thread(self._take_in, draft, path)
 
@@ -163,7 +166,7 @@ def _open(path: Path) -> Kept | None:
 
 
 def _tidied(folder: Path, *, except_for: Path) -> int:
-    """How much is there, once what a killed server has left unfinished is removed."""
+    """Deletes unfinished files of a killed server. Returns the total size of the folder."""
     total = 0
     for entry in folder.iterdir():
         if entry.name.startswith(_DRAFT):
@@ -176,7 +179,7 @@ def _tidied(folder: Path, *, except_for: Path) -> int:
 
 
 def _shrunk(folder: Path, goal: int, *, last: Path) -> int:
-    """How much is left, once the longest unused are removed. `last` stays."""
+    """Deletes the files that were unused for longest. Returns the remaining size. `last` is not deleted."""
     found = [(entry, entry.stat()) for entry in folder.iterdir() if not entry.name.startswith(_DRAFT)]
     total = sum(stat.st_size for _, stat in found)
     for entry, stat in sorted(found, key=lambda one: one[1].st_mtime_ns):

@@ -1,7 +1,7 @@
-"""Certificates for hosts that the proxy speaks for: made on demand by an authority of this installation.
+"""Creates certificates for hosts that the proxy answers for, signed by an authority of this installation.
 
-Only sandboxes believe them. The authority's key is in a file of the app server's home, encrypted. It names no
-hosts that it is limited to: which ones get a credential is not known when it is made.
+Only sandboxes trust it. The authority's key is stored encrypted in the app server's home. The authority is
+not limited to certain hosts, because it is created before the hosts with credentials are known.
 """
 
 import datetime as dt
@@ -37,7 +37,7 @@ class _Leaf:
 
 
 class Authority:
-    """One per process."""
+    """The certificate authority; there is one for each process."""
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self._certificate = certificate
@@ -45,7 +45,7 @@ class Authority:
         self._leaves: dict[str, _Leaf] = {}
 
     def context_for(self, host: str) -> ssl.SSLContext:
-        """For a server of that name or address, which speaks HTTP/1.1 alone."""
+        """Returns the TLS context of a server with this name or address, which supports only HTTP/1.1."""
         moment = dt.datetime.now(dt.UTC)
         leaf = self._leaves.get(host)
         if leaf is None or leaf.renewed_at <= moment:
@@ -80,9 +80,10 @@ class Authority:
 
 
 def load_authority(config: Config, cipher: Cipher) -> Authority:
-    """That of this installation; made at the first start, and anew before it ends. Small, blocking.
+    """Loads the authority of this installation. Creates it at the first start, and again before it expires.
+    Blocks briefly.
 
-    Raises ConfigurationError when its files cannot be used.
+    Raises ConfigurationError if its files cannot be used.
     """
     public, private = certificate_file(config), config.home / "egress-authority.key"
     try:

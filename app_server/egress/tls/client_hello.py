@@ -1,4 +1,4 @@
-"""For whom a TLS connection is, from its first message, before anything of it goes on."""
+"""Reads the host name from the first message of a TLS connection, before any data is forwarded."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -9,12 +9,14 @@ HANDSHAKE_RECORD = b"\x16"
 
 
 class NotTls(Exception):
-    """What was sent is no beginning of a TLS connection."""
+    """The data is not the beginning of a TLS connection."""
 
 
 @dataclass(frozen=True)
 class Hello:
-    """`content`: all that was read, to be passed on. `alert`: what refuses it in words of TLS."""
+    """The first TLS message. `content`: all data that was read, to be forwarded. `alert`: a TLS alert that
+    refuses the connection.
+    """
 
     content: bytes
     server_name: str | None
@@ -22,7 +24,7 @@ class Hello:
 
 
 async def read_hello(read: Callable[[], Awaitable[bytes]], begun: bytes = b"") -> Hello:
-    """Reads until the first message is whole. Raises NotTls."""
+    """Reads until the first message is complete. Raises NotTls."""
     seen: list[str | None] = []
 
     def note(_connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _context: ssl.SSLContext) -> int:

@@ -1,7 +1,7 @@
-"""A sandbox's connection as the proxy reads it where it speaks for the host: TLS, ended here.
+"""The TLS connection of a sandbox that ends at the proxy, where the proxy answers for the host.
 
-asyncio can turn a connection to TLS only before anything of it was read; what the sandbox has sent with its
-CONNECT already was.
+asyncio can only start TLS before any data was read, but the sandbox may have sent data together with its
+CONNECT request.
 """
 
 import ssl
@@ -13,7 +13,7 @@ PIECE_BYTES = 64 * 1024
 
 
 class TlsSide:
-    """A reader and a writer of what is inside. Reading and writing may go on at the same time."""
+    """A reader and writer of the decrypted data. Reading and writing may happen at the same time."""
 
     def __init__(self, line: PinnedConnection, context: ssl.SSLContext, early: bytes = b"") -> None:
         self._line = line
@@ -22,7 +22,9 @@ class TlsSide:
         self._incoming.write(early)
 
     async def shake_hands(self) -> None:
-        """Raises ssl.SSLError: above all when the sandbox does not trust us."""
+        """Does the TLS handshake. Raises ssl.SSLError, mostly because the sandbox does not trust our
+        certificate.
+        """
         while True:
             try:
                 self._tls.do_handshake()
@@ -36,7 +38,7 @@ class TlsSide:
                 return await self.drain()
 
     async def read(self, size: int = PIECE_BYTES, /) -> bytes:
-        """Raises ssl.SSLError."""
+        """Reads decrypted data. Raises ssl.SSLError."""
         while True:
             try:
                 return self._tls.read(size)
@@ -57,7 +59,7 @@ class TlsSide:
         await self._line.writer.drain()
 
     async def end(self) -> None:
-        """Says that no more follows: without it clients take an answer for cut off."""
+        """Says that no more data follows. Without it, clients regard a reply as incomplete."""
         with suppress(ssl.SSLError):  # no one waits for the sandbox's answer
             self._tls.unwrap()
         await self.drain()

@@ -1,9 +1,9 @@
-"""Where a host has a credential, the proxy speaks for it: what is asked inside TLS goes on with that.
+"""Ends TLS at the proxy for hosts with credentials, and adds the credential to the requests inside.
 
-It does so at the user's git hosts, too, to see what goes there, and where packages come from, to keep them.
+The same is done for the user's git hosts, to check the requests, and for package hosts, to cache files.
 
-The real host is called over TLS alone, with its certificate verified. Redirects are the client's business: it
-asks anew, and another host gets another credential or none.
+The real host is called only over TLS, with its certificate verified. Redirects are left to the client: its
+next request gets the credential of the new host, or none.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 HANDSHAKE_SECONDS = 60.0
 TLS_PORT = 443
 DISTRUST_SECONDS = 600.0
-"""For how long package hosts are not read after a program of a sandbox did not believe our certificate."""
+"""For this time, package hosts are not read after a program in a sandbox did not trust our certificate."""
 
 _MAX_DISTRUSTED = 10_000
 
@@ -47,8 +47,10 @@ _NOT_WITH_CREDENTIALS = frozenset(
 
 
 class Speaking:
-    """One per process. `outside`: what certificates of real hosts are verified with. By default what this
-    machine trusts, loaded when it is first needed: that takes 50 ms.
+    """Serves tunnels whose TLS ends at the proxy; there is one for each process.
+
+    `outside`: the context that verifies certificates of real hosts. Default: what this machine trusts, loaded
+    when first needed, which takes 50 ms.
     """
 
     def __init__(
@@ -69,12 +71,15 @@ class Speaking:
         self._outside = outside
 
     def reads(self, way: AllowedRoute) -> bool:
-        """Whether a tunnel is ended here: for packages alone not where a program has just not believed us."""
+        """Returns whether the TLS of this tunnel ends here.
+
+        A tunnel that is read only for packages is not read if a program has just not trusted our certificate.
+        """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())
 
     async def serve(self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox) -> None:
-        """A tunnel to its end, from the first byte in it. Raises OSError, TimeoutError."""
+        """Serves a tunnel from its first byte until it ends. Raises OSError, TimeoutError."""
         tls = TlsSide(line, self._authority.context_for(way.target.host), early)
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
@@ -135,7 +140,7 @@ class Speaking:
 
 
 def outside_context() -> ssl.SSLContext:
-    """What this machine trusts, with what is commonly trusted."""
+    """Returns a context that trusts what this machine trusts and the commonly trusted authorities."""
     import certifi
 
     context = ssl.create_default_context()

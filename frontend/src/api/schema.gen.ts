@@ -2217,7 +2217,7 @@ export interface paths {
         get: operations["get_network_api_v1_settings_network_get"];
         /**
          * Set Network
-         * @description Holds at once, for what begins from now on. 409 `too_many_hosts`.
+         * @description Saves the user's network settings. They apply at once, to new requests. 409 `too_many_hosts`.
          */
         put: operations["set_network_api_v1_settings_network_put"];
         post?: never;
@@ -2236,15 +2236,16 @@ export interface paths {
         };
         /**
          * List Network Credentials
-         * @description The user's own and the server's, by host.
+         * @description Returns the user's credentials and those of the server, sorted by host.
          */
         get: operations["list_network_credentials_api_v1_settings_network_credentials_get"];
         put?: never;
         /**
          * Save Network Credential
-         * @description Adds it, or replaces that of the same scope, host, port and path: in force from the next connection on.
+         * @description Adds a credential, or replaces the one with the same scope, host, port and path. It applies from the
+         *     next connection on.
          *
-         *     403 for others than the owner with the scope `server`; 409 `too_many_credentials`, `credential_exists`,
+         *     403 for the scope `server` if the user is not the owner; 409 `too_many_credentials`, `credential_exists`,
          *     `too_many_hosts`; 422 `repository_not_found`.
          */
         post: operations["save_network_credential_api_v1_settings_network_credentials_post"];
@@ -2266,7 +2267,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Network Credential
-         * @description Holds at once: the next request goes without it. The host stays on the lists it is on.
+         * @description Deletes a credential; the next request is sent without it. The host stays on its lists of allowed
+         *     hosts.
          */
         delete: operations["delete_network_credential_api_v1_settings_network_credentials__credential_id__delete"];
         options?: never;
@@ -2283,7 +2285,7 @@ export interface paths {
         };
         /**
          * Search Network Credential Uses
-         * @description Each request that it was added to, the latest first.
+         * @description Returns the requests that the credential was added to, latest first.
          */
         get: operations["search_network_credential_uses_api_v1_settings_network_credentials__credential_id__uses_get"];
         put?: never;
@@ -2303,7 +2305,8 @@ export interface paths {
         };
         /**
          * Search Network Records
-         * @description What was tried, the latest first; counted together by sandbox, hour, host, port and outcome.
+         * @description Returns what the sandboxes tried to reach, latest first; counted by sandbox, hour, host, port and
+         *     outcome.
          */
         get: operations["search_network_records_api_v1_settings_network_records_get"];
         put?: never;
@@ -2324,13 +2327,15 @@ export interface paths {
         get?: never;
         /**
          * Set Repository Network
-         * @description Holds at once, for what begins from now on. 409 `too_many_hosts`, 422 `repository_not_found`.
+         * @description Saves the network settings of a repository. They apply at once, to new requests.
+         *
+         *     409 `too_many_hosts`, 422 `repository_not_found`.
          */
         put: operations["set_repository_network_api_v1_settings_network_repositories_put"];
         post?: never;
         /**
          * Forget Repository Network
-         * @description By its identity; nothing happens when nothing was set.
+         * @description Deletes the network settings of a repository, given by its identity. Does nothing if there are none.
          */
         delete: operations["forget_repository_network_api_v1_settings_network_repositories_delete"];
         options?: never;
@@ -3643,13 +3648,14 @@ export interface components {
         };
         /**
          * CredentialKind
-         * @description How it is shown to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a header named.
+         * @description How a credential is sent to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a named
+         *     header.
          * @enum {string}
          */
         CredentialKind: "bearer" | "basic" | "header";
         /**
          * CredentialScope
-         * @description Whose calls get a credential: those of everybody here, of one user, of this user for one repository.
+         * @description Which requests get a credential: those of all users, of one user, or of one user for one repository.
          * @enum {string}
          */
         CredentialScope: "server" | "user" | "repository";
@@ -3806,7 +3812,7 @@ export interface components {
         };
         /**
          * EgressMode
-         * @description Nothing, the hosts on a list, or everything that is public.
+         * @description What may be called: nothing, the listed hosts, or all public hosts.
          * @enum {string}
          */
         EgressMode: "none" | "allowlist" | "open";
@@ -4610,8 +4616,10 @@ export interface components {
         };
         /**
          * NetworkCredential
-         * @description is_own: whether this user may replace and remove it. is_allowed: whether the network's settings let
-         *     sandboxes call the host; the value is never told.
+         * @description A credential without its value.
+         *
+         *     is_own: whether this user may replace and delete it. is_allowed: whether the network settings let
+         *     sandboxes call the host.
          */
         NetworkCredential: {
             /** Header */
@@ -4641,7 +4649,8 @@ export interface components {
         };
         /**
          * NetworkCredentialUse
-         * @description One request that it was added to. path: without its query. conversations: as a NetworkRecord's.
+         * @description One request that a credential was added to. path: without its query. conversations: see
+         *     NetworkRecord.
          */
         NetworkCredentialUse: {
             /** At */
@@ -4666,10 +4675,10 @@ export interface components {
         };
         /**
          * NetworkRecord
-         * @description What one sandbox tried to reach within one hour. reason: why it was refused; null: it was not.
+         * @description What one sandbox tried to reach within one hour. reason: why it was refused; null if it was not.
          *
-         *     conversations: any of those that were there then and are there still may have tried it.
-         *     client: how the program called itself. Bytes as the sandbox sent and received them.
+         *     conversations: the conversations that were there then and still exist; any of them may have made the
+         *     request. client: the name that the program gives itself. Byte counts are from the sandbox's point of view.
          */
         NetworkRecord: {
             /** Bytes Received */
@@ -4705,9 +4714,10 @@ export interface components {
         };
         /**
          * NetworkSettings
-         * @description default_mode: what null stands for. default_hosts: listed for everybody.
+         * @description The user's network settings. default_mode: the meaning of null. default_hosts: hosts allowed for all
+         *     users.
          *
-         *     is_enforced: whether sandboxes here have no other way out than the one that is judged.
+         *     is_enforced: whether the proxy is the only way out of sandboxes here.
          */
         NetworkSettings: {
             /** Default Hosts */
@@ -4739,7 +4749,7 @@ export interface components {
         };
         /**
          * OccupantInfo
-         * @description title: null until it has one.
+         * @description A conversation in the API. title: null until it has one.
          */
         OccupantInfo: {
             /** Id */
@@ -5200,7 +5210,7 @@ export interface components {
         };
         /**
          * RepositoryNetwork
-         * @description repository: its identity, `host/owner/name` or a path.
+         * @description Network settings of a repository. repository: its identity, `host/owner/name` or a path.
          */
         RepositoryNetwork: {
             /** Hosts */
@@ -5611,10 +5621,11 @@ export interface components {
         };
         /**
          * SaveNetworkCredential
-         * @description path_prefix: with it only calls of `prefix` and of what is below get the credential.
+         * @description A credential to save.
          *
-         *     username: for `basic`. header: for `header`. repository: for the scope of that name. allow: also puts the
-         *     host on the list of hosts that the scope's sandboxes may call (not for the scope `server`).
+         *     path_prefix: limits the credential to this path and the paths below it. username: for the kind `basic`.
+         *     header: for the kind `header`. repository: for the scope `repository`. allow: also adds the host to the
+         *     allowed hosts of the scope (not for the scope `server`).
          */
         SaveNetworkCredential: {
             /**
@@ -5835,7 +5846,8 @@ export interface components {
         };
         /**
          * SetNetwork
-         * @description mode: null for what the next wider setting says. hosts: beside those of the wider settings.
+         * @description Network settings. mode: null means the mode of the next wider scope. hosts: in addition to those of the
+         *     wider scopes.
          */
         SetNetwork: {
             /**
@@ -5862,7 +5874,7 @@ export interface components {
         };
         /**
          * SetRepositoryNetwork
-         * @description repository: as users write it, or its identity as it was given out.
+         * @description Network settings of a repository. repository: as users write it, or its identity from a reply.
          */
         SetRepositoryNetwork: {
             /**
