@@ -1,4 +1,4 @@
-"""What the agent asks of a tool."""
+"""Events for the agent's tool calls."""
 
 from typing import Any, Literal
 
@@ -26,9 +26,10 @@ class ToolCall(BaseModel):
 
 
 class ActionEvent(Event):
-    """One tool call. Calls of one reply share `llm_response_id`; only the first has thought, reasoning.
+    """One tool call. The calls of one reply share `llm_response_id`; only the first has the thought and the
+    reasoning.
 
-    `action` is the tool's Action with its `kind`; null when the call could not be understood.
+    `action` is the tool's Action with its `kind`; null if the call could not be understood.
     """
 
     source: Source = "agent"

@@ -1,4 +1,4 @@
-"""What every event has in common, and how it is stamped and encoded."""
+"""The common base of all events, with their stamping and encoding."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,12 +13,14 @@ JsonObject = dict[str, Any]
 
 
 def now() -> str:
-    """The wire's timestamp: naive, local time, always with microseconds, so that it sorts as text."""
+    """Returns the current time as on the wire: naive local time, always with microseconds, so that it sorts
+    as text.
+    """
     return datetime.now().astimezone().replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
 def seconds_since(timestamp: str) -> float:
-    """How long ago that was, by the clock of this machine."""
+    """Returns the seconds since that time, by the clock of this machine."""
     return (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds()  # noqa: DTZ005 (as `now`)
 
 
@@ -27,7 +29,9 @@ def new_id() -> str:
 
 
 class Event(BaseModel):
-    """One immutable fact of a conversation. `timestamp` and `parent_id` are settled when it is appended."""
+    """One immutable fact of a conversation. `timestamp` and `parent_id` are set when it is
+    appended to a log.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -37,11 +41,13 @@ class Event(BaseModel):
     parent_id: str | None = None
 
     def stamped(self, *, parent_id: str | None, not_before: str) -> Self:
-        """The event as it goes into a log: after `parent_id`, and never earlier than its predecessor."""
+        """Returns the event for a log: with this `parent_id`, and a timestamp that is not earlier than its
+        predecessor's.
+        """
         stamp: Mapping[str, Any] = {"timestamp": max(self.timestamp, not_before), "parent_id": parent_id}
         return self.model_copy(update=stamp)
 
 
 def encode(event: Event) -> bytes:
-    """The event as it is stored and sent: compact JSON, null fields left out."""
+    """Returns the event as it is stored and sent: compact JSON without null fields."""
     return event.__pydantic_serializer__.to_json(event, exclude_none=True)

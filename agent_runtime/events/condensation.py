@@ -1,4 +1,4 @@
-"""How the model's view of a long log is kept short. The log itself keeps everything."""
+"""Condensations, which keep the model's view of a long log short. The log keeps everything."""
 
 from typing import Literal
 
@@ -6,7 +6,9 @@ from agent_runtime.events.base import Event, Source
 
 
 class Condensation(Event):
-    """From here on the model sees `summary` (at `summary_offset` of its view) for the forgotten events."""
+    """From this event on, the model sees `summary` (at `summary_offset` of its view) in place of the
+    forgotten events.
+    """
 
     source: Source = "environment"
     forgotten_event_ids: list[str] = []

@@ -1,4 +1,4 @@
-"""What messages and observations are made of: pieces of text and images."""
+"""The parts of messages and observations: texts and images."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ class TextContent(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """Images by URL; `data:` URLs carry the bytes themselves."""
+    """Images by URL. A `data:` URL contains the bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What a critic thinks of an agent's work."""
+"""The result of a critic, which judges an agent's work."""
 
 from pydantic import BaseModel, ConfigDict, Field
 

@@ -1,4 +1,4 @@
-"""What went wrong, for people and for programs that decide whether to try again."""
+"""Events for failures, for people and for programs that decide whether to try again."""
 
 from typing import Literal
 
@@ -13,10 +13,10 @@ UserAction = Literal["none", "retry", "settings"]
 
 
 class ErrorClassification(BaseModel):
-    """What kind of failure it is, whether trying again can help, and what the user can do about it.
+    """The kind of failure, whether trying again can help, and what the user can do about it.
 
-    Clients know these words and no others: one more would make them refuse the page it is on. What is meant
-    more exactly is the event's `code`.
+    Clients accept only these words; another word would make them refuse the whole page of events. The event's
+    `code` is more exact.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -27,11 +27,11 @@ class ErrorClassification(BaseModel):
 
 
 INTERRUPTED = ErrorClassification(kind="agent_action", retryable=True, user_action="none")
-"""A stop or a crash cut a call off: there is nothing for the agent to correct."""
+"""A stop or a crash interrupted the call. The agent has nothing to correct."""
 
 
 class ConversationErrorEvent(Event):
-    """A run ended because of this. Running again is allowed."""
+    """A run ended because of this error. Running again is allowed."""
 
     source: Source = "environment"
     code: str
@@ -41,9 +41,9 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """A socket's answer to a frame it could not accept, or what a report has in an event's place.
+    """A socket's answer to a frame that it could not accept, or a report's replacement for an event.
 
-    Never in the runtime's own log.
+    Never in the runtime's log.
     """
 
     source: Source = "environment"

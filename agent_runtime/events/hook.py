@@ -1,4 +1,4 @@
-"""What hooks did."""
+"""Events for the hooks that have run."""
 
 from enum import StrEnum
 from typing import Literal
@@ -7,7 +7,7 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class HookPoint(StrEnum):
-    """Where in a conversation's life hooks run."""
+    """The points in a conversation at which hooks run."""
 
     PRE_TOOL_USE = "PreToolUse"
     POST_TOOL_USE = "PostToolUse"
@@ -18,7 +18,9 @@ class HookPoint(StrEnum):
 
 
 class HookExecutionEvent(Event):
-    """One hook ran. blocked: it refused what it was asked about; error: why it came to no verdict."""
+    """One hook ran. `blocked`: the hook refused the action or message. `error`: why the hook gave no
+    decision.
+    """
 
     source: Source = "hook"
     hook_event_type: HookPoint

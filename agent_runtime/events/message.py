@@ -1,4 +1,4 @@
-"""What people, the agent and the environment say."""
+"""Events for messages of people, the agent and the environment."""
 
 from typing import Any, Literal, Self
 
@@ -13,7 +13,7 @@ Role = Literal["user", "system", "assistant", "tool"]
 
 
 class Message(BaseModel):
-    """A chat message in the model vendors' terms."""
+    """A chat message in the format of the model vendors."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -34,7 +34,7 @@ class Message(BaseModel):
 
 
 class MessageEvent(Event):
-    """Something said. `extended_content` is what skills and hooks add to it for the model's eyes."""
+    """A message. `extended_content`: what skills and hooks add to it, for the model only."""
 
     source: Source = "user"
     llm_message: Message
@@ -46,12 +46,12 @@ class MessageEvent(Event):
 
 
 def told(text: str) -> MessageEvent:
-    """What the agent is told by a part that watches its work, not by a person."""
+    """Returns a message to the agent from a part of the runtime, not from a person."""
     return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 
 class SystemPromptEvent(Event):
-    """The first event of a log: what the agent was told, and which tools it has."""
+    """The first event of a log: the agent's system prompt and its tools."""
 
     source: Source = "agent"
     system_prompt: TextContent
@@ -60,9 +60,9 @@ class SystemPromptEvent(Event):
 
 
 class LLMCompletionLogEvent(Event):
-    """What a model was asked and has answered, for a client that keeps it. Published, never logged.
+    """The request to a model and its answer, for a client that stores them. Published, never logged.
 
-    filename: for the client's folder. log_data: JSON.
+    `filename`: for the client's folder. `log_data`: JSON.
     """
 
     source: Source = "environment"
@@ -74,7 +74,7 @@ class LLMCompletionLogEvent(Event):
 
 
 class StreamingDeltaEvent(Event):
-    """A piece of a reply while it is being written. Published, never logged."""
+    """A piece of a reply while the model writes it. Published, never logged."""
 
     source: Source = "agent"
     content: str | None = None

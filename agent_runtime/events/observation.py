@@ -1,4 +1,4 @@
-"""What answers a tool call: every `tool_call_id` gets exactly one of these."""
+"""The events that answer tool calls. Every `tool_call_id` gets exactly one of them."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from agent_runtime.events.errors import ErrorClassification
 
 
 class ObservationEvent(Event):
-    """The tool ran. `observation` is its Observation with its `kind`."""
+    """The tool ran. `observation`: its Observation with its `kind`."""
 
     source: Source = "environment"
     tool_name: str
@@ -20,7 +20,7 @@ class ObservationEvent(Event):
 
 
 class AgentErrorEvent(Event):
-    """The tool did not run to its end. `error` is written for the model, which acts on it."""
+    """The tool did not run to its end. `error`: a text for the model, which acts on it."""
 
     source: Source = "agent"
     tool_name: str

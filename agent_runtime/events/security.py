@@ -1,4 +1,4 @@
-"""What a look at the agent's actions found, before they ran."""
+"""The result of the security analysis of the agent's actions, made before they run."""
 
 from typing import Literal
 
@@ -7,9 +7,10 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class SecurityAnalysisEvent(Event):
-    """One per reply with actions. risks, details: by the id of the ActionEvent.
+    """One event per reply with actions. `risks`, `details`: by the id of the ActionEvent.
 
-    In `details`: `reasons`, `rules`, whether it `asks`, and the `likeness` that an approval can be for.
+    `details` contains `reasons`, `rules`, whether the action `asks`, and its `likeness`, for which an
+    approval can be given.
     """
 
     source: Source = "environment"

@@ -1,4 +1,4 @@
-"""Changes of the conversation itself."""
+"""Events for changes of the conversation's state."""
 
 from enum import StrEnum
 from typing import Any, Literal
@@ -21,7 +21,9 @@ FULL_STATE = "full_state"
 
 
 class ConversationStateUpdateEvent(Event):
-    """One field of the conversation has a new value. `full_state` sets many at once and is never logged."""
+    """One field of the conversation has a new value. `full_state` sets many fields at once and is never
+    logged.
+    """
 
     source: Source = "environment"
     key: str

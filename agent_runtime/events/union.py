@@ -1,4 +1,6 @@
-"""All kinds of events as one closed union, told apart by `kind`, and one open form for the rest."""
+"""All known kinds of events as one closed union with the discriminator `kind`, and OtherEvent for all other
+kinds.
+"""
 
 from typing import Annotated, Any
 
@@ -21,7 +23,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, InterruptEv
 
 
 class OtherEvent(Event):
-    """A kind of the protocol that this runtime neither writes nor interprets: kept as it came."""
+    """An event kind of the protocol that this runtime does not write or interpret. It is kept unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -83,10 +85,10 @@ _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse_event(encoded: bytes | str) -> AnyEvent:
-    """One event from its JSON. pydantic.ValidationError when it is none."""
+    """Returns the event in this JSON text. Raises pydantic.ValidationError if it is not valid."""
     return _ADAPTER.validate_json(encoded)
 
 
 def validate_event(value: Any) -> AnyEvent:
-    """One event from decoded JSON. pydantic.ValidationError when it is none."""
+    """Returns the event in this decoded JSON. Raises pydantic.ValidationError if it is not valid."""
     return _ADAPTER.validate_python(value)

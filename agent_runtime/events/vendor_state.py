@@ -1,4 +1,4 @@
-"""What a model's vendor returned for itself, kept with the event."""
+"""Data that a model's vendor returned for later requests, stored with the event."""
 
 from typing import Annotated
 
@@ -8,10 +8,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class VendorState(BaseModel):
-    """model: which one returned it; another vendor's never gets it.
+    """`model`: the model that returned the data. Another vendor's model never receives it.
 
-    message: fields of the whole reply; with several calls they stand on the first. call: fields of the call,
-    and its `id` where that is none that every vendor takes.
+    `message`: fields of the whole reply; with several calls they are on the first call. `call`: fields of the
+    call, and its `id` if not every vendor accepts that id.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

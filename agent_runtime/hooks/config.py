@@ -1,4 +1,4 @@
-"""Which hooks there are, as data: OpenHands' spelling, and that of Claude's settings."""
+"""The configuration of hooks, in OpenHands' format or in the format of Claude's settings."""
 
 import re
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from agent_runtime.events.hook import HookPoint
 FIELDS: dict[HookPoint, str] = {
     point: re.sub(r"(?<!^)(?=[A-Z])", "_", point.value).lower() for point in HookPoint
 }
-"""The field of HookConfig for each point, as `pre_tool_use` for `PreToolUse`."""
+"""The field of HookConfig for each point, such as `pre_tool_use` for `PreToolUse`."""
 
 # What Claude calls the tools that we know under other names.
 _CLAUDE_NAMES = {
@@ -25,7 +25,7 @@ _EVERYTHING = {"", "*"}
 
 
 class HookDefinition(BaseModel):
-    """A command to run, or a question for the model."""
+    """A hook: a command to run, or a question for the model."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -58,7 +58,7 @@ class HookDefinition(BaseModel):
 
 
 class HookMatcher(BaseModel):
-    """The hooks for the tools of a name, a regular expression, or (`*`) for all."""
+    """The hooks for tools whose name matches: a name, a regular expression, or `*` for all tools."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -75,7 +75,9 @@ class HookMatcher(BaseModel):
         return matcher
 
     def fits(self, tool_name: str | None) -> bool:
-        """tool_name: None where no tool is concerned; then the matcher says nothing."""
+        """Whether the matcher applies. `tool_name`: None if no tool is involved; then the matcher applies
+        always.
+        """
         if tool_name is None or self.matcher in _EVERYTHING:
             return True
         names = (tool_name, *_CLAUDE_NAMES.get(tool_name, ()))
@@ -83,7 +85,7 @@ class HookMatcher(BaseModel):
 
 
 class HookConfig(BaseModel):
-    """All hooks of a conversation. Points that do not exist are refused."""
+    """All hooks of a conversation. Unknown points are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -104,13 +106,13 @@ class HookConfig(BaseModel):
         return not any(self.of(point, None) for point in HookPoint)
 
     def of(self, point: HookPoint, tool_name: str | None) -> list[HookDefinition]:
-        """The hooks for this point, and for this tool if one is concerned, in order."""
+        """Returns the hooks for this point, and for this tool if a tool is involved, in order."""
         matchers: list[HookMatcher] = getattr(self, FIELDS[point])
         return [hook for matcher in matchers if matcher.fits(tool_name) for hook in matcher.hooks]
 
 
 def spelled(config: JsonObject) -> JsonObject:
-    """The same without its wrapper, each point under its field's name."""
+    """Returns the configuration without its wrapper, with the field name for each point."""
     inner = config.get("hooks", config)
     if not isinstance(inner, dict):
         return config
@@ -119,7 +121,7 @@ def spelled(config: JsonObject) -> JsonObject:
 
 
 def known_points(config: JsonObject) -> JsonObject:
-    """What is meant for us: files for several agents hold more, and know points that are not here."""
+    """Returns the part that this runtime knows. A file for several agents may contain other points."""
     return {key: value for key, value in spelled(config).items() if key in FIELDS.values()}
 
 

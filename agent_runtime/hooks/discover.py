@@ -1,4 +1,4 @@
-"""The hooks a project suggests. They are only read: a new conversation says whether they are used."""
+"""Reads the hooks that a project suggests. A new conversation decides whether they are used."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ MAX_BYTES = 1024 * 1024
 
 
 class HooksFileError(Exception):
-    """A file with hooks cannot be understood. The text names it and says why."""
+    """A hooks file is not valid. The text names the file and the reason."""
 
 
 def discover(project: Path) -> HookConfig | None:
-    """What stands in the project's files; None if there are no hooks. HooksFileError."""
+    """Returns the hooks in the project's files. Returns None if there are none. Raises HooksFileError."""
     for name in FILES:
         if (found := read_hooks(project, name)) is not None:
             return found
@@ -25,7 +25,7 @@ def discover(project: Path) -> HookConfig | None:
 
 
 def read_hooks(project: Path, name: str) -> HookConfig | None:
-    """What stands in one of the FILES; None if there are no hooks. HooksFileError."""
+    """Returns the hooks in one of the FILES. Returns None if there are none. Raises HooksFileError."""
     file = project / name
     if not file.is_file():
         return None

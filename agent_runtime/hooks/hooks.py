@@ -1,4 +1,4 @@
-"""Runs the hooks of one conversation, and says in events what they did."""
+"""Runs the hooks of one conversation and logs events about them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -19,16 +19,16 @@ from agent_runtime.workspace.processes import run_program
 MAX_OUTPUT_BYTES = 1024 * 1024
 
 AskModel = Callable[[str, JsonObject], Awaitable[Outcome]]
-"""A prompt hook's question and what it is about; the model's answer. It must not raise."""
+"""Asks the model the question of a prompt hook about an input, and returns its answer. It must not raise."""
 
 Emit = Callable[[Event], None]
 Begin = Callable[[Coroutine[Any, Any, None], str], object]
-"""Has something done beside the work, and owns it."""
+"""Starts background work and owns it."""
 
 
 @dataclass(frozen=True)
 class Occasion:
-    """What hooks are run for. input: what they are told of it; the ids stand in their events."""
+    """A point at which hooks run. `input`: the data that the hooks get; the ids are in their events."""
 
     point: HookPoint
     input: JsonObject
@@ -39,14 +39,16 @@ class Occasion:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What all hooks of an occasion amount to. refusal: why it shall not be, if it shall not."""
+    """The combined decision of all hooks at one point. `refusal`: the reason if a hook refuses; otherwise
+    None.
+    """
 
     refusal: str | None = None
     context: str = ""
 
 
 class Hooks:
-    """They run one after the other; the first that refuses is the last that runs."""
+    """Runs hooks one after the other. After the first hook that refuses, no further hook runs."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What a hook's answer means. Pure.
+"""Interprets the answer of a hook. Pure.
 
-Exit code 2 refuses; 0 lets the JSON on standard output speak, if there is any; all others are failures of
-the hook itself, which refuse nothing.
+Exit code 2 refuses. With exit code 0, the JSON on standard output decides, if there is any. Every other code
+is a failure of the hook and refuses nothing.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,9 @@ _REFUSALS = {"deny", "block"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one hook ended. is_blocked: it refuses; reason: why; context: what the agent shall know."""
+    """The result of one hook. `is_blocked`: the hook refuses. `reason`: why. `context`: what the agent should
+    be told.
+    """
 
     exit_code: int = 0
     stdout: str = ""
@@ -47,7 +49,7 @@ def of_command(exit_code: int, stdout: bytes, stderr: bytes) -> Outcome:
 
 
 def failed(error: str) -> Outcome:
-    """It came to no verdict."""
+    """Returns the outcome of a hook that gave no decision."""
     return Outcome(exit_code=-1, error=error)
 
 

@@ -1,4 +1,4 @@
-"""Tool arguments as a model wrote them: JSON, or mended where there is no doubt what was meant. Pure."""
+"""Reads tool arguments that a model wrote: JSON, or broken JSON that has only one possible meaning. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,9 @@ MAX_REPAIRED_CHARS = 100_000
 
 
 def object_of(text: str) -> dict[str, Any] | None:
-    """The arguments as an object; none written counts as none given. None when they are not surely one."""
+    """Returns the arguments as an object. An empty text is an empty object. Returns None if the meaning is
+    not certain.
+    """
     if not text.strip():
         return {}
     if len(text) > MAX_ARGUMENT_CHARS:
@@ -30,10 +32,11 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def repaired(text: str) -> Any:
-    """Broken JSON mended: commas, quotes, Python's words, a fence around it, a bracket missing in the end.
+    """Returns broken JSON, repaired: commas, quotes, Python's words, a code fence around it, a missing
+    bracket at the end.
 
-    None when that would be guessing: a text that ends within a value was cut off, and half a command must
-    not run; nor must anything the model did not write.
+    Returns None if the repair would be a guess. A text that ends inside a value was cut off, and half a
+    command must not run. Nothing may run that the model did not write.
     """
     inner = _unfenced(text.strip())
     if len(inner) > MAX_REPAIRED_CHARS or not inner.startswith(("{", "[")) or _was_cut(inner):

@@ -1,4 +1,4 @@
-"""Ids of tool calls in the form that a vendor takes. Pure."""
+"""Converts ids of tool calls to a form that a vendor accepts. Pure."""
 
 import hashlib
 import re
@@ -14,7 +14,9 @@ _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 
 @dataclass(frozen=True)
 class Limit:
-    """accepted: the whole id. shortened: another id, always the same for the same one."""
+    """The ids that a vendor accepts. `accepted`: matches a whole id. `shortened`: makes another id, always
+    the same for the same id.
+    """
 
     accepted: re.Pattern[str]
     shortened: Callable[[bytes], str]
@@ -25,11 +27,13 @@ class Limit:
         return self.shortened(hashlib.sha256(call_id.encode()).digest())
 
     def is_met_by(self, messages: bytes) -> bool:
-        """messages: JSON. False may be wrong: then they are looked at one by one."""
+        """Whether all ids are surely accepted. `messages`: JSON. If the result is False, the messages are
+        checked one by one.
+        """
         return all(self.accepted.fullmatch(found.decode()) for found in _WRITTEN.findall(messages))
 
     def applied(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The same chat message: a result names its call by the id that the call has."""
+        """Returns the chat message with accepted ids. A result keeps naming the same call."""
         changed = dict(message)
         if calls := message.get("tool_calls"):
             changed["tool_calls"] = [{**call, "id": self.id_of(call["id"])} for call in calls]
@@ -48,7 +52,7 @@ _OPENAI = Limit(re.compile(r".{1,40}", re.DOTALL), _as_usual)
 
 
 def limit_of(model: str) -> Limit | None:
-    """None where every id of ours is taken."""
+    """Returns the limit for a model. Returns None if its vendor accepts all of our ids."""
     name = model.lower()
     vendor = name.partition("/")[0]
     if vendor == "mistral" or name.startswith("openrouter/mistralai/"):

@@ -1,4 +1,4 @@
-"""Waiting for what may swallow a cancellation."""
+"""Waits for code that may swallow a cancellation."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,10 +10,11 @@ REPEAT_SECONDS = 0.5
 
 
 async def cancellable(work: Coroutine[Any, Any, Result]) -> Result:
-    """Its result. Cancelling this ends it, even in the moment in which its connection is made.
+    """Runs the awaitable and returns its result. Cancelling this call ends it, also at the moment when its
+    connection is made.
 
-    anyio's `connect_tcp` takes a cancellation that comes in just then for its own, and the request would go
-    on as if it had not been cancelled. So it runs in a separate task, which is cancelled again.
+    anyio's `connect_tcp` mistakes a cancellation at that moment for its internal one, and the request would
+    continue. So the awaitable runs in a separate task, which is cancelled again.
     """
     task = asyncio.create_task(work)
     try:

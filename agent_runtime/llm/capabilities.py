@@ -1,4 +1,6 @@
-"""What a model can do, by the catalogue of models. Its `capability_overrides` have the last word."""
+"""What a model can do, according to the catalogue of models. `capability_overrides` of the model take
+precedence.
+"""
 
 from dataclasses import dataclass
 
@@ -25,7 +27,7 @@ class Capabilities:
 
 
 def listed(llm: LLM) -> Facts:
-    """What the catalogue knows of the model."""
+    """Returns what the catalogue knows about the model."""
     return facts_of(llm.model_canonical_name, llm.model)
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: the request, and the reply, streamed or not."""
+"""OpenAI's chat completions: builds the request and reads the reply, streamed or not."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -131,7 +131,7 @@ class ChatCompletionStream:
 
 
 def parse(decoded: dict[str, Any]) -> Reply:
-    """A decoded chat completion as a Reply. LLMMalformedReplyError when it is none."""
+    """Converts a decoded chat completion to a Reply. Raises LLMMalformedReplyError if it is not valid."""
     choices = dicts(decoded.get("choices"))
     if not choices or not isinstance(choices[0].get("message"), dict):
         raise LLMMalformedReplyError("The model's server sent a reply without a message.")

@@ -1,4 +1,4 @@
-"""The one way to ask a model. Nothing else in the runtime calls out to one."""
+"""Asks models. All requests of the runtime to a model go through this module."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
 CredentialFor = Callable[[str], str | None]
-"""The bearer token for a base URL, if its calls are authorised by something else than the model's own key."""
+"""Returns the bearer token for a base URL. Returns None if its calls use the model's key."""
 
 
 def no_credential(_url: str) -> str | None:
@@ -29,17 +29,17 @@ def no_credential(_url: str) -> str | None:
 
 
 class LLMClient:
-    """Asks models, over connections that are kept. Close it when done."""
+    """Asks models over connections that stay open. Close it when done."""
 
     def __init__(self, *, credential_for: CredentialFor = no_credential) -> None:
         self._credential_for = credential_for
         self._http: httpx.AsyncClient | None = None
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """The reply of the model that takes this call, or of one that stands in for it.
+        """Asks the model for this call, or a fallback model, and returns the reply.
 
-        LLMError when it cannot be had after all retries. The listener hears the pieces of each attempt, and
-        of each that fails why, and when the next one starts.
+        Raises LLMError if all retries fail. The listener gets the pieces of each attempt, the reason for each
+        failed attempt, and the start of the next one.
         """
         attempts = _Attempts(listener or Silence())
         passed_over: list[PassedOver] = []

@@ -1,4 +1,4 @@
-"""What was asked and answered, in the form the protocol gives to logs of completions."""
+"""Logs of requests to models and their answers, in the protocol's format for completion logs."""
 
 import re
 import time
@@ -28,7 +28,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class CompletionLog:
-    """One call of a model. filename: under which it is kept, below the folder of the model's settings."""
+    """The log of one model call. `filename`: its name below the folder of the model's settings."""
 
     llm: LLM
     filename: str
@@ -36,7 +36,7 @@ class CompletionLog:
 
 
 class LoggingClient(LLMClient):
-    """Asks through the client it is given, which stays the caller's, and tells of the calls to be logged."""
+    """Asks through the given client, which the caller owns, and reports the calls that are to be logged."""
 
     def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:
         self.inner = inner

@@ -1,4 +1,4 @@
-"""Which model to ask, and how."""
+"""The configuration of a model."""
 
 import re
 from typing import Any, Literal
@@ -100,7 +100,9 @@ class LLM(KnownFieldsOnly):
 
 
 class FallbackStrategy(BaseModel):
-    """Who is asked, in this order, when a model cannot be reached. Each call begins with the first choice."""
+    """The models to ask, in this order, if a model cannot be reached. Each call starts with
+    the first choice.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -108,10 +110,10 @@ class FallbackStrategy(BaseModel):
 
 
 class Route(BaseModel):
-    """Another model for the calls that meet every condition given here.
+    """Another model for the calls that meet all conditions given here.
 
-    role: what the call is for, as `agent` or `condenser`. pattern: a regular expression found in the last
-    message of the user.
+    `role`: the purpose of the call, such as `agent` or `condenser`. `pattern`: a regular expression that is
+    searched in the user's last message.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""What the calls of a conversation have used, per `usage_id`, in the protocol's shape."""
+"""The token usage and cost of a conversation, per `usage_id`, in the protocol's format."""
 
 from typing import Any
 
@@ -17,7 +17,9 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """New stats in which one more call is counted. llm: whose budget it is; the reply knows who answered."""
+    """Returns new stats with one more call counted. `llm`: the model under whose usage id it counts. The
+    reply names the model that answered.
+    """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]
     before = metrics.get(answered_by.usage_id, {})
@@ -39,7 +41,7 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
-    """New stats in which `usage_id` stands for everything that another conversation has used so far."""
+    """Returns new stats in which `usage_id` holds everything that another conversation has used so far."""
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]
     model = used[0]["model_name"] if used else ""
@@ -59,14 +61,16 @@ def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) ->
 
 
 def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
-    """How many dollars the whole conversation may cost; None: any number. llm: the agent's."""
+    """Returns the budget of the whole conversation in dollars. Returns None if there is no limit. `llm`: the
+    agent's model.
+    """
     metrics = stats["usage_to_metrics"].get(llm.usage_id, {})
     limit: float | None = metrics.get("max_budget_per_task", llm.max_budget_per_task)
     return limit
 
 
 def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[str, Any]:
-    """New stats with that budget, which holds from now on whatever the model's configuration says."""
+    """Returns new stats with this budget. It replaces the budget in the model's configuration from now on."""
     metrics = stats["usage_to_metrics"]
     unused = {"model": llm.model, **dict.fromkeys(_SUMMED, 0), "context_window": 0, "per_turn_token": 0}
     nothing = {
@@ -79,5 +83,5 @@ def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[
 
 
 def total_cost(stats: dict[str, Any]) -> float:
-    """Dollars of all calls, under every usage id."""
+    """Returns the dollars of all calls, under every usage id."""
     return float(sum(metrics["accumulated_cost"] for metrics in stats["usage_to_metrics"].values()))

@@ -1,4 +1,4 @@
-"""What `openai_http` needs of a protocol that it carries. The modules that speak them are the instances."""
+"""The interface between `openai_http` and the modules that implement its protocols."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,13 +10,13 @@ OnPiece = Callable[[PieceKind, str], None]
 
 
 class StreamedReply(Protocol):
-    """Puts the chunks of a streamed reply together. is_finished: its end was seen."""
+    """Builds a reply from its streamed chunks. `is_finished`: the end of the reply was received."""
 
     @property
     def is_finished(self) -> bool: ...
 
     def add(self, chunk: dict[str, Any]) -> None:
-        """One more decoded chunk. What is in no known shape is passed over; raises only LLMError."""
+        """Adds one decoded chunk. Ignores chunks of an unknown form. Raises only LLMError."""
 
     def build(self) -> Reply: ...
 
@@ -25,9 +25,9 @@ class Dialect(Protocol):
     PATH: str
 
     def encode(self, llm: LLM, prompt: Prompt, model: str) -> bytes:
-        """The request's body. model: as the server calls it."""
+        """Returns the request's body. `model`: the model's name at the server."""
 
     def stream(self, on_piece: OnPiece, /) -> StreamedReply: ...
 
     def parse(self, decoded: dict[str, Any]) -> Reply:
-        """A reply that was not streamed. LLMMalformedReplyError when it is none."""
+        """Returns a reply that was not streamed. Raises LLMMalformedReplyError if it is not valid."""

@@ -38,7 +38,9 @@ from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
 
 MAX_DETAIL_CHARS = 2000
 MAX_SERVED_WAIT_SECONDS = 300
-"""A vendor that asks for a longer wait is not waited for: the run says so instead of looking dead."""
+"""The longest wait that a vendor may ask for. For a longer one the run ends with an error, so that it does
+not seem to hang.
+"""
 
 _CONTEXT_WORDS = re.compile(
     r"context.?length|context.?window|maximum context|too many (input )?tokens|prompt is too long"
@@ -57,7 +59,9 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 
 class LLMError(Exception):
-    """Asking the model failed. max_retries: however many more the model's configuration allows."""
+    """A model could not be asked. `max_retries`: limits the retries, even if the model's configuration allows
+    more.
+    """
 
     kind: ClassVar[FailureKind] = "unknown"
     is_retryable: ClassVar[bool] = False
@@ -86,7 +90,7 @@ class LLMBudgetError(LLMError):
 
 
 class LLMSpendingLimitError(LLMBudgetError):
-    """A limit that was set where the calls are paid for; `code` says which one."""
+    """A limit that was set at the service that pays for the calls is reached. `code`: which limit."""
 
     @property
     def code(self) -> str:
@@ -100,7 +104,7 @@ class LLMBadRequestError(LLMError):
 
 
 class LLMBaseUrlError(LLMError):
-    """Something answers at the model's address, but no model's server."""
+    """A server answers at the model's address, but it is not a model server."""
 
     kind = "config"
 
@@ -138,7 +142,7 @@ class LLMConnectionError(_TransientError): ...
 
 
 class LLMUnreachableError(LLMConnectionError):
-    """Nothing answers at the model's address: it is wrong, or its server is being started."""
+    """No server answers at the model's address: the address is wrong, or the server is still starting."""
 
     max_retries = 3
     user_action = "settings"
@@ -157,11 +161,11 @@ DOWN = frozenset(
         LLMTimeoutError,
     )
 )
-"""The codes of failures that pass when the model's server is back."""
+"""The codes of failures that end when the model's server is back."""
 
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
-    """The error an HTTP status stands for."""
+    """Returns the error for an HTTP status."""
     if limit := _LIMIT_WORDS.search(detail):
         return LLMSpendingLimitError(limit[0].strip())
     for code, error in _BY_CODE.items():
@@ -174,7 +178,9 @@ def error_for_status(status: int, detail: str, *, retry_after_seconds: float | N
 
 
 def error_of_kind(detail: str, status: object = None) -> LLMError:
-    """The error that a vendor's words stand for, or the status it names, in a reply that began well."""
+    """Returns the error for the words or the status that a vendor states inside a reply that
+    began normally.
+    """
     if isinstance(status, int) and 400 <= status < 600:
         return error_for_status(status, detail)
     for words, error in _BY_WORDS:

@@ -1,4 +1,6 @@
-"""Reading what a model's server sent: the value if it is of the type, else an empty one. Never raises."""
+"""Reads values that a model's server sent. A value of another type counts as empty. Never raises, except
+`decode`.
+"""
 
 import json
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from agent_runtime.llm.errors import LLMMalformedReplyError
 
 
 def decode(data: bytes | str) -> dict[str, Any]:
-    """A JSON object. LLMMalformedReplyError when it is none (the one that does raise)."""
+    """Returns the JSON object. Raises LLMMalformedReplyError if it is not one."""
     try:
         decoded = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -29,7 +31,7 @@ def dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def a_text(value: Any) -> str:
-    """Text, also when it comes in parts as `[{"type": "text", "text": …}]`."""
+    """Returns the text. Also accepts a list of parts such as `[{"type": "text", "text": …}]`."""
     if isinstance(value, str):
         return value
     return "".join(a_text(part.get("text")) for part in dicts(value))
@@ -40,19 +42,21 @@ def an_id(value: Any) -> str:
 
 
 def a_json_text(value: Any) -> str:
-    """Arguments as text. Some servers send the object itself."""
+    """Returns the arguments as text. Some servers send the object itself."""
     if isinstance(value, str):
         return whole(value)
     return "" if value is None else json.dumps(value)
 
 
 def whole(text: str) -> str:
-    """Text without halves of characters, which no later JSON could carry; two halves become one again."""
+    """Returns the text without unpaired surrogates, which JSON cannot carry. Joins two matching halves."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class TextInPieces:
-    """Text that arrives in pieces, passed on at once but for half a character at the end of one."""
+    """Text that arrives in pieces. Each piece is passed on at once, except for half a
+    character at its end.
+    """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell

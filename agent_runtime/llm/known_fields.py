@@ -1,4 +1,6 @@
-"""Configuration that programs write by hand and clients send: strict with the one, tolerant of the other."""
+"""A base class for configuration: strict for programs that write it by hand, tolerant for clients that send
+it.
+"""
 
 from typing import Any, Self
 
@@ -7,13 +9,15 @@ from pydantic_core import InitErrorDetails
 
 
 class KnownFieldsOnly(BaseModel):
-    """Its constructor refuses unknown fields: a typing error would otherwise be silently without effect.
+    """The constructor refuses unknown fields, because a typing error would otherwise have no visible effect.
 
-    `model_validate`, which reads the wire and logs, keeps them as they came.
+    `model_validate`, which reads the wire and logs, keeps unknown fields unchanged.
     """
 
     def __new__(cls, *_: Any, **fields: Any) -> Self:
-        """pydantic.ValidationError, `extra_forbidden` for each unknown field. It shows no values."""
+        """Raises pydantic.ValidationError with `extra_forbidden` for each unknown field. The error shows no
+        values.
+        """
         unknown = [name for name in fields if name not in cls.model_fields]
         if unknown:
             problems = [InitErrorDetails(type="extra_forbidden", loc=(name,), input=None) for name in unknown]

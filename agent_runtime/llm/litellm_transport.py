@@ -1,4 +1,6 @@
-"""Calls vendors with other protocols through litellm, off the event loop. It is loaded at the first call."""
+"""Calls vendors with other protocols through litellm, outside the event loop. litellm is loaded at the first
+call.
+"""
 
 import asyncio
 import os
@@ -22,7 +24,8 @@ _starting = threading.Lock()
 
 
 async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
-    """One attempt; cancelling it hangs up. Pieces are told as they come when `llm.stream`.
+    """Makes one attempt. Cancelling it closes the connection. If `llm.stream`, reports the pieces as they
+    arrive.
 
     Raises only LLMError.
     """
@@ -47,7 +50,9 @@ def _loop_of_vendors() -> asyncio.AbstractEventLoop:
 
 @cache
 def started_loop() -> asyncio.AbstractEventLoop:
-    """A separate thread with an event loop. A vendor's library that blocks delays no other work."""
+    """Starts an event loop in a separate thread, so that a vendor library that blocks delays
+    no other work.
+    """
     loop = asyncio.new_event_loop()
     # A program that ends in the middle of a call must not wait for it.
     threading.Thread(target=loop.run_forever, name="litellm", daemon=True).start()

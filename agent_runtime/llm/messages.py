@@ -14,7 +14,9 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.metering.usage import Usage
 
 IMAGE_MARK = b'"image_url"'
-"""Stands in the JSON of every chat message with an image (and harmlessly in some others)."""
+"""A text that is in the JSON of every chat message with an image. It may be in some other messages as well,
+which does no harm.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class RequestedCall:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A model that could not be asked, and why. Another model answered."""
+    """A model that could not be asked, and the reason. Another model answered."""
 
     model: str
     code: str
@@ -90,7 +92,7 @@ PieceKind = Literal["text", "reasoning"]
 
 @dataclass(frozen=True)
 class Retry:
-    """The next attempt, of the same model or another: why, which model, and after how many seconds."""
+    """The next attempt: the reason, the model (the same or another one), and the seconds to wait."""
 
     code: str
     detail: str
@@ -101,7 +103,7 @@ class Retry:
 
 
 class StreamListener(Protocol):
-    """Hears a reply while it is written. Attempts count from 1; must not raise."""
+    """Receives a reply while it is written. Attempts count from 1. It must not raise."""
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...
@@ -109,7 +111,7 @@ class StreamListener(Protocol):
 
 
 class Silence:
-    """A listener for callers who only want the reply."""
+    """A listener that does nothing, for callers that only need the reply."""
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...

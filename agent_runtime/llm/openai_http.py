@@ -1,4 +1,4 @@
-"""OpenAI's two protocols over HTTP, as spoken by OpenAI and by everybody who is compatible with it."""
+"""OpenAI's two protocols over HTTP, for OpenAI and all compatible servers."""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,9 @@ def base_url(llm: LLM) -> str:
 
 
 def dialect_of(llm: LLM) -> Dialect:
-    """Which of the two protocols: as configured, else the newer one only where it surely exists."""
+    """Returns the protocol to use: the configured one, else the newer one only if the server
+    surely has it.
+    """
     is_openai = base_url(llm) == OPENAI_URL or "supports_responses_api" in llm.capability_overrides
     wants_responses = llm.api_mode == "auto" and is_openai and capabilities(llm).prefers_responses
     return responses if llm.api_mode == "responses" or wants_responses else chat_completions
@@ -51,7 +53,7 @@ def dialect_of(llm: LLM) -> Dialect:
 async def request(
     http: "httpx.AsyncClient", llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
-    """One attempt. Pieces are told as they come when `llm.stream`; raises only LLMError."""
+    """Makes one attempt. If `llm.stream`, reports the pieces as they arrive. Raises only LLMError."""
     import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
 
     dialect = dialect_of(llm)

@@ -22,7 +22,7 @@ _INVOKED = re.compile(
 
 
 def in_our_form(text: str, names: Container[str]) -> str:
-    """The text with the calls of these tools as `<function=NAME>…</function>`."""
+    """Returns the text with calls of these tools rewritten as `<function=NAME>…</function>`."""
 
     def from_json(match: re.Match[str]) -> str:
         call = object_of(match["call"]) or {}

@@ -1,4 +1,6 @@
-"""Chat messages as one model takes them: pure. What it does not understand is not sent and hoped for."""
+"""Converts chat messages to what one model accepts. Content that the model does not support is left out.
+Pure.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +15,7 @@ from agent_runtime.llm.vendor_state import restored
 
 ChatMessage = dict[str, Any]
 Change = tuple[bytes, Callable[[ChatMessage], ChatMessage]]
-"""What stands in the JSON of a message that may need a change, and the change."""
+"""A change of messages. The text to find in the JSON of a message that may need it, and the change itself."""
 
 UNSEEN_IMAGE = "[An image was left out here: this model cannot see images.]"
 
@@ -31,7 +33,9 @@ _NO_REASONING = " "
 
 
 def outgoing(messages: Sequence[bytes], llm: LLM) -> list[bytes]:
-    """The messages of a chat completion. Those that need no change are not decoded: a history is long."""
+    """Returns the messages for a chat completion. Messages without changes are not decoded, because a history
+    is long.
+    """
     can = capabilities(llm)
     everything = b"".join(messages)
     # Nearly always none: then no message is looked at by itself.

@@ -1,7 +1,9 @@
-"""Tools for models without tool calls: the prompt describes them, and calls are read from the text. Pure.
+"""Tools for models without tool calls: the prompt describes the tools, and calls are read from the text.
+Pure.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result comes
-back as a user message. Reading is lenient: closing tags may be missing, values become what the tool wants.
+back as a user message. Reading is lenient: closing tags may be missing, and values are converted to the type
+that the tool expects.
 """
 
 import re
@@ -44,14 +46,16 @@ Tools:
 
 
 def stopping(llm: LLM) -> LLM:
-    """The model, told to stop after a call: left alone, it goes on and invents the result."""
+    """Returns the model with a stop sequence after a call. Without it, the model continues and invents the
+    result.
+    """
     if llm.disable_stop_word:
         return llm
     return llm.model_copy(update={"stop": [*(llm.stop or ()), "</function"]})
 
 
 def written_out(prompt: Prompt) -> Prompt:
-    """The prompt without tools in it, but for text about them and what they were used for."""
+    """Returns the prompt without tools, but with text that describes them and their earlier calls."""
     names: dict[str, str] = {}
     messages = [_plain(orjson.loads(message), names) for message in prompt.messages]
     if prompt.tools:
@@ -62,7 +66,9 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """The reply with the calls in its text. What stands behind the first one is not the model's to write."""
+    """Returns the reply with the calls in its text. Text after the first call is dropped, because the model
+    cannot know the result.
+    """
     types = {tool["function"]["name"]: _types(tool) for tool in tools}
     said = _in_our_form(reply.text, types)
     found = list(_FUNCTION.finditer(said))

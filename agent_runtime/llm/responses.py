@@ -1,6 +1,6 @@
-"""OpenAI's Responses: the request, and the reply, streamed or not. Nothing is stored at the vendor's.
+"""OpenAI's Responses: builds the request and reads the reply, streamed or not. The vendor stores nothing.
 
-So that a model can go on with what it thought, its reasoning comes encrypted and is sent back as it came.
+The model's reasoning arrives encrypted and is sent back unchanged, so that the model can continue from it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ class ResponsesStream:
 
 
 def parse(decoded: dict[str, Any]) -> Reply:
-    """A decoded response as a Reply. LLMMalformedReplyError when it is none."""
+    """Converts a decoded response to a Reply. Raises LLMMalformedReplyError if it is not valid."""
     if decoded.get("status") == "failed":
         raise error_of_kind(_explanation(a_dict(decoded.get("error"))))
     if not isinstance(decoded.get("output"), list):

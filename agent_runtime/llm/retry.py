@@ -1,4 +1,4 @@
-"""When a failed call is made again, and after how long: pure but for the dice and the clock."""
+"""Decides whether and when a failed call is made again. Pure except for random numbers and the clock."""
 
 import random
 from collections.abc import Mapping
@@ -10,7 +10,9 @@ from agent_runtime.llm.errors import MAX_SERVED_WAIT_SECONDS, LLMError
 
 
 def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
-    """How long to wait after this attempt (they count from 1) failed; None when it was the last."""
+    """Returns how long to wait after this failed attempt (attempts count from 1). Returns None if it was the
+    last.
+    """
     if attempt > min(llm.num_retries, error.max_retries) or not error.is_retryable:
         return None
     if error.retry_after_seconds is not None:
@@ -22,7 +24,9 @@ def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
 
 
 def asked_seconds(headers: Mapping[str, str]) -> float | None:
-    """What the vendor asks to wait, in any of the three ways it may say so. Names are in lower case."""
+    """Returns the wait that the vendor asks for, in any of three header forms. Header names are in lower
+    case.
+    """
     try:
         if milliseconds := headers.get("retry-after-ms"):
             return float(milliseconds) / 1000

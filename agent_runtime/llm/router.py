@@ -1,4 +1,4 @@
-"""Which model takes a call: pure."""
+"""Chooses the model for a call. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from agent_runtime.llm.messages import IMAGE_MARK, Prompt
 
 
 def choose(llm: LLM, prompt: Prompt) -> LLM:
-    """The model of the first route whose conditions all hold, else `llm` itself."""
+    """Returns the model of the first route whose conditions are all met, else `llm`."""
     return next((route.llm for route in llm.routes if _takes(route, prompt)), llm)
 
 
 def in_order(llm: LLM) -> Sequence[LLM]:
-    """The model and those that stand in for it, first choice first."""
+    """Returns the model and its fallback models, first choice first."""
     return [llm, *(llm.fallback_strategy.fallback_llms if llm.fallback_strategy else [])]
 
 

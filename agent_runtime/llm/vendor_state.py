@@ -1,4 +1,5 @@
-"""What a vendor returns for itself: it goes back to that vendor exactly as it came, and to no other.
+"""Data that a vendor returns for later requests. It is sent back to that vendor unchanged, and to no other
+vendor.
 
 Examples are the `reasoning_details` of OpenRouter, the thought signatures of Gemini (`extra_content` in
 Google's own compatible protocol, `provider_specific_fields` behind litellm), ids of calls in any form, and
@@ -18,7 +19,9 @@ from agent_runtime.metering.counts import a_dict
 JsonObject = dict[str, Any]
 
 REASONING_FIELD = "reasoning_field"
-"""In the state of a message: the field in which the vendor wrote its reasoning, also where it was empty."""
+"""In the state of a message: the name of the field in which the vendor wrote its reasoning, even if it was
+empty.
+"""
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
@@ -34,7 +37,7 @@ _ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistr
 
 
 class Gathered:
-    """The state of a message or of a call while its pieces arrive."""
+    """Collects the state of a message or of a call while its pieces arrive."""
 
     def __init__(self) -> None:
         self._details: list[JsonObject] = []
@@ -61,7 +64,7 @@ class Gathered:
 
 
 def state_in(holder: Mapping[str, Any]) -> JsonObject:
-    """The state in a whole message or call."""
+    """Returns the state in a whole message or call."""
     gathered = Gathered()
     gathered.add(holder)
     return gathered.state()
@@ -72,12 +75,12 @@ def is_common_id(call_id: str) -> bool:
 
 
 def is_of_same_vendor(model: str, other: str) -> bool:
-    """Whether what one of these models returned means something to the other."""
+    """Whether state that one of these models returned can be sent to the other."""
     return _vendor(model) == _vendor(other)
 
 
 def restored(message: JsonObject, model: str) -> JsonObject:
-    """The chat message as `model` may have it: with its vendor's state, or without another vendor's."""
+    """Returns the chat message for `model`: with its vendor's state, and without another vendor's state."""
     state = message.get("vendor_state")
     kept = {name: value for name, value in message.items() if name != "vendor_state"}
     if calls := kept.get("tool_calls"):

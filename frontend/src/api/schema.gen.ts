@@ -4044,7 +4044,7 @@ export interface components {
         };
         /**
          * ImageContent
-         * @description Images by URL; `data:` URLs carry the bytes themselves.
+         * @description Images by URL. A `data:` URL contains the bytes.
          */
         ImageContent: {
             /**
