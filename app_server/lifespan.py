@@ -22,6 +22,7 @@ from app_server.audit.retention import trim
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
 from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of
+from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.start.log_reconciliation import catch_up_all
 from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
@@ -54,6 +55,7 @@ from app_server.sandbox_records.server_lease import RENEW_SECONDS, Lease
 from app_server.sandbox_reports.fairness import Fairness
 from app_server.sandboxes.service import Sandboxes
 from app_server.settings.sharing import add_first_profiles
+from app_server.sign_in.oidc.accounts import users_with_address
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords import throttle
 from app_server.sign_in.passwords.hashing import PasswordHashing
@@ -103,6 +105,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         background = Background()
         stack.push_async_callback(background.close)
         credentials_in_use = CredentialsInUse(database)
+        followers = Followers(database)
         password_hashing = PasswordHashing()
         stack.push_async_callback(password_hashing.close)
         spending = Spending(database)
@@ -132,6 +135,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             (sandboxes.check, "sandbox monitor", _MONITOR_INTERVAL_SECONDS),
             (egress.end_forbidden, "open connections", _MONITOR_INTERVAL_SECONDS),
             (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
+            (followers.check, "followers of conversations", CHECK_SECONDS),
             (spending.renew, "reservations of calls", RENEWAL_SECONDS),
             (partial(trim, database, config.audit_retention_days), "audit log", _TRIM_INTERVAL_SECONDS),
             (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
@@ -156,6 +160,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "background": background,
             "pubsub": pubsub,
             "credentials_in_use": credentials_in_use,
+            "followers": followers,
             "sandboxes": sandboxes,
             "start_worker": start_worker,
             "titles": titles,
@@ -173,6 +178,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "git_moves": Moves(),
             "fairness": Fairness(),
             "open_streams": OpenStreams(),
+            "users_with_address": users_with_address,
             "room_for_models": CallCapacity(config.llm_calls_per_sandbox, config.llm_calls_per_user),
         }
 

@@ -22,6 +22,7 @@ from app_server.conversations.routes import mcp_changes as mcp_change_routes
 from app_server.conversations.routes import network as network_routes
 from app_server.conversations.routes import sandbox_settings as sandbox_settings_routes
 from app_server.conversations.routes import sandboxes as sandbox_routes
+from app_server.conversations.routes import sharing as sharing_routes
 from app_server.conversations.routes import skills as skill_routes
 from app_server.conversations.routes import snapshots as snapshot_routes
 from app_server.conversations.routes import start_tasks as start_task_routes
@@ -101,6 +102,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (start_task_routes.router, WORK),
     (conversations.router, WORK),
     (conversations.pending_router, WORK),
+    (sharing_routes.router, WORK),
     (git_routes.router, WORK),
     (browser_routes.router, WORK),
     (command_routes.router, WORK),

@@ -123,11 +123,12 @@ class ConversationEngine(Working):
 
     # Talking to it
 
-    def send(self, message: Message, *, message_id: str | None = None) -> bool:
-        """Adds a message. A run that is going on will answer it. Returns False if a message with this id
-        exists already.
+    def send(self, message: Message, *, message_id: str | None = None, sender: str | None = None) -> bool:
+        """Adds a message; a run that is going on will answer it. False if a message of that id is known.
 
-        A new message rejects the actions that wait for confirmation.
+        sender: the name of the person who wrote it, where that is not the owner.
+
+        Actions that wait to be confirmed are thereby rejected: the user wants something else.
         """
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False
@@ -139,6 +140,7 @@ class ConversationEngine(Working):
             self.agent.agent_context,
             known_skills=self.state.activated_skills,
             is_first=is_first,
+            sender=sender,
         )
         events: list[Event] = [said]
         if not self.state.has_system_prompt:

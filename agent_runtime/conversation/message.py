@@ -22,6 +22,7 @@ def message_event(
     *,
     known_skills: Collection[str],
     is_first: bool,
+    sender: str | None = None,
 ) -> MessageEvent:
     """Returns the event of the message, with the skills that its words trigger. `known_skills`: skills that
     were already given and are not repeated.
@@ -34,6 +35,7 @@ def message_event(
     suffix = (context or NO_CONTEXT).user_message_suffix
     return MessageEvent(
         llm_message=message,
+        sender=sender,
         activated_skills=[skill.name for skill, _ in found],
         extended_content=[
             *render_knowledge(found, message.text),

@@ -42,6 +42,8 @@ class MessageEvent(Event):
     activated_skills: list[str] = []
     extended_content: list[TextContent] = []
     critic_result: CriticResult | None = None
+    sender: str | None = None
+    """The name of the person who wrote it, where that is not the owner of the conversation."""
     kind: Literal["MessageEvent"] = "MessageEvent"
 
 

@@ -48,6 +48,8 @@ class SendMessageRequest(BaseModel):
     role: Literal["user", "system", "assistant", "tool"] = "user"
     content: list[Content] = []
     run: bool = False
+    sender: str | None = Field(default=None, max_length=200)
+    """The name of the person who wrote it, where that is not the owner of the conversation."""
 
     @field_validator("content", mode="after")
     @classmethod

@@ -46,6 +46,8 @@ class AuditAction(StrEnum):
     TRUST_REVOKED = "trust.revoked"
     AGENT_ACTION_APPROVED = "agent_action.approved"
     AGENT_ACTION_REFUSED = "agent_action.refused"
+    CONVERSATION_SHARED = "conversation.shared"
+    CONVERSATION_UNSHARED = "conversation.unshared"
     CONVERSATION_EXPORTED = "conversation.exported"
     GIT_PUSHED = "git.pushed"
     AUDIT_LOG_EXPORTED = "audit_log.exported"

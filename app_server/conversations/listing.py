@@ -1,4 +1,4 @@
-"""Queries for a user's conversations: a page, a count, and several by their ids."""
+"""The lists of conversations that a user may see: a page, a count, and some by their ids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import AppConversation
+from app_server.conversations.sharing.access import visible_to
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.core.pagination import encode_page_id, page_position
 
@@ -23,6 +24,8 @@ class ConversationFilter:
     updated_before: datetime | None = None
     sandbox_id: UUID | None = None
     with_sub_conversations: bool = False
+    shared: bool | None = None
+    """True: those of others; False: one's own; None: both."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ async def search(
     page_id: str | None,
     limit: int,
 ) -> ConversationPage:
-    """Returns a page of the user's conversations that match the criteria, newest first."""
-    query = conversation_rows(user_id).where(*_conditions(criteria))
+    """Newest first."""
+    query = conversation_rows(user_id).where(*_conditions(user_id, criteria))
     if page_id is not None:
         created_at, last_id = page_position(page_id)
         query = query.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
@@ -49,23 +52,23 @@ async def search(
     rows = (await session.execute(query)).all()
     last = rows[limit - 1][0] if len(rows) > limit else None
     next_page_id = encode_page_id(last.created_at.isoformat(), last.id.hex) if last else None
-    return ConversationPage([viewer.show(row) for row in rows[:limit]], next_page_id)
+    return ConversationPage([viewer.show(row, user_id) for row in rows[:limit]], next_page_id)
 
 
 async def count(session: AsyncSession, user_id: UUID, criteria: ConversationFilter) -> int:
     query = select(func.count()).select_from(Conversation)
-    owned = query.where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
-    return await session.scalar(owned.where(*_conditions(criteria))) or 0
+    visible = query.where(visible_to(user_id), Conversation.deleted_at.is_(None))
+    return await session.scalar(visible.where(*_conditions(user_id, criteria))) or 0
 
 
 async def batch(
     session: AsyncSession, viewer: Viewer, user_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, AppConversation]:
     rows = await session.execute(conversation_rows(user_id).where(Conversation.id.in_(ids)))
-    return {row[0].id: viewer.show(row) for row in rows}
+    return {row[0].id: viewer.show(row, user_id) for row in rows}
 
 
-def _conditions(criteria: ConversationFilter) -> list[ColumnElement[bool]]:
+def _conditions(user_id: UUID, criteria: ConversationFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if not criteria.with_sub_conversations:
         conditions.append(Conversation.parent_conversation_id.is_(None))
@@ -81,4 +84,7 @@ def _conditions(criteria: ConversationFilter) -> list[ColumnElement[bool]]:
         conditions.append(Conversation.updated_at < criteria.updated_before)
     if criteria.sandbox_id is not None:
         conditions.append(Conversation.sandbox_id == criteria.sandbox_id)
+    if criteria.shared is not None:
+        is_own = Conversation.user_id == user_id
+        conditions.append(~is_own if criteria.shared else is_own)
     return conditions

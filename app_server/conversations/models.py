@@ -9,6 +9,7 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, tex
 from sqlalchemy.engine.interfaces import ExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app_server.conversations.sharing.models import ShareRole
 from app_server.core.database import Base, enum_column, now
 
 LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
@@ -52,6 +53,12 @@ class Conversation(Base):
             postgresql_where=text("unsent_title IS NOT NULL"),
             sqlite_where=text("unsent_title IS NOT NULL"),
         ),
+        Index(
+            "ix_conversations_everyone",
+            "id",
+            postgresql_where=text("everyone_role IS NOT NULL"),
+            sqlite_where=text("everyone_role IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -77,7 +84,9 @@ class Conversation(Base):
     parent_conversation_id: Mapped[UUID | None] = mapped_column(index=True)
     """The parent, if this is a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The hexadecimal ids of its sub-conversations, in the order of their creation."""
+    """The hexadecimal ids of its sub-conversations, in their order."""
+    everyone_role: Mapped[ShareRole | None] = mapped_column(enum_column(ShareRole))
+    """What everyone who is signed in may do; None: nothing. Named people: see ConversationShare."""
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
     base_commit: Mapped[str | None] = mapped_column(String(64))

@@ -11,6 +11,7 @@ from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
 from app_server.conversations.protocol_schemas import LaunchedAgentProfile, MetricsSnapshot, PluginSpec
+from app_server.conversations.sharing.access import Access
 from app_server.conversations.start.suggested_task import SuggestedTask
 from app_server.core.database import Id, Timestamp
 from app_server.sandbox_records.models import SandboxStatus
@@ -45,8 +46,9 @@ class SendMessageRequest(BaseModel):
     content: Annotated[list[Content], Field(min_length=1, max_length=MAX_CONTENT_PARTS)]
     run: bool = True
 
-    def to_agent(self, message_id: str) -> AgentMessage:
-        return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run)
+    def to_agent(self, message_id: str, sender: str | None = None) -> AgentMessage:
+        """sender: the name of the person who wrote it; None: the owner of the conversation."""
+        return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run, sender=sender)
 
 
 class SendMessageReply(BaseModel):
@@ -69,6 +71,8 @@ class WaitingMessage(BaseModel):
     id: str
     content: list[Content]
     created_at: Timestamp
+    sender: str | None = None
+    """The name of the person who wrote it; null: the owner of the conversation."""
 
 
 class StartGoal(BaseModel):
@@ -285,6 +289,12 @@ class AppConversation(BaseModel):
     """Always null: the browser never gets a sandbox's key."""
     start_status: StartStatus
     last_seq: int
+    owner_name: str = ""
+    """The name of the person it belongs to."""
+    is_shared: bool = False
+    """Whether others than its owner have access."""
+    access: Access | None = None
+    """Of the person who asks. Null in the frames of a stream."""
 
 
 class UpdateConversation(_Strict):

@@ -1,10 +1,10 @@
-"""Operations of a user on conversations. Every query is limited to the user's own."""
+"""What a user does with conversations. Every query is limited to what the user has access to."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -22,6 +22,7 @@ from app_server.conversations.schemas import (
     StartRequest,
     UpdateConversation,
 )
+from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.request import checked_address, with_origin, with_spec, with_task
@@ -41,12 +42,14 @@ from app_server.settings.profile_lookup import choose_profile
 from app_server.users.models import User
 
 
-async def require(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Conversation:
-    """Returns the user's conversation. Raises NotFound, also if it belongs to another user."""
-    conversation = await session.scalar(_owned(user_id, conversation_id))
-    if conversation is None:
-        raise NotFound("No such conversation.")
-    return conversation
+async def require(
+    session: AsyncSession, user_id: UUID, conversation_id: UUID, access: Access = Access.OWN
+) -> Conversation:
+    """The conversation, if the user has this access to it.
+
+    Raises NotFound, also for one that is not shared with the user; Forbidden `conversation_access_missing`.
+    """
+    return await require_access(session, user_id, conversation_id, access)
 
 
 async def start(
@@ -197,7 +200,7 @@ async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) ->
 async def send_message(
     database: Database,
     viewer: Viewer,
-    user_id: UUID,
+    user: User,
     conversation_id: UUID,
     message: SendMessageRequest,
     *,
@@ -206,36 +209,44 @@ async def send_message(
     """Sends the message to the agent, or stores it until the conversation is READY or its sandbox is up
     again.
 
-    The message is also stored if it is unknown whether it arrived. Raises NotFound, PayloadTooLarge,
-    TooManyRequests, Conflict `sandbox_not_running`, BadGateway, LogFull.
+    Kept too when nothing tells whether it arrived. The owner of the conversation pays.
+
+    Raises NotFound, Forbidden, PayloadTooLarge, TooManyRequests, BadGateway, LogFull, Conflict
+    `sandbox_not_running`, `sandbox_holds_private_work`.
     """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
-        task = await locked_task(session, user_id, conversation_id)
+        task = await locked_task(session, user.id, conversation_id)
+        sender = sender_of(user, task)
         await bring_back(session, task)
         if task.status != StartStatus.READY:
-            return await _keep(session, viewer, user_id, conversation_id, message_id, message)
-        require_open(await require(session, user_id, conversation_id))
-        await allow_as_much_again(session, Payer(user_id, conversation_id))
+            return await _keep(session, viewer, user, conversation_id, message_id, message)
+        require_open(await require(session, user.id, conversation_id, Access.STEER))
+        await allow_as_much_again(session, Payer(task.user_id, conversation_id))
     # Outside the transaction: no lock is held while waiting for the sandbox.
     if not await viewer.sandboxes.is_awake(task.sandbox_id):
-        return await _keep_for_later(database, viewer, user_id, conversation_id, message_id, message)
+        return await _keep_for_later(database, viewer, user, conversation_id, message_id, message)
     client = viewer.sandboxes.client(task.sandbox_id)
     try:
-        await client.send_message(conversation_id, message.to_agent(message_id))
+        await client.send_message(conversation_id, message.to_agent(message_id, sender))
     except NoAnswer:
         # It may have arrived: it is handed over once more, which its id makes the same as once.
-        return await _keep_for_later(database, viewer, user_id, conversation_id, message_id, message)
+        return await _keep_for_later(database, viewer, user, conversation_id, message_id, message)
     async with database.read() as session:
-        shown = await viewer.find(session, conversation_id, user_id=user_id)
+        shown = await viewer.find(session, conversation_id, user_id=user.id)
     if shown is None:
         raise NotFound("No such conversation.")
     return SendMessageReply(success=True, sandbox_status=shown.sandbox_status)
 
 
+def sender_of(user: User, task: StartTask) -> str | None:
+    """The name that goes with a message; None: the owner of the conversation wrote it."""
+    return None if task.user_id == user.id else user.name
+
+
 async def queue_message(
-    database: Database, user_id: UUID, conversation_id: UUID, message: SendMessageRequest, *, max_bytes: int
+    database: Database, user: User, conversation_id: UUID, message: SendMessageRequest, *, max_bytes: int
 ) -> QueuedMessage:
     """Stores a message for a conversation that is starting. Raises Conflict `conversation_ready` if it is
     READY.
@@ -243,14 +254,14 @@ async def queue_message(
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
-        task = await locked_task(session, user_id, conversation_id)
+        task = await locked_task(session, user.id, conversation_id)
         if task.status == StartStatus.READY:
             raise Conflict(
                 "The conversation is ready: nothing waits any more.",
                 code="conversation_ready",
                 fix="Use its send-message route.",
             )
-        position = await pending.keep(session, conversation_id, message_id, message)
+        position = await pending.keep(session, conversation_id, message_id, message, sender_of(user, task))
     return QueuedMessage(id=message_id, queued=True, position=position)
 
 
@@ -261,26 +272,25 @@ class Workplace:
     client: AgentClient
     directory: str
     base_commit: str | None
+    is_own: bool
+    """Whether it is the conversation of the person who asks."""
 
 
-async def workplace(session: AsyncSession, viewer: Viewer, user_id: UUID, conversation_id: UUID) -> Workplace:
-    """Returns the conversation's workplace.
-
-    Raises NotFound, and Conflict `sandbox_not_running` or `repository_not_ready`.
-    """
-    conversation = await require(session, user_id, conversation_id)
+async def workplace(
+    session: AsyncSession,
+    viewer: Viewer,
+    user_id: UUID,
+    conversation_id: UUID,
+    access: Access = Access.OWN,
+) -> Workplace:
+    """Raises what `require` raises, and Conflict `sandbox_not_running`, `sandbox_holds_private_work`."""
+    conversation = await require(session, user_id, conversation_id, access)
+    await require_no_private_neighbours(session, user_id, conversation, access)
     client = viewer.sandboxes.client(conversation.sandbox_id)
     if conversation.working_dir is None:
         raise Conflict("The repository is not there yet.", code="repository_not_ready")
-    return Workplace(client, conversation.working_dir, conversation.base_commit)
-
-
-def _owned(user_id: UUID, conversation_id: UUID) -> Select[Conversation]:
-    return select(Conversation).where(
-        Conversation.id == conversation_id,
-        Conversation.user_id == user_id,
-        Conversation.deleted_at.is_(None),
-    )
+    is_own = conversation.user_id == user_id
+    return Workplace(client, conversation.working_dir, conversation.base_commit, is_own)
 
 
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:
@@ -300,37 +310,42 @@ def _id_taken() -> Conflict:
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
-    """Returns the conversation's start task with its row locked. Raises NotFound."""
-    await require(session, user_id, conversation_id)
+    """For people who may steer it.
+
+    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`.
+    """
+    conversation = await require(session, user_id, conversation_id, Access.STEER)
+    await require_no_private_neighbours(session, user_id, conversation, Access.STEER)
     return await session.get_one(StartTask, conversation_id, with_for_update=True)
 
 
 async def _keep_for_later(
     database: Database,
     viewer: Viewer,
-    user_id: UUID,
+    user: User,
     conversation_id: UUID,
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
     """Stores the message until the sandbox is up again, and begins to bring the sandbox up."""
     async with database.session() as session:
-        task = await locked_task(session, user_id, conversation_id)
+        task = await locked_task(session, user.id, conversation_id)
         if task.status == StartStatus.READY:
             await _begin_again(session, task, set(SandboxStatus))
-        return await _keep(session, viewer, user_id, conversation_id, message_id, message)
+        return await _keep(session, viewer, user, conversation_id, message_id, message)
 
 
 async def _keep(
     session: AsyncSession,
     viewer: Viewer,
-    user_id: UUID,
+    user: User,
     conversation_id: UUID,
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    await pending.keep(session, conversation_id, message_id, message)
-    shown = await viewer.find(session, conversation_id, user_id=user_id)
+    task = await session.get_one(StartTask, conversation_id)
+    await pending.keep(session, conversation_id, message_id, message, sender_of(user, task))
+    shown = await viewer.find(session, conversation_id, user_id=user.id)
     assert shown is not None
     return SendMessageReply(success=True, sandbox_status=shown.sandbox_status, message="queued")
 

@@ -11,30 +11,46 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.protocol_schemas import MetricsSnapshot
 from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
+from app_server.conversations.sharing.access import Access, is_shared, visible_to, widest
+from app_server.conversations.sharing.models import ConversationShare, ShareRole
 from app_server.core.database import Database
 from app_server.core.errors import Conflict
 from app_server.core.pubsub import Frame
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import User
 
 Item = TypeVar("Item")
-Row = tuple[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None]
+Row = tuple[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None, str, bool, ShareRole | None]
 
 
 def conversation_rows(
     user_id: UUID | None,
-) -> Select[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None]:
-    """Returns the query for the rows that `show` needs, for one user.
-
-    user_id: None means the conversations of all users, for internal use only.
-    """
+) -> Select[
+    Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None, str, bool, ShareRole | None
+]:
+    """What `show` needs, of the conversations that one user may see; None: all, for our own use only."""
+    given = (
+        select(ConversationShare.role)
+        .where(ConversationShare.conversation_id == Conversation.id, ConversationShare.user_id == user_id)
+        .scalar_subquery()
+    )
     query = (
-        select(Conversation, StartTask, Sandbox.status, Sandbox.error)
+        select(
+            Conversation,
+            StartTask,
+            Sandbox.status,
+            Sandbox.error,
+            User.name,
+            is_shared(),
+            given.label("given"),
+        )
         .join(StartTask, StartTask.id == Conversation.id)
+        .join(User, User.id == Conversation.user_id)
         .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
         .where(Conversation.deleted_at.is_(None))
     )
-    return query if user_id is None else query.where(Conversation.user_id == user_id)
+    return query if user_id is None else query.where(visible_to(user_id))
 
 
 @dataclass(frozen=True)
@@ -43,8 +59,9 @@ class Viewer:
 
     sandboxes: Sandboxes
 
-    def show(self, row: Row) -> AppConversation:
-        conversation, task, stored, error = row
+    def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
+        """user_id: the person who asks; None: for all who watch."""
+        conversation, task, stored, error, owner_name, shared, given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
         client = self.sandboxes.client(conversation.sandbox_id) if status == SandboxStatus.RUNNING else None
         return AppConversation(
@@ -71,6 +88,9 @@ class Viewer:
             conversation_url=None,
             start_status=task.status,
             last_seq=conversation.last_seq,
+            owner_name=owner_name,
+            is_shared=shared,
+            access=_access(conversation, given, user_id),
         )
 
     async def find(
@@ -78,7 +98,7 @@ class Viewer:
     ) -> AppConversation | None:
         query = conversation_rows(user_id).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
-        return self.show(row) if row else None
+        return self.show(row, user_id) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
         """Returns the frames with the state of the start and of the conversation, for subscribers. Returns no
@@ -102,6 +122,12 @@ class Viewer:
             # It ought to run, and is on its way back.
             return SandboxStatus.STARTING
         return SandboxStatus.RUNNING
+
+
+def _access(conversation: Conversation, given: ShareRole | None, user_id: UUID | None) -> Access | None:
+    if user_id is None:
+        return None
+    return Access.OWN if conversation.user_id == user_id else widest(given, conversation.everyone_role)
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:

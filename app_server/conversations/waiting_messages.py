@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.conversations.models import StartStatus
 from app_server.conversations.schemas import WaitingMessage
 from app_server.conversations.service import locked_task, require
+from app_server.conversations.sharing.access import Access
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
 from app_server.core.errors import Conflict, NotFound
@@ -16,8 +17,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 async def waiting_messages(
     session: AsyncSession, user_id: UUID, conversation_id: UUID
 ) -> list[WaitingMessage]:
-    """Returns the waiting messages in the order in which the agent gets them. Raises NotFound."""
-    await require(session, user_id, conversation_id)
+    """In the order in which the agent gets them. Raises NotFound."""
+    await require(session, user_id, conversation_id, Access.VIEW)
     return [
         WaitingMessage.model_validate({**each.message, "id": each.id, "created_at": each.created_at})
         for each in await pending.all_of(session, conversation_id)

@@ -9,7 +9,12 @@ from agent_runtime.wire import ConfirmationResponseRequest
 from app_server.access.audit_trail import CurrentTrail
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.confirmation_policy import analyzer_of, mode_of, policy_of
-from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.routes.dependencies import (
+    OwnedConversation,
+    SeenConversation,
+    SteeredConversation,
+    Viewer,
+)
 from app_server.conversations.schemas import Success
 from app_server.settings.confirmation import ConfirmationMode
 
@@ -50,7 +55,7 @@ class SetConfirmationMode(BaseModel):
 async def respond(
     viewer: Viewer,
     trail: CurrentTrail,
-    conversation: OwnedConversation,
+    conversation: SteeredConversation,
     body: RespondToConfirmation,
     request: Request,
 ) -> Success:
@@ -87,8 +92,8 @@ class PresentMode(BaseModel):
 
 
 @router.get("/confirmation-mode")
-async def get_mode(viewer: Viewer, conversation: OwnedConversation) -> PresentMode:
-    """Returns the confirmation mode in force."""
+async def get_mode(viewer: Viewer, conversation: SeenConversation) -> PresentMode:
+    """What the agent goes by now."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 

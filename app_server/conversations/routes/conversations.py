@@ -1,4 +1,4 @@
-"""Routes for the conversations of the current user."""
+"""Conversations that the current user may see."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -12,7 +12,7 @@ from app_server.conversations import listing, service
 from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.models import StartStatus, StartTask
-from app_server.conversations.routes.dependencies import Linked, OwnedConversation, Viewer
+from app_server.conversations.routes.dependencies import Linked, SteeredConversation, Viewer
 from app_server.conversations.schemas import (
     AppConversation,
     ConversationOrTask,
@@ -52,6 +52,7 @@ def _filter(
     updated_at__lt: Moment | None = None,
     sandbox_id__eq: UUID | None = None,
     include_sub_conversations: bool = False,
+    shared: bool | None = None,
 ) -> ConversationFilter:
     return ConversationFilter(
         title__contains,
@@ -61,6 +62,7 @@ def _filter(
         updated_at__lt,
         sandbox_id__eq,
         include_sub_conversations,
+        shared,
     )
 
 
@@ -77,7 +79,7 @@ async def search_conversations(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[AppConversation]:
-    """Returns a page of the user's conversations, newest first."""
+    """Newest first. `shared`: true for those that others share with the user, false for the user's own."""
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
 
@@ -155,7 +157,7 @@ async def send_message(
     reply = await service.send_message(
         request.state.database,
         viewer,
-        user.id,
+        user,
         conversation_id,
         body,
         max_bytes=request.state.config.max_message_bytes,
@@ -174,7 +176,7 @@ async def queue_message(
     """
     return await service.queue_message(
         request.state.database,
-        user.id,
+        user,
         conversation_id,
         body,
         max_bytes=request.state.config.max_message_bytes,
@@ -211,7 +213,7 @@ async def take_message_back(
 
 
 @router.post("/{conversation_id}/run")
-async def run_conversation(viewer: Viewer, conversation: OwnedConversation, request: Request) -> Success:
+async def run_conversation(viewer: Viewer, conversation: SteeredConversation, request: Request) -> Success:
     async with request.state.database.session() as session:
         await allow_as_much_again(session, Payer(conversation.user_id, conversation.id))
     await viewer.sandboxes.client(conversation.sandbox_id).run(conversation.id)
@@ -219,15 +221,15 @@ async def run_conversation(viewer: Viewer, conversation: OwnedConversation, requ
 
 
 @router.post("/{conversation_id}/pause")
-async def pause_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
-    """Pauses the agent after its current step."""
+async def pause_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
+    """Stops after the current step."""
     await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
-async def interrupt_conversation(viewer: Viewer, conversation: OwnedConversation) -> Success:
-    """Stops the agent immediately."""
+async def interrupt_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
+    """Stops now."""
     await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
     return Success()
 

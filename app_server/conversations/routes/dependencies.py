@@ -1,5 +1,6 @@
 """Dependencies of these routes: the viewer of this process and the conversation named in the path."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
@@ -14,6 +15,7 @@ from app_server.conversations import service
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import AppConversation
 from app_server.conversations.service import Workplace
+from app_server.conversations.sharing.access import Access, require_no_private_neighbours
 from app_server.conversations.view import Viewer as _Viewer
 from app_server.core.database import ReadSession
 from app_server.gateway.exposed_urls import agent_server_url
@@ -27,10 +29,25 @@ def _viewer(connection: HTTPConnection) -> _Viewer:
 Viewer = Annotated[_Viewer, Depends(_viewer)]
 
 
-async def _workplace(request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID) -> Workplace:
-    # A separate session: none is held while the sandbox is asked.
-    async with request.state.database.read() as session:
-        return await service.workplace(session, viewer, user.id, conversation_id)
+def _workplace_for(access: Access) -> Callable[..., Awaitable[Workplace]]:
+    async def workplace(
+        request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID
+    ) -> Workplace:
+        # A separate session: none is held while the sandbox is asked.
+        async with request.state.database.read() as session:
+            return await service.workplace(session, viewer, user.id, conversation_id, access)
+
+    return workplace
+
+
+async def _seen(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Conversation:
+    return await service.require(session, user.id, conversation_id, Access.VIEW)
+
+
+async def _steered(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Conversation:
+    conversation = await service.require(session, user.id, conversation_id, Access.STEER)
+    await require_no_private_neighbours(session, user.id, conversation, Access.STEER)
+    return conversation
 
 
 async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Conversation:
@@ -46,7 +63,9 @@ class Links:
 
     def on(self, conversation: AppConversation) -> AppConversation:
         is_running = conversation.sandbox_status == SandboxStatus.RUNNING
-        if not is_running or conversation.sandbox_id is None or not self.principal.may(Permission.WORK):
+        is_own = conversation.created_by_user_id == self.principal.user.id
+        may_work = is_own and self.principal.may(Permission.WORK)
+        if not is_running or conversation.sandbox_id is None or not may_work:
             return conversation
         base = agent_server_url(self.request, conversation.sandbox_id, self.principal.credential)
         url = f"{base}/api/conversations/{conversation.id.hex}"
@@ -62,14 +81,29 @@ OwnedConversation = Annotated[Conversation, Depends(_owned)]
 """The conversation in the path, if it belongs to the current user. Otherwise the reply is 404."""
 
 
+SeenConversation = Annotated[Conversation, Depends(_seen)]
+"""The conversation named in the path, if the current user may view it; else 404 has been answered."""
+
+SteeredConversation = Annotated[Conversation, Depends(_steered)]
+"""As SeenConversation, if the current user may also steer it; else 403 has been answered."""
+
+
+async def _seen_id(conversation: SeenConversation) -> UUID:
+    return conversation.id
+
+
 async def _owned_id(conversation: OwnedConversation) -> UUID:
     return conversation.id
 
 
-OwnedWorkplace = Annotated[Workplace, Depends(_workplace)]
-"""The workplace of the conversation in the path. It must belong to the current user and its
-sandbox must run.
-"""
+OwnedWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.OWN))]
+"""Where the conversation named in the path works, if it is the current user's and its sandbox runs."""
+
+SeenWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.VIEW))]
+"""As OwnedWorkplace, for people who may view the conversation."""
+
+SeenConversationId = Annotated[UUID, Depends(_seen_id)]
+"""As SeenConversation, where its id is enough."""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
 """Like OwnedConversation, but gives only the id."""

@@ -10,8 +10,10 @@ from app_server.access.authentication import authenticate_websocket
 from app_server.access.credentials_in_use import CredentialEnded
 from app_server.access.permissions import Permission
 from app_server.conversations import service
-from app_server.conversations.routes.dependencies import OwnedConversationId
+from app_server.conversations.routes.dependencies import SeenConversationId
 from app_server.conversations.schemas import PlainText
+from app_server.conversations.sharing.access import Access
+from app_server.conversations.sharing.followers import AccessEnded
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database, ReadSession
 from app_server.core.errors import NotFound
@@ -38,7 +40,7 @@ Criteria = Annotated[EventFilter, Depends(_filter)]
 
 @router.get("/search", responses={200: {"model": Page[dict[str, Any]]}})
 async def search_events(
-    conversation_id: OwnedConversationId,
+    conversation_id: SeenConversationId,
     session: ReadSession,
     criteria: Criteria,
     sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
@@ -52,13 +54,13 @@ async def search_events(
 
 
 @router.get("/count")
-async def count_events(conversation_id: OwnedConversationId, session: ReadSession, criteria: Criteria) -> int:
+async def count_events(conversation_id: SeenConversationId, session: ReadSession, criteria: Criteria) -> int:
     return await log.count(session, conversation_id, criteria)
 
 
 @router.get("", responses={200: {"model": list[dict[str, Any] | None]}})
 async def get_events(
-    conversation_id: OwnedConversationId,
+    conversation_id: SeenConversationId,
     session: ReadSession,
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
 ) -> Response:
@@ -83,11 +85,13 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
     try:
         position = _position(after_seq)
         async with database.read() as session:
-            conversation = await service.require(session, signed_in.user.id, _uuid(conversation_id))
+            conversation = await service.require(
+                session, signed_in.user.id, _uuid(conversation_id), Access.VIEW
+            )
     except NotFound as error:
         await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error=error.code, detail=error.detail)
         return
-    if not websocket.state.open_streams.admit(conversation.user_id, websocket):
+    if not websocket.state.open_streams.admit(signed_in.user.id, websocket):
         detail = "You follow too many conversations at once. Close some pages."
         await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=detail)
         return
@@ -98,7 +102,10 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
             return await viewer.frames(session, conversation.id)
 
     try:
-        async with websocket.state.credentials_in_use.hold(signed_in.credential, Permission.READ):
+        async with (
+            websocket.state.credentials_in_use.hold(signed_in.credential, Permission.READ),
+            websocket.state.followers.hold(signed_in.user.id, conversation),
+        ):
             await stream.serve(
                 websocket,
                 database=database,
@@ -107,6 +114,9 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
                 after_seq=position,
                 greeting=greeting,
             )
+    except AccessEnded:
+        detail = "The conversation is no longer shared with you."
+        await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error="access_ended", detail=detail)
     except CredentialEnded:
         await stream.close(
             websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail="You are signed out."

@@ -12,7 +12,8 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.log.export import markdown_chunks, zip_chunks
-from app_server.conversations.routes.dependencies import OwnedWorkplace, Viewer
+from app_server.conversations.routes.dependencies import OwnedWorkplace, SeenWorkplace, Viewer
+from app_server.conversations.routes.git import require_within
 from app_server.conversations.schemas import PlainText
 from app_server.core.errors import NotFound
 
@@ -74,12 +75,14 @@ async def download_conversation(
 
 @router.get("/file")
 async def read_conversation_file(
-    place: OwnedWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
+    place: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
 ) -> str:
-    """Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
-    or absolute.
+    """The text of a file; empty when it is not there. The path is relative to the repository, or absolute.
+
+    403 `outside_the_repository` for people with whom the conversation is shared.
     """
     absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
+    require_within(place, absolute)
     content = await place.client.read_file(absolute)
     return "" if content is None else content.decode(errors="replace")
 

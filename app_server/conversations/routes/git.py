@@ -7,10 +7,14 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 
+from app_server.access.authentication import CurrentUser
 from app_server.agent_client.replies import GitChange, GitDiff
-from app_server.conversations.routes.dependencies import OwnedConversation, OwnedWorkplace
+from app_server.conversations.routes.dependencies import SeenConversation, SeenWorkplace
 from app_server.conversations.schemas import PlainText
+from app_server.conversations.service import Workplace
+from app_server.conversations.sharing.access import Access, require_no_private_neighbours
 from app_server.core.database import Id, ReadSession, Timestamp
+from app_server.core.errors import Forbidden
 from app_server.git_proxy.models import PushOutcome
 from app_server.git_proxy.push_log import list_pushes
 
@@ -37,14 +41,17 @@ class GitPushInfo(BaseModel):
 
 
 @router.get("/pushes")
-async def git_pushes(conversation: OwnedConversation, session: ReadSession) -> list[GitPushInfo]:
-    """Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first."""
+async def git_pushes(
+    user: CurrentUser, conversation: SeenConversation, session: ReadSession
+) -> list[GitPushInfo]:
+    """What its sandbox has pushed to the git host, or tried to: the last 200, the newest first."""
+    await require_no_private_neighbours(session, user.id, conversation, Access.VIEW)
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
 
 
 @router.get("/changes")
 async def git_changes(
-    place: OwnedWorkplace,
+    place: SeenWorkplace,
     path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
     ref: Ref = None,
 ) -> list[GitChange]:
@@ -55,18 +62,19 @@ async def git_changes(
     its default branch.
     """
     directory = within(place.directory, path)
+    require_within(place, directory)
     began = place.base_commit if directory == place.directory else None
     return await place.client.git_changes(directory, ref or began)
 
 
 @router.get("/diff")
 async def git_diff(
-    place: OwnedWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
+    place: SeenWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
-    """Returns the content of one file before and after. `path`: relative to the repository, or absolute
-    within the sandbox.
-    """
-    return await place.client.git_diff(within(place.directory, path), ref or place.base_commit)
+    """Both sides of one file; `path` is relative to the repository, or absolute within the sandbox."""
+    file = within(place.directory, path)
+    require_within(place, file)
+    return await place.client.git_diff(file, ref or place.base_commit)
 
 
 def within(directory: str, path: str | None) -> str:
@@ -74,9 +82,22 @@ def within(directory: str, path: str | None) -> str:
     return posixpath.normpath(posixpath.join(directory, path or ""))
 
 
+def require_within(place: Workplace, path: str) -> None:
+    """Owners reach all of the sandbox, others the directory of the conversation.
+
+    Raises Forbidden `outside_the_repository`.
+    """
+    path = posixpath.normpath(path)
+    if not place.is_own and path != place.directory and not path.startswith(f"{place.directory}/"):
+        raise Forbidden(
+            "Only the owner of the conversation may look outside of its directory.",
+            code="outside_the_repository",
+        )
+
+
 @router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})
-async def git_patch(place: OwnedWorkplace) -> Response:
-    """Returns all changes as one unified diff, including untracked files."""
+async def git_patch(place: SeenWorkplace) -> Response:
+    """The whole change as one unified diff, untracked files included."""
     patch = await place.client.git_patch(place.directory, place.base_commit)
     headers = {"Content-Disposition": 'attachment; filename="changes.patch"'}
     return Response(patch, media_type="text/x-diff", headers=headers)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 
 from agent_runtime.wire import StartGoalRequest
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.routes.dependencies import SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.core.database import ReadSession
 from app_server.core.errors import Conflict
@@ -14,7 +14,7 @@ from app_server.core.errors import Conflict
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/goal", tags=["Conversations"])
 
 
-async def _ready(session: ReadSession, conversation: OwnedConversation) -> Conversation:
+async def _ready(session: ReadSession, conversation: SteeredConversation) -> Conversation:
     task = await session.get_one(StartTask, conversation.id)
     if task.status != StartStatus.READY:
         raise Conflict(

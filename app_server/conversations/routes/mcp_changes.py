@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request
 from agent_runtime.wire import McpChangeAnswer, McpQuestionAnswer
 from app_server.access.audit_trail import CurrentTrail
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.mcp_approvals.service import keep_answer
 
@@ -34,7 +34,7 @@ async def answer(
 
 @router.post("/answer-mcp-question")
 async def answer_question(
-    viewer: Viewer, conversation: OwnedConversation, body: McpQuestionAnswer
+    viewer: Viewer, conversation: SteeredConversation, body: McpQuestionAnswer
 ) -> Success:
     """Sends the user's answer to a question that an MCP server asked during a call.
 

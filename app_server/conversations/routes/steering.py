@@ -7,7 +7,7 @@ from agent_runtime.wire import Dollars
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
 from app_server.core.errors import Conflict
@@ -55,8 +55,8 @@ async def set_budget(
 
 
 @router.post("/condense")
-async def condense(viewer: Viewer, conversation: OwnedConversation) -> Success:
-    """Condenses older events into a summary: now, or before the next reply if the agent is working.
+async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success:
+    """Has older events summed up: now, or before the next reply of an agent that works.
 
     409 `nothing_to_condense`.
     """

@@ -13,7 +13,11 @@ MAX_PENDING = 100
 
 
 async def keep(
-    session: AsyncSession, conversation_id: UUID, message_id: str, message: SendMessageRequest
+    session: AsyncSession,
+    conversation_id: UUID,
+    message_id: str,
+    message: SendMessageRequest,
+    sender: str | None = None,
 ) -> int:
     """Stores a message and returns its place in the queue, from 1. A repeated id keeps its place.
 
@@ -35,7 +39,10 @@ async def keep(
             conversation_id=conversation_id,
             id=message_id,
             position=(await session.scalar(last) or 0) + 1,
-            message=message.model_dump(mode="json", exclude_none=True),
+            message={
+                **message.model_dump(mode="json", exclude_none=True),
+                **({} if sender is None else {"sender": sender}),
+            },
         )
     )
     await session.flush()

@@ -268,7 +268,9 @@ class StartWorker:
                     break
             request = SendMessageRequest.model_validate(message.message)
             try:
-                await running.client.send_message(start.id, request.to_agent(message.id))
+                await running.client.send_message(
+                    start.id, request.to_agent(message.id, message.message.get("sender"))
+                )
             except NoAnswer:
                 if (silences := silences + 1) > MAX_SILENCES:
                     raise

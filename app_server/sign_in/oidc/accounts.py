@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -144,3 +144,9 @@ def _row(identity: ProviderIdentity, user_id: UUID) -> ExternalIdentity:
     return ExternalIdentity(
         issuer=identity.issuer, subject=identity.subject, user_id=user_id, email=identity.email
     )
+
+
+async def users_with_address(session: AsyncSession, address: str) -> Sequence[UUID]:
+    """The ids of those whose provider has verified this e-mail address. Capitals do not count."""
+    query = select(ExternalIdentity.user_id).where(func.lower(ExternalIdentity.email) == address.lower())
+    return (await session.scalars(query)).all()

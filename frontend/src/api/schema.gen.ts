@@ -175,7 +175,7 @@ export interface paths {
         };
         /**
          * Search Conversations
-         * @description Returns a page of the user's conversations, newest first.
+         * @description Newest first. `shared`: true for those that others share with the user, false for the user's own.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -465,7 +465,7 @@ export interface paths {
         put?: never;
         /**
          * Condense
-         * @description Condenses older events into a summary: now, or before the next reply if the agent is working.
+         * @description Has older events summed up: now, or before the next reply of an agent that works.
          *
          *     409 `nothing_to_condense`.
          */
@@ -485,7 +485,7 @@ export interface paths {
         };
         /**
          * Get Mode
-         * @description Returns the confirmation mode in force.
+         * @description What the agent goes by now.
          */
         get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
@@ -582,8 +582,9 @@ export interface paths {
         };
         /**
          * Read Conversation File
-         * @description Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
-         *     or absolute.
+         * @description The text of a file; empty when it is not there. The path is relative to the repository, or absolute.
+         *
+         *     403 `outside_the_repository` for people with whom the conversation is shared.
          */
         get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
         put?: never;
@@ -627,8 +628,7 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Returns the content of one file before and after. `path`: relative to the repository, or absolute
-         *     within the sandbox.
+         * @description Both sides of one file; `path` is relative to the repository, or absolute within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -648,7 +648,7 @@ export interface paths {
         };
         /**
          * Git Patch
-         * @description Returns all changes as one unified diff, including untracked files.
+         * @description The whole change as one unified diff, untracked files included.
          */
         get: operations["git_patch_api_v1_app_conversations__conversation_id__git_patch_get"];
         put?: never;
@@ -668,7 +668,7 @@ export interface paths {
         };
         /**
          * Git Pushes
-         * @description Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first.
+         * @description What its sandbox has pushed to the git host, or tried to: the last 200, the newest first.
          */
         get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
         put?: never;
@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Interrupt Conversation
-         * @description Stops the agent immediately.
+         * @description Stops now.
          */
         post: operations["interrupt_conversation_api_v1_app_conversations__conversation_id__interrupt_post"];
         delete?: never;
@@ -837,7 +837,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Conversation
-         * @description Pauses the agent after its current step.
+         * @description Stops after the current step.
          */
         post: operations["pause_conversation_api_v1_app_conversations__conversation_id__pause_post"];
         delete?: never;
@@ -931,6 +931,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/sharing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Sharing
+         * @description 403 `conversation_access_missing` for others than the owner; so with all routes here.
+         */
+        get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
+        /**
+         * Share With Everyone
+         * @description What everyone who is signed in may do. Null: only the named people have access.
+         */
+        put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/sharing/candidates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Candidates
+         * @description Up to 20 people whose name holds the query, or whose whole e-mail address it is.
+         */
+        get: operations["find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/sharing/people/{person_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share With Person
+         * @description 404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
+         */
+        put: operations["share_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__put"];
+        post?: never;
+        /**
+         * Stop Sharing With Person
+         * @description The person's live streams end within two seconds. 404 `share_not_found`.
+         */
+        delete: operations["stop_sharing_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/skills": {
         parameters: {
             query?: never;
@@ -961,7 +1029,7 @@ export interface paths {
         };
         /**
          * Sub Conversation Events
-         * @description Returns a page of a sub-agent's log, oldest first.
+         * @description A page of a sub-agent's log, oldest first.
          */
         get: operations["sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get"];
         put?: never;
@@ -2961,6 +3029,12 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Access
+         * @description Each includes the ones before it.
+         * @enum {string}
+         */
+        Access: "view" | "steer" | "own";
+        /**
          * ActorMeans
          * @description How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link, a password or a
          *     provider, a sandbox that works for a user, a command on the server's machine, or the server itself.
@@ -3069,6 +3143,7 @@ export interface components {
         };
         /** AppConversation */
         AppConversation: {
+            access?: components["schemas"]["Access"] | null;
             /** Acp Server */
             acp_server?: null;
             /**
@@ -3089,6 +3164,11 @@ export interface components {
             goal?: components["schemas"]["ConversationGoal"] | null;
             /** Id */
             id: string;
+            /**
+             * Is Shared
+             * @default false
+             */
+            is_shared: boolean;
             /** Last Seq */
             last_seq: number;
             launched_agent_profile?: components["schemas"]["LaunchedAgentProfile"] | null;
@@ -3097,6 +3177,11 @@ export interface components {
             /** Llm Profile */
             llm_profile: string;
             metrics: components["schemas"]["MetricsSnapshot"] | null;
+            /**
+             * Owner Name
+             * @default
+             */
+            owner_name: string;
             /** Parent Conversation Id */
             parent_conversation_id?: string | null;
             /**
@@ -3141,7 +3226,7 @@ export interface components {
          * @description What was done or refused: `THING.CHANGE`. New ones are added; none is renamed, since rows name them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -3252,6 +3337,16 @@ export interface components {
             is_open: boolean;
             /** Pages */
             pages: components["schemas"]["BrowserTab"][];
+        };
+        /**
+         * Candidate
+         * @description A person with whom a conversation can be shared.
+         */
+        Candidate: {
+            /** Name */
+            name: string;
+            /** User Id */
+            user_id: string;
         };
         /**
          * ChangeGitCredential
@@ -5818,6 +5913,10 @@ export interface components {
             /** Models */
             models: components["schemas"]["ServerModel"][];
         };
+        /** SetAccess */
+        SetAccess: {
+            access: components["schemas"]["ShareRole"];
+        };
         /**
          * SetBudget
          * @description `max_budget_per_task`: the maximum total cost of the conversation in dollars; null means no limit.
@@ -5843,6 +5942,10 @@ export interface components {
         /** SetConfirmationMode */
         SetConfirmationMode: {
             mode: components["schemas"]["ConfirmationMode"];
+        };
+        /** SetEveryone */
+        SetEveryone: {
+            everyone: components["schemas"]["ShareRole"] | null;
         };
         /**
          * SetNetwork
@@ -6079,6 +6182,31 @@ export interface components {
             label: string;
             /** Variant */
             variant?: string | null;
+        };
+        /**
+         * ShareRole
+         * @description `view`: read it. `steer`: also send messages, pause, approve and continue.
+         * @enum {string}
+         */
+        ShareRole: "view" | "steer";
+        /** SharedPerson */
+        SharedPerson: {
+            access: components["schemas"]["ShareRole"];
+            /** Created At */
+            created_at: string;
+            /** Name */
+            name: string;
+            /** User Id */
+            user_id: string;
+        };
+        /**
+         * Sharing
+         * @description `everyone`: what all who are signed in may do; null: nothing.
+         */
+        Sharing: {
+            everyone: components["schemas"]["ShareRole"] | null;
+            /** People */
+            people: components["schemas"]["SharedPerson"][];
         };
         /**
          * SignInLinkInfo
@@ -6723,6 +6851,8 @@ export interface components {
             created_at: string;
             /** Id */
             id: string;
+            /** Sender */
+            sender?: string | null;
         };
         /**
          * WebClientConfig
@@ -7213,6 +7343,7 @@ export interface operations {
                 updated_at__lt?: string | null;
                 sandbox_id__eq?: string | null;
                 include_sub_conversations?: boolean;
+                shared?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -7252,6 +7383,7 @@ export interface operations {
                 updated_at__lt?: string | null;
                 sandbox_id__eq?: string | null;
                 include_sub_conversations?: boolean;
+                shared?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -8520,6 +8652,173 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SendMessageReply"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_sharing_api_v1_app_conversations__conversation_id__sharing_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sharing"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetEveryone"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sharing"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get: {
+        parameters: {
+            query: {
+                query: string;
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Candidate"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetAccess"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sharing"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_sharing_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sharing"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -143,6 +143,9 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     session_api_key: null,
     start_status: 'READY',
     last_seq: 0,
+    owner_name: 'Owner',
+    is_shared: false,
+    access: 'own',
     ...overrides,
   }
 }

@@ -200,10 +200,12 @@ BODY = {
     "port": 8001,
     "host": "example.org",
     "answer": "conversation",
+    "access": "view",
+    "everyone": "view",
 }
 """Right for every route about one conversation."""
 
-QUERY = {"path": "x", "id": "x"}
+QUERY = {"path": "x", "id": "x", "query": "x"}
 
 
 def closed(routes: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -149,7 +149,7 @@ def check_size(message: SendMessageRequest) -> None:
 
 def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> None:
     """Adds the message; with `run`, a run answers it: the one going on, or a new one."""
-    is_new = conversation.send(message.to_message(), message_id=message.id)
+    is_new = conversation.send(message.to_message(), message_id=message.id, sender=message.sender)
     # A repeated message starts nothing, unless the first time ended between the message and its run.
     is_waiting = conversation.status is ExecutionStatus.IDLE and conversation.state.has_work
     if message.run and not conversation.is_running and (is_new or is_waiting):

@@ -43,6 +43,8 @@ export const AUDIT_ACTIONS = [
   'trust.revoked',
   'agent_action.approved',
   'agent_action.refused',
+  'conversation.shared',
+  'conversation.unshared',
   'conversation.exported',
   'git.pushed',
   'audit_log.exported',

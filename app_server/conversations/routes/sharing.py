@@ -1,0 +1,64 @@
+"""With whom a conversation is shared: for its owner to see and to change."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.schemas import PlainText
+from app_server.conversations.sharing import service
+from app_server.conversations.sharing.schemas import Candidate, SetEveryone, SetAccess, Sharing
+from app_server.core.database import ReadSession, Session
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing", tags=["Conversations"])
+
+
+@router.get("")
+async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Sharing:
+    """403 `conversation_access_missing` for others than the owner; so with all routes here."""
+    return await service.sharing_of(session, user.id, conversation_id)
+
+
+@router.put("")
+async def share_with_everyone(
+    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: SetEveryone
+) -> Sharing:
+    """What everyone who is signed in may do. Null: only the named people have access."""
+    return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
+
+
+@router.get("/candidates")
+async def find_candidates(
+    user: CurrentUser,
+    session: ReadSession,
+    conversation_id: UUID,
+    request: Request,
+    query: Annotated[PlainText, Query(min_length=1, max_length=320)],
+) -> list[Candidate]:
+    """Up to 20 people whose name holds the query, or whose whole e-mail address it is."""
+    with_address = await request.state.users_with_address(session, query)
+    found = await service.candidates(session, user.id, conversation_id, query, with_address)
+    return [Candidate(user_id=person.id, name=person.name) for person in found]
+
+
+@router.put("/people/{person_id}")
+async def share_with_person(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    conversation_id: UUID,
+    person_id: UUID,
+    body: SetAccess,
+) -> Sharing:
+    """404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`."""
+    return await service.share_with(session, user.id, trail, conversation_id, person_id, body.access)
+
+
+@router.delete("/people/{person_id}")
+async def stop_sharing_with_person(
+    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, person_id: UUID
+) -> Sharing:
+    """The person's live streams end within two seconds. 404 `share_not_found`."""
+    return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)

@@ -1,0 +1,107 @@
+"""What a person may do with a conversation. Each query about conversations goes by this."""
+
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.conversations.sharing.models import ConversationShare, ShareRole
+from app_server.core.errors import Conflict, Forbidden, NotFound
+
+
+class Access(StrEnum):
+    """Each includes the ones before it."""
+
+    VIEW = "view"
+    STEER = "steer"
+    OWN = "own"
+
+    def includes(self, other: "Access") -> bool:
+        order = [*Access]
+        return order.index(self) >= order.index(other)
+
+
+def is_shared() -> ColumnElement[bool]:
+    """Whether others than the owner have access."""
+    return or_(
+        Conversation.everyone_role.is_not(None),
+        exists().where(ConversationShare.conversation_id == Conversation.id),
+    )
+
+
+def visible_to(user_id: UUID) -> ColumnElement[bool]:
+    """Their own conversations, and those that are shared with them."""
+    return or_(
+        Conversation.user_id == user_id,
+        Conversation.everyone_role.is_not(None),
+        exists().where(
+            ConversationShare.conversation_id == Conversation.id, ConversationShare.user_id == user_id
+        ),
+    )
+
+
+async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
+    """None: the conversation does not exist for this person."""
+    if conversation.user_id == user_id:
+        return Access.OWN
+    given = await session.scalar(
+        select(ConversationShare.role).where(
+            ConversationShare.conversation_id == conversation.id, ConversationShare.user_id == user_id
+        )
+    )
+    return widest(given, conversation.everyone_role)
+
+
+def widest(*roles: ShareRole | None) -> Access | None:
+    found = [Access(role) for role in roles if role is not None]
+    return (Access.STEER if Access.STEER in found else Access.VIEW) if found else None
+
+
+async def require_access(
+    session: AsyncSession, user_id: UUID, conversation_id: UUID, wanted: Access
+) -> Conversation:
+    """Raises NotFound, also for one that is not shared; Forbidden `conversation_access_missing`."""
+    conversation = await session.scalar(
+        select(Conversation).where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))
+    )
+    access = await access_of(session, user_id, conversation) if conversation else None
+    if conversation is None or access is None:
+        raise NotFound("No such conversation.")
+    if not access.includes(wanted):
+        raise access_missing(wanted)
+    return conversation
+
+
+def access_missing(wanted: Access) -> Forbidden:
+    what = "Only its owner may do this." if wanted is Access.OWN else "You may view it, and not steer it."
+    return Forbidden(
+        f"This conversation belongs to another person. {what}",
+        code="conversation_access_missing",
+        fix="Ask the owner of the conversation.",
+    )
+
+
+async def require_no_private_neighbours(
+    session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
+) -> None:
+    """The files of a sandbox are within reach of all of its conversations.
+
+    Raises Conflict `sandbox_holds_private_work` if one of them does not give this person the same access.
+    """
+    if conversation.user_id == user_id:
+        return
+    neighbours = select(Conversation).where(
+        Conversation.sandbox_id == conversation.sandbox_id,
+        Conversation.id != conversation.id,
+        Conversation.deleted_at.is_(None),
+    )
+    for other in (await session.scalars(neighbours)).all():
+        access = await access_of(session, user_id, other)
+        if access is None or not access.includes(wanted):
+            raise Conflict(
+                "Another conversation, which is not shared with you, works in the same sandbox.",
+                code="sandbox_holds_private_work",
+                fix="Ask the owner to share it as well, or to delete it.",
+            )

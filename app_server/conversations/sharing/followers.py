@@ -1,0 +1,66 @@
+"""People who follow conversations of others live. Their streams end once their access is taken away."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from sqlalchemy import select
+
+from app_server.conversations.models import Conversation
+from app_server.conversations.sharing.access import visible_to
+from app_server.core.database import Database
+
+
+class AccessEnded(Exception):
+    """The conversation is no longer shared with the person."""
+
+
+class Followers:
+    """Looks at all streams with one statement a second for each person who follows others' conversations.
+
+    The database is asked, so it does not matter at which app server the owner takes access away.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held: defaultdict[tuple[UUID, UUID], set[asyncio.Timeout]] = defaultdict(set)
+
+    @asynccontextmanager
+    async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
+        """Cancels the block and raises AccessEnded once the person may not see it. Owners always may."""
+        if conversation.user_id == user_id:
+            yield
+            return
+        use = (user_id, conversation.id)
+        try:
+            async with asyncio.timeout(None) as end:
+                self._held[use].add(end)
+                try:
+                    yield
+                finally:
+                    self._release(use, end)
+        except TimeoutError:
+            if end.expired():
+                raise AccessEnded from None
+            raise
+
+    async def check(self) -> None:
+        """Ends the streams of those who have lost their access."""
+        followed: defaultdict[UUID, set[UUID]] = defaultdict(set)
+        for user_id, conversation_id in self._held:
+            followed[user_id].add(conversation_id)
+        for user_id, ids in followed.items():
+            query = select(Conversation.id).where(Conversation.id.in_(ids), visible_to(user_id))
+            async with self._database.brief_read() as session:
+                visible = set(await session.scalars(query))
+            for conversation_id in ids - visible:
+                for end in self._held.pop((user_id, conversation_id), ()):
+                    end.reschedule(asyncio.get_running_loop().time())
+
+    def _release(self, use: tuple[UUID, UUID], end: asyncio.Timeout) -> None:
+        if ends := self._held.get(use):
+            ends.discard(end)
+            if not ends:
+                del self._held[use]

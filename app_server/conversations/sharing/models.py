@@ -1,0 +1,32 @@
+"""Who else may see or steer a conversation."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+
+class ShareRole(StrEnum):
+    """`view`: read it. `steer`: also send messages, pause, approve and continue."""
+
+    VIEW = "view"
+    STEER = "steer"
+
+
+class ConversationShare(Base):
+    """One person with whom a conversation is shared."""
+
+    __tablename__ = "conversation_shares"
+
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True
+    )
+    user_id: Mapped[UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[ShareRole] = mapped_column(enum_column(ShareRole))
+    created_at: Mapped[datetime] = mapped_column(default=now)

@@ -1,0 +1,133 @@
+"""Sharing a conversation, and taking that back. All of it is for the owner."""
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.conversations.models import Conversation
+from app_server.conversations.sharing.access import Access, require_access
+from app_server.conversations.sharing.models import ConversationShare, ShareRole
+from app_server.conversations.sharing.schemas import SharedPerson, Sharing
+from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.users.models import User
+
+MAX_PEOPLE = 100
+MAX_CANDIDATES = 20
+
+
+async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sharing:
+    """Raises NotFound, Forbidden `conversation_access_missing`."""
+    return await _show(session, await require_access(session, user_id, conversation_id, Access.OWN))
+
+
+async def share_with_everyone(
+    session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, role: ShareRole | None
+) -> Sharing:
+    """None: no longer. Raises NotFound, Forbidden `conversation_access_missing`."""
+    conversation = await require_access(session, user_id, conversation_id, Access.OWN)
+    if conversation.everyone_role != role:
+        conversation.everyone_role = role
+        action = AuditAction.CONVERSATION_SHARED if role else AuditAction.CONVERSATION_UNSHARED
+        target = (AuditTarget.CONVERSATION, conversation_id)
+        trail.record(session, action, target, everyone=True, role=role)
+        await session.flush()
+    return await _show(session, conversation)
+
+
+async def share_with(
+    session: AsyncSession,
+    user_id: UUID,
+    trail: AuditTrail,
+    conversation_id: UUID,
+    person_id: UUID,
+    role: ShareRole,
+) -> Sharing:
+    """Gives a person a role, or another one.
+
+    Raises NotFound (also `person_not_found`), Forbidden `conversation_access_missing`, BadRequest
+    `shared_with_owner`, Conflict `too_many_people`.
+    """
+    conversation = await require_access(session, user_id, conversation_id, Access.OWN)
+    if person_id == user_id:
+        raise BadRequest("The conversation is yours already.", code="shared_with_owner")
+    person = await session.get(User, person_id)
+    if person is None or person.disabled_at is not None:
+        raise NotFound("There is no such person.", code="person_not_found")
+    share = await session.get(ConversationShare, (conversation_id, person_id))
+    if share is None:
+        count = select(func.count()).where(ConversationShare.conversation_id == conversation_id)
+        if (await session.scalar(count) or 0) >= MAX_PEOPLE:
+            raise Conflict(
+                f"The conversation is shared with {MAX_PEOPLE} people, which is as many as there can be.",
+                code="too_many_people",
+                fix="Share it with everyone who is signed in.",
+            )
+        session.add(ConversationShare(conversation_id=conversation_id, user_id=person_id, role=role))
+    elif share.role == role:
+        return await _show(session, conversation)
+    else:
+        share.role = role
+    target = (AuditTarget.CONVERSATION, conversation_id)
+    trail.record(
+        session,
+        AuditAction.CONVERSATION_SHARED,
+        target,
+        person_id=person_id.hex,
+        person_name=person.name,
+        role=role,
+    )
+    await session.flush()
+    return await _show(session, conversation)
+
+
+async def stop_sharing_with(
+    session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, person_id: UUID
+) -> Sharing:
+    """Raises NotFound (also `share_not_found`), Forbidden `conversation_access_missing`."""
+    conversation = await require_access(session, user_id, conversation_id, Access.OWN)
+    statement = delete(ConversationShare).where(
+        ConversationShare.conversation_id == conversation_id, ConversationShare.user_id == person_id
+    )
+    if await session.scalar(statement.returning(ConversationShare.user_id)) is None:
+        raise NotFound("The conversation is not shared with this person.", code="share_not_found")
+    target = (AuditTarget.CONVERSATION, conversation_id)
+    trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, person_id=person_id.hex)
+    return await _show(session, conversation)
+
+
+async def candidates(
+    session: AsyncSession,
+    user_id: UUID,
+    conversation_id: UUID,
+    text: str,
+    with_address: Collection[UUID],
+) -> Sequence[User]:
+    """Up to 20 other people whose name holds the text, or who are `with_address`; by name.
+
+    Raises NotFound, Forbidden `conversation_access_missing`.
+    """
+    await require_access(session, user_id, conversation_id, Access.OWN)
+    query = select(User).where(
+        User.id != user_id,
+        User.disabled_at.is_(None),
+        or_(User.name.icontains(text, autoescape=True), User.id.in_(with_address)),
+    )
+    return (await session.scalars(query.order_by(User.name, User.id).limit(MAX_CANDIDATES))).all()
+
+
+async def _show(session: AsyncSession, conversation: Conversation) -> Sharing:
+    query = (
+        select(ConversationShare, User.name)
+        .join(User, User.id == ConversationShare.user_id)
+        .where(ConversationShare.conversation_id == conversation.id)
+        .order_by(User.name, User.id)
+    )
+    people = [
+        SharedPerson(user_id=share.user_id, name=name, access=share.role, created_at=share.created_at)
+        for share, name in await session.execute(query)
+    ]
+    return Sharing(everyone=conversation.everyone_role, people=people)

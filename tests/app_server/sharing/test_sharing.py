@@ -1,0 +1,298 @@
+"""Conversations that are shared: who may do what, and what ends when access is taken away."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+import websockets
+from sqlalchemy import select
+
+from app_server.audit.models import AuditEntry
+from app_server.conversations.models import Conversation, PendingMessage, StartStatus, StartTask
+from app_server.conversations.start.tasks import new_stages
+from app_server.sign_in.oidc.models import ExternalIdentity
+from app_server.users.models import Role, User
+from app_server.users.service import create_api_key, create_user
+from tests.app_server.conftest import App, http_client, listening
+from tests.app_server.problems import assert_problem
+from tests.app_server.streams import close_code
+
+ROOT = "/api/v1/app-conversations"
+MESSAGE = {"content": [{"type": "text", "text": "Hello"}]}
+
+VIEWED = [
+    ("GET", "{root}/download"),
+    ("GET", "{root}/file"),
+    ("GET", "{root}/git/pushes"),
+    ("GET", "{root}/git/changes"),
+    ("GET", "{root}/confirmation-mode"),
+    ("GET", "{events}/search"),
+    ("GET", "{events}/count"),
+    ("GET", "{pending}"),
+]
+STEERED = [
+    ("POST", "{root}/run"),
+    ("POST", "{root}/pause"),
+    ("POST", "{root}/interrupt"),
+    ("POST", "{root}/respond-to-confirmation"),
+    ("POST", "{root}/send-message"),
+    ("POST", "{root}/condense"),
+]
+OWNED = [
+    ("PATCH", "{root}"),
+    ("POST", "{root}/switch_profile"),
+    ("POST", "{root}/budget"),
+    ("POST", "{root}/confirmation-mode"),
+    ("POST", "{root}/execute-bash-command"),
+    ("GET", "{root}/browser"),
+    ("GET", "{root}/skills"),
+    ("GET", "{root}/network"),
+    ("GET", "{root}/sharing"),
+    ("PUT", "{root}/sharing"),
+    ("GET", "{root}/sharing/candidates?query=x"),
+    ("DELETE", "{root}"),
+]
+BODIES: dict[str, dict[str, Any]] = {
+    "respond-to-confirmation": {"accept": True, "action_ids": ["one"]},
+    "send-message": MESSAGE,
+    "switch_profile": {"profile_name": "x"},
+    "budget": {"max_budget_per_task": 1},
+    "confirmation-mode": {"mode": "never"},
+    "execute-bash-command": {"command": "id"},
+    "sharing": {"everyone": "steer"},
+}
+
+
+@pytest.fixture
+async def conversation_id(app: App, owner: User) -> UUID:
+    """A conversation of the owner that is READY. Its sandbox does not run."""
+    await app.state["start_worker"].close()
+    return await new_conversation(app, owner)
+
+
+@pytest.fixture
+async def guest(app: App) -> AsyncIterator[httpx.AsyncClient]:
+    async with person(app, "Grace") as client:
+        yield client
+
+
+async def new_conversation(app: App, owner: User, sandbox_id: UUID | None = None) -> UUID:
+    ids = {"id": uuid4(), "user_id": owner.id}
+    async with app.database.session() as session:
+        place = {"sandbox_id": sandbox_id or ids["id"]}
+        session.add(Conversation(**ids, **place, title="A title", llm_profile="demo", last_seq=0))
+        session.add(StartTask(**ids, **place, status=StartStatus.READY, request={}, stages=new_stages()))
+        if sandbox_id is None:
+            await app.state["sandboxes"].create(session, sandbox_id=ids["id"], user_id=owner.id)
+    return ids["id"]
+
+
+@asynccontextmanager
+async def person(app: App, name: str, role: Role = Role.MEMBER) -> AsyncIterator[httpx.AsyncClient]:
+    async with app.database.session() as session:
+        user = await create_user(session, name=name, role=role)
+        _, key = await create_api_key(session, user, name="tests")
+    headers = {"Authorization": f"Bearer {key}"}
+    async with http_client(app.public, headers=headers) as client:
+        client.headers["X-Test-User"] = user.id.hex
+        yield client
+
+
+async def share(
+    owner: httpx.AsyncClient, conversation_id: UUID, guest: httpx.AsyncClient, role: str
+) -> httpx.Response:
+    path = f"{ROOT}/{conversation_id}/sharing/people/{guest.headers['X-Test-User']}"
+    return (await owner.put(path, json={"access": role})).raise_for_status()
+
+
+async def unshare(owner: httpx.AsyncClient, conversation_id: UUID, guest: httpx.AsyncClient) -> None:
+    path = f"{ROOT}/{conversation_id}/sharing/people/{guest.headers['X-Test-User']}"
+    (await owner.delete(path)).raise_for_status()
+
+
+async def tried(client: httpx.AsyncClient, method: str, path: str, conversation_id: UUID) -> httpx.Response:
+    url = path.format(
+        root=f"{ROOT}/{conversation_id}",
+        events=f"/api/v1/conversation/{conversation_id}/events",
+        pending=f"/api/v1/conversations/{conversation_id}/pending-messages",
+    )
+    body = {"title": "x"} if method == "PATCH" else BODIES.get(url.rpartition("/")[2])
+    return await client.request(method, url, json=body)
+
+
+@pytest.mark.parametrize("everyone", [False, True])
+@pytest.mark.parametrize("role", ["view", "steer"])
+async def test_a_guest_may_do_what_the_role_says_and_nothing_else(
+    app: App,
+    client: httpx.AsyncClient,
+    guest: httpx.AsyncClient,
+    conversation_id: UUID,
+    role: str,
+    everyone: bool,
+) -> None:
+    if everyone:
+        reply = await client.put(f"{ROOT}/{conversation_id}/sharing", json={"everyone": role})
+        assert reply.json() == {"everyone": role, "people": []}
+    else:
+        await share(client, conversation_id, guest, role)
+    allowed = VIEWED + (STEERED if role == "steer" else [])
+    for method, path in allowed:
+        reply = await tried(guest, method, path, conversation_id)
+        # 409: the sandbox does not run, which is found out after access has been checked.
+        assert reply.status_code in {200, 409}, (path, reply.text)
+    for method, path in OWNED + (STEERED if role == "view" else []):
+        reply = await tried(guest, method, path, conversation_id)
+        assert_problem(reply, 403, "conversation_access_missing")
+    [shown] = (await guest.get(ROOT, params={"ids": conversation_id.hex})).json()
+    assert (shown["access"], shown["owner_name"], shown["is_shared"]) == (role, "Owner", True)
+    assert shown["conversation_url"] is None
+
+
+async def test_without_a_share_it_does_not_exist(
+    client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    await share(client, conversation_id, guest, "steer")
+    await unshare(client, conversation_id, guest)
+    for method, path in VIEWED + STEERED + OWNED:
+        assert_problem(await tried(guest, method, path, conversation_id), 404, "not_found")
+
+
+async def test_lists_and_counts_show_what_is_shared(
+    client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    async def counts(who: httpx.AsyncClient) -> list[int]:
+        found = []
+        for shared in ({}, {"shared": "true"}, {"shared": "false"}):
+            page = (await who.get(f"{ROOT}/search", params=shared)).json()["items"]
+            count = (await who.get(f"{ROOT}/count", params=shared)).json()
+            assert len(page) == count
+            found.append(count)
+        return found
+
+    assert await counts(guest) == [0, 0, 0]
+    assert await counts(client) == [1, 0, 1]
+    await share(client, conversation_id, guest, "view")
+    assert await counts(guest) == [1, 1, 0]
+    assert await counts(client) == [1, 0, 1]
+
+
+async def test_a_viewer_of_the_installation_does_not_steer(
+    app: App, client: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    async with person(app, "Victor", Role.VIEWER) as viewer:
+        await share(client, conversation_id, viewer, "steer")
+        reply = await tried(viewer, "POST", "{root}/send-message", conversation_id)
+        assert_problem(reply, 403, "permission_missing")
+
+
+async def test_a_message_carries_the_name_of_the_guest_who_wrote_it(
+    app: App, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    await share(client, conversation_id, guest, "steer")
+    async with app.database.session() as session:
+        task = await session.get_one(StartTask, conversation_id)
+        task.status = StartStatus.WORKING
+    for who in (client, guest):
+        (await tried(who, "POST", "{root}/send-message", conversation_id)).raise_for_status()
+    waiting = (await tried(client, "GET", "{pending}", conversation_id)).json()
+    assert [one["sender"] for one in waiting] == [None, "Grace"]
+    async with app.database.read() as session:
+        rows = await session.scalars(select(PendingMessage).order_by(PendingMessage.position))
+        assert [row.message.get("sender") for row in rows] == [None, "Grace"]
+
+
+async def test_private_work_in_the_same_sandbox_is_out_of_reach(
+    app: App, owner: User, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    neighbour = await new_conversation(app, owner, conversation_id)
+    await share(client, conversation_id, guest, "steer")
+    code = "sandbox_holds_private_work"
+    for method, path in (
+        ("GET", "{root}/git/changes"),
+        ("GET", "{root}/git/pushes"),
+        ("GET", "{root}/file"),
+        ("POST", "{root}/run"),
+        ("POST", "{root}/send-message"),
+    ):
+        assert_problem(await tried(guest, method, path, conversation_id), 409, code)
+    await share(client, neighbour, guest, "view")
+    assert_problem(await tried(guest, "POST", "{root}/run", conversation_id), 409, code)
+    assert (await tried(guest, "GET", "{root}/git/pushes", conversation_id)).status_code == 200
+
+
+async def test_people_are_found_by_a_part_of_the_name_or_the_whole_address(
+    app: App, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    grace = guest.headers["X-Test-User"]
+    async with app.database.session() as session:
+        session.add(
+            ExternalIdentity(
+                issuer="https://id.test", subject="1", user_id=UUID(grace), email="Grace@example.org"
+            )
+        )
+
+    async def found(query: str) -> list[str]:
+        path = f"{ROOT}/{conversation_id}/sharing/candidates"
+        return [one["user_id"] for one in (await client.get(path, params={"query": query})).json()]
+
+    assert await found("rac") == await found("grace@EXAMPLE.org") == [grace]
+    assert await found("grace@example") == await found("Owner") == []
+
+
+async def test_sharing_is_refused_with_a_reason(
+    client: httpx.AsyncClient, owner: User, conversation_id: UUID
+) -> None:
+    people = f"{ROOT}/{conversation_id}/sharing/people"
+    view = {"access": "view"}
+    assert_problem(await client.put(f"{people}/{owner.id}", json=view), 400, "shared_with_owner")
+    assert_problem(await client.put(f"{people}/{uuid4()}", json=view), 404, "person_not_found")
+    assert_problem(await client.delete(f"{people}/{uuid4()}"), 404, "share_not_found")
+
+
+async def test_sharing_is_in_the_audit_log(
+    app: App, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    await share(client, conversation_id, guest, "view")
+    await share(client, conversation_id, guest, "view")
+    await share(client, conversation_id, guest, "steer")
+    await unshare(client, conversation_id, guest)
+    for role in ("view", None, None):
+        await client.put(f"{ROOT}/{conversation_id}/sharing", json={"everyone": role})
+    async with app.database.read() as session:
+        rows = await session.scalars(
+            select(AuditEntry).where(AuditEntry.target_id == conversation_id.hex).order_by(AuditEntry.id)
+        )
+        found = [(row.action, row.details.get("role")) for row in rows]
+    assert found == [
+        ("conversation.shared", "view"),
+        ("conversation.shared", "steer"),
+        ("conversation.unshared", None),
+        ("conversation.shared", "view"),
+        ("conversation.unshared", None),
+    ]
+
+
+async def test_a_stream_ends_when_access_is_taken_away(
+    app: App, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    await share(client, conversation_id, guest, "view")
+    async with listening(app.public) as url:
+        stream = f"{url.replace('http', 'ws')}/api/v1/conversation/{conversation_id}/events/stream"
+
+        def watch(who: httpx.AsyncClient) -> Any:
+            return websockets.connect(
+                stream, additional_headers={"Authorization": who.headers["Authorization"]}
+            )
+
+        async with watch(client) as own, watch(guest) as foreign:
+            for socket in (own, foreign):
+                assert json.loads(await socket.recv())["type"] == "sync"
+            await unshare(client, conversation_id, guest)
+            async with asyncio.timeout(2):
+                assert await close_code(foreign) == 4004
+            assert own.close_code is None
