@@ -9,7 +9,7 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing import service
-from app_server.conversations.sharing.schemas import Candidate, SetEveryone, SetAccess, Sharing
+from app_server.conversations.sharing.schemas import Candidate, SetAccess, SetEveryone, Sharing
 from app_server.core.database import ReadSession, Session
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing", tags=["Conversations"])
