@@ -66,8 +66,8 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Returns the reply with the calls in its text. Text after the first call is dropped, because the model
-    cannot know the result.
+    """Returns the reply with the calls in its text. Other text after the first call is dropped, because the
+    model cannot know the result.
     """
     types = {tool["function"]["name"]: _types(tool) for tool in tools}
     said = _in_our_form(reply.text, types)

@@ -1,4 +1,4 @@
-"""One action of the agent, judged by what its tool says it would do."""
+"""Judges one action of the agent by the effects that its tool states."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool
 
 NEVER_ASKED = frozenset({FinishTool.name, ThinkTool.name})
-"""They do nothing that could be undone, and are the agent's only way to be done."""
+"""Tools that are never asked about. They have no effect to undo, and the agent needs them to end its work."""
 
 UNKNOWN_TOOL = "unknown-tool"
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*:(?!\d)")
@@ -44,7 +44,9 @@ _STRANGE_ADDRESS = Finding("address", "UNKNOWN", "opens an address that is no pa
 def judge_action(
     event: ActionEvent, tools: Mapping[str, AnyTool], workspace: str, *, directory: str | None = None
 ) -> Judgement:
-    """directory: where the agent's shell stands, if it is known."""
+    """Returns the judgement of the action. `directory`: the directory of the agent's shell, if
+    it is known.
+    """
     effects = effects_of(event, tools)
     judged = [_judge(effect, workspace, directory) for effect in effects]
     findings = tuple(dict.fromkeys(finding for one in judged for finding in one.findings))
@@ -53,7 +55,7 @@ def judge_action(
 
 
 def effects_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Effect]:
-    """What the call would do; not known, if its tool or its arguments are not."""
+    """Returns the effects of the call. They are unknown if the tool or the arguments are unknown."""
     tool = tools.get(event.tool_name)
     if tool is None:
         return UNDECLARED

@@ -1,4 +1,4 @@
-"""Who says how risky an action is. Whatever they say, the rules for commands and files hold as well."""
+"""The analyzers that rate the risk of actions. The rules for commands and files always apply as well."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ MAX_PATTERNS = 200
 MAX_SCANNED_CHARS = 20_000
 
 Pattern = Annotated[list[str], Field(min_length=3, max_length=3)]
-"""A regular expression, the reason for people, a name."""
+"""A regular expression, the reason that people are shown, and a name."""
 Patterns = Annotated[list[Pattern], Field(max_length=MAX_PATTERNS)]
 
 
@@ -27,7 +27,7 @@ class _Analyzer(BaseModel):
 
 
 class LLMSecurityAnalyzer(_Analyzer):
-    """Takes the model's word for it: each of its calls carries a `security_risk`."""
+    """Uses the model's rating: each of its calls carries a `security_risk`."""
 
     kind: Literal["LLMSecurityAnalyzer"] = "LLMSecurityAnalyzer"
 
@@ -43,7 +43,7 @@ class LLMSecurityAnalyzer(_Analyzer):
 
 
 class PatternSecurityAnalyzer(_Analyzer):
-    """Additional patterns, on top of the rules. The last two kinds look at thoughts and summaries, too."""
+    """Adds patterns to the rules. The last two kinds of patterns also look at thoughts and summaries."""
 
     high_patterns: Patterns = []
     medium_patterns: Patterns = []
@@ -74,7 +74,7 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """The rules alone, asked for by name."""
+    """Uses only the rules."""
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
 
@@ -84,7 +84,9 @@ class PolicyRailSecurityAnalyzer(_Analyzer):
 
 
 class EnsembleSecurityAnalyzer(_Analyzer):
-    """The worst that any of them says. Without `propagate_unknown` one that does not know is outvoted."""
+    """Uses the highest risk that one of its analyzers gives. `propagate_unknown`: without it, an unknown risk
+    is ignored if another analyzer gives one.
+    """
 
     analyzers: list["AnyAnalyzer"] = Field(min_length=1, max_length=20)
     propagate_unknown: bool = False
@@ -108,12 +110,12 @@ _ANALYZER: TypeAdapter[AnyAnalyzer] = TypeAdapter(AnyAnalyzer)
 
 
 def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
-    """UnsupportedKindError."""
+    """Returns the analyzer in this JSON. Raises UnsupportedKindError."""
     return None if value is None else read_kind(_ANALYZER, value, "security analyzer")
 
 
 def asks_model(analyzer: AnyAnalyzer | None) -> bool:
-    """Whether the model has to say how risky its calls are."""
+    """Whether the model must state the risk of its calls."""
     if isinstance(analyzer, EnsembleSecurityAnalyzer):
         return any(map(asks_model, analyzer.analyzers))
     return isinstance(analyzer, LLMSecurityAnalyzer)

@@ -1,4 +1,4 @@
-"""A shell command, judged: what it does that a user may want to be asked about."""
+"""Judges a shell command: finds effects that a user may want to be asked about."""
 
 import re
 
@@ -52,9 +52,9 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def judge_command(text: str, workspace: str, *, directory: str | None = None) -> Judgement:
-    """What the rules find. Nothing found does not prove that there is nothing.
+    """Returns what the rules find. An empty result does not prove that the command is safe.
 
-    directory: where it runs, if that is not the workspace.
+    `directory`: where it runs; None means the workspace.
     """
     calls = calls_of(text, directory or workspace)
     matching = (

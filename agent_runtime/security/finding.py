@@ -1,4 +1,4 @@
-"""What a look at an action finds."""
+"""The findings of the analysis of an action."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """likeness: what other actions must have in common with this one to be of its kind."""
+    """`likeness`: what another action must have in common with this one to count as the same kind."""
 
     findings: tuple[Finding, ...]
     likeness: str
@@ -30,7 +30,9 @@ NOT_UNDERSTOOD = Finding("not-understood", "UNKNOWN", "runs something that shows
 
 
 def worst(risks: list[SecurityRisk]) -> SecurityRisk:
-    """The highest; what is not known counts as worse than MEDIUM. LOW if there is none."""
+    """Returns the highest risk. An unknown risk counts as higher than MEDIUM. Returns LOW if
+    there is none.
+    """
     return max(risks, key=_ORDER.__getitem__, default="LOW")
 
 
@@ -63,7 +65,7 @@ FLOOR = frozenset(
         "container",
     )
 )
-"""Rules that hold whatever the policy: what they find reaches beyond a sandbox, or cannot be undone in it."""
+"""Rules that apply under every policy, because their effects leave the sandbox or cannot be undone in it."""
 
 
 def is_on_floor(finding: Finding) -> bool:

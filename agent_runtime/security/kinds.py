@@ -1,4 +1,6 @@
-"""Reads what is told apart by `kind`. What is not known is refused: it must not seem to be in force."""
+"""Reads values that are distinguished by `kind`. Unknown kinds are refused, so that they do not seem to be in
+force.
+"""
 
 from typing import TypeVar
 
@@ -10,7 +12,7 @@ Kind = TypeVar("Kind")
 
 
 class UnsupportedKindError(Exception):
-    """A policy or an analyzer that this server does not have, or whose fields do not fit."""
+    """The server does not know this policy or analyzer, or its fields are not valid."""
 
 
 def read_kind(adapter: TypeAdapter[Kind], value: JsonObject, what: str) -> Kind:

@@ -1,4 +1,4 @@
-"""Which paths an action may touch without a word: the workspace and what is made to be thrown away."""
+"""The paths that an action may touch without a question: the workspace and temporary directories."""
 
 import os
 import re
@@ -29,7 +29,9 @@ _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|loop|md|dm-|me
 
 
 def is_inside(path: str, workspace: str) -> bool:
-    """In the workspace or in a place for temporary files; links are followed where they exist."""
+    """Whether the path is in the workspace or in a temporary directory. Links are resolved
+    where they exist.
+    """
     if path.startswith("~"):
         return False
     real = PurePosixPath(_real(path))
@@ -45,8 +47,8 @@ def _real(path: str) -> str:
 
 
 def is_whole_tree(path: str, workspace: str) -> bool:
-    """Deleting it would take the work itself along, or all that a user has: the workspace, what it lies in,
-    its history, a home, a directory of the system.
+    """Whether deleting the path would delete all of the work or of the user's files: the workspace or a
+    directory above it, its history, a home directory, a system directory.
     """
     place, root = PurePosixPath(path), PurePosixPath(workspace)
     if root.is_relative_to(place) or place == root / ".git":
@@ -63,17 +65,17 @@ def is_credential(path: str) -> bool:
 
 
 def is_secret(path: str) -> bool:
-    """By its name, which is all that is known of it: credentials, or like them."""
+    """Whether the path looks like a file with credentials. Only its name is known."""
     return is_credential(path) or bool(_SECRETS.search(path))
 
 
 def runs_later(path: str) -> bool:
-    """In the workspace, and yet run by git without being asked for again."""
+    """Whether git would later run this file of the workspace without a new question."""
     return bool(_RUN_BY_GIT.search(path))
 
 
 def is_metadata_host(host: str) -> bool:
-    """Where clouds hand out the machine's own credentials."""
+    """Whether the host is a cloud's metadata service, which gives out the machine's credentials."""
     return host.strip("[]").lower() in _METADATA_HOSTS or _as_address(host) == "169.254.169.254"
 
 

@@ -31,7 +31,7 @@ class AlwaysConfirm(_Policy):
 
 
 class ConfirmRisky(_Policy):
-    """confirm_unknown: ask when it cannot be told how risky an action is, too."""
+    """Asks before risky actions. `confirm_unknown`: also asks if the risk of an action is unknown."""
 
     threshold: Literal["LOW", "MEDIUM", "HIGH"] = "HIGH"
     confirm_unknown: bool = True
@@ -47,5 +47,5 @@ _POLICY: TypeAdapter[Policy] = TypeAdapter(Annotated[Policy, Field(discriminator
 
 
 def read_policy(value: JsonObject) -> Policy:
-    """UnsupportedKindError."""
+    """Returns the policy in this JSON. Raises UnsupportedKindError."""
     return read_kind(_POLICY, value, "confirmation policy")

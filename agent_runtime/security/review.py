@@ -1,4 +1,4 @@
-"""The actions of one reply, looked at before any of them runs."""
+"""Reviews the actions of one reply before any of them runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """event: what was found; None if no analysis is wanted. asks: whether all of them have to wait."""
+    """`event`: the findings; None if no analysis is wanted. `asks`: whether all actions must wait."""
 
     event: SecurityAnalysisEvent | None
     asks: bool
@@ -23,7 +23,9 @@ class Review:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """directory: where the agent's shell stands. approved: likenesses that need no further question."""
+    """`directory`: the directory of the agent's shell. `approved`: kinds of actions that need no further
+    question.
+    """
 
     policy: Policy
     analyzer: AnyAnalyzer | None
@@ -33,7 +35,9 @@ class Reviewer:
     approved: Collection[str] = ()
 
     def review(self, actions: Sequence[ActionEvent]) -> Review:
-        """Looks at each. One that has to be asked about makes all wait: they were meant together."""
+        """Reviews each action. If one needs a question, all actions of the reply wait, because they belong
+        together.
+        """
         if not actions:
             return Review(None, asks=False)
         details = {action.id: self._details(action) for action in actions}

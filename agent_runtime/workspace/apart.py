@@ -29,8 +29,9 @@ _at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 @dataclass(frozen=True)
 class Return:
-    """files: what was changed in the directory, relative to the repository. conflicts: what both sides have
-    changed; then nothing was touched. ref: the commit that holds the work. base: what it began with.
+    """`files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
+    sides have changed; if there are any, nothing was merged. `ref`: the commit that holds the work.
+    `base`: the commit it began with.
     """
 
     files: tuple[str, ...]
@@ -40,9 +41,10 @@ class Return:
 
 
 async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Checks the present commit out in `place`; where `directory` lies in there. GitError.
+    """Checks out the current commit in `place`. Returns the path in it that corresponds to `directory`.
+    Raises GitError.
 
-    One that was there before stands as it was left.
+    An existing work tree is left unchanged.
     """
     async with _alone(place):
         top = await top_level(directory)
@@ -60,9 +62,10 @@ async def begin(directory: Path, place: Path, name: str) -> Path:
 
 
 async def bring_back(directory: Path, place: Path, name: str) -> Return:
-    """Merges what was done in `place` into `directory`, with all that is not committed there.
+    """Merges the work done in `place` into `directory`, including everything that is not committed there.
 
-    The work tree goes; its work is kept. GitError, and then nothing has changed in `directory`.
+    Removes the work tree; the work is kept in a ref. Raises GitError; nothing in `directory` has changed
+    then.
     """
     async with _alone(place):
         top = await top_level(directory)
@@ -78,9 +81,9 @@ async def bring_back(directory: Path, place: Path, name: str) -> Return:
 
 
 async def forget(directory: Path, place: Path, name: str) -> None:
-    """Lets go of the refs, and of the work tree with all that is in it. GitError.
+    """Removes the refs and the work tree with all its files. Raises GitError.
 
-    What is just beginning or coming back does so first, or else it would leave a ref behind.
+    Waits until a `begin` or `bring_back` that is going on has ended, so that it leaves no ref behind.
     """
     async with _alone(place):
         if await asyncio.to_thread(place.exists):

@@ -1,4 +1,4 @@
-"""Files that may be run as long as they are what a person has looked at."""
+"""Files that may be run only while their content is what a person has approved."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,7 +9,9 @@ ApprovedFiles = Mapping[str, str]
 
 
 def objection(approved: ApprovedFiles) -> str | None:
-    """Why they may not be run, if one of them is not what was approved. Blocking; call it right before."""
+    """Returns why the files may not be run, if one of them is not what was approved. Otherwise returns None.
+    Blocking; call it right before the run.
+    """
     for path, sha256 in approved.items():
         try:
             content = Path(path).read_bytes()

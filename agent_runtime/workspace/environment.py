@@ -1,6 +1,6 @@
-"""What commands run by an agent may know of the server's environment: an allow-list, nothing else.
+"""The environment variables that commands of an agent get: an allow-list.
 
-The server's own environment may hold keys; an unknown variable must not reach a model.
+The server's environment may hold keys. An unknown variable must not reach a model.
 """
 
 import os
@@ -17,12 +17,16 @@ _TOOL_CHAINS = ("CARGO_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "NODE_PATH", "NVM
 _GIT = ("GIT_CONFIG_SYSTEM",)
 _SCREEN = ("DISPLAY", "XAUTHORITY", "PLAYWRIGHT_BROWSERS_PATH")
 BELONGS_TO = "SLIPWAY_BELONGS_TO"
-"""Names the agent server that a process comes from, also one that has outlived all between the two."""
+"""The variable that names the agent server a process comes from. It works even if the processes between the
+two have ended.
+"""
 OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
 """Names the conversation that a process works for, wherever it has put itself: a session of its own, the
 background."""
 AUTHORITY = "SLIPWAY_EGRESS_AUTHORITY"
-"""The file with the certificate of the authority that speaks for hosts a credential is added to."""
+"""The file with the certificate of the authority that signs for hosts whose requests get a
+credential added.
+"""
 
 _NAMES = frozenset(
     (
@@ -53,7 +57,7 @@ _trusted: dict[str, str] = {}
 
 
 def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a command of the agent; `extra` is added last."""
+    """Returns the environment for a command of the agent. `extra` is added last."""
     allowed = {name: value for name, value in os.environ.items() if is_allowed(name)}
     return {
         "PATH": os.defpath,
@@ -68,7 +72,7 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 
 def set_given(variables: Mapping[str, str]) -> None:
-    """What commands get beside what this server has. Of PATH it is the beginning."""
+    """Sets additional variables for commands. For PATH, the value is put in front."""
     _given.clear()
     _given.update(variables)
 
@@ -79,7 +83,7 @@ def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_way_out(proxy_url: str | None) -> None:
-    """Where commands find the proxy that leads out of here. This server's own calls do not go there."""
+    """Sets the proxy through which commands reach the network. The server's calls do not use it."""
     _way_out.clear()
     if proxy_url is not None:
         _way_out.update(dict.fromkeys((*_PROXIED, *map(str.upper, _PROXIED)), proxy_url))
@@ -87,13 +91,15 @@ def set_way_out(proxy_url: str | None) -> None:
 
 
 def set_trusted(variables: Mapping[str, str]) -> None:
-    """Which certificates commands believe, in place of what stood there before."""
+    """Sets the certificates that commands trust. Replaces the earlier setting."""
     _trusted.clear()
     _trusted.update(variables)
 
 
 def conversation_of(variables: Mapping[str, str]) -> UUID | None:
-    """Whose agent has started a process with these variables. The starting program can set any value."""
+    """Returns the conversation whose agent started a process with these variables. Do not trust it: the
+    starting program can set any value.
+    """
     try:
         return UUID(variables.get(OF_CONVERSATION, ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Small text files with fields at their top. They come with a repository, so nothing in them is trusted."""
+"""Reads small text files with front matter. They come with a repository, so their content is not trusted."""
 
 import re
 from pathlib import Path
@@ -10,11 +10,11 @@ _FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 
 
 class UnusableFileError(Exception):
-    """A file that cannot be loaded, and why."""
+    """The file cannot be loaded. The text says why."""
 
 
 def read_text(path: Path, root: Path) -> str:
-    """What a file below `root` says, not empty and of bounded size. UnusableFileError."""
+    """Returns the text of a file below `root`. Raises UnusableFileError if it is empty or too large."""
     if not path.is_file():  # a pipe would keep us waiting for ever
         raise UnusableFileError("it is not a file")
     if not path.resolve().is_relative_to(root.resolve()):
@@ -33,7 +33,9 @@ def read_text(path: Path, root: Path) -> str:
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:
-    """The fields of the front matter, if there is one, and the text below it. UnusableFileError."""
+    """Returns the fields of the front matter, if there is one, and the text below it. Raises
+    UnusableFileError.
+    """
     match = _FRONT_MATTER.match(text)
     if match is None:
         return {}, text
@@ -50,7 +52,9 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
 
 def is_utf8(text: str) -> bool:
-    """Names of files, and escapes in YAML, may hold what UTF-8 has no bytes for."""
+    """Whether the text can be encoded as UTF-8. File names and YAML escapes may contain characters that
+    cannot.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -59,7 +63,7 @@ def is_utf8(text: str) -> bool:
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
-    """A field that is a list of texts, or one text. UnusableFileError."""
+    """Returns a field that is a list of texts or a single text. Raises UnusableFileError."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -70,7 +74,7 @@ def texts(value: object, name: str) -> tuple[str, ...]:
 
 
 def text_of(value: object, name: str) -> str | None:
-    """A field that is a text, or a number. UnusableFileError."""
+    """Returns a field that is a text or a number. Raises UnusableFileError."""
     # Never str() of anything else: a few lines of YAML can stand for a list with a billion members.
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""What changed in a git repository: the list, one file, the whole as a patch.
+"""The changes in a git repository: the list of files, one file, or everything as a patch.
 
-Everything is read with the git program, with a separate index: the user's index, configuration and
-object store stay as they are. Untracked files count as added, ignored ones do not count.
+All of it is read with the git program and a separate index. The user's index, configuration and object store
+do not change. Untracked files count as added; ignored files do not count.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"
 
 
 class GitError(Exception):
-    """Git could not answer; the text is its own last words."""
+    """A git command failed. The text is git's error message."""
 
     code: ClassVar[str] = "git_failed"
 
@@ -62,7 +62,7 @@ class UnknownRefError(GitError):
 
 
 class UnknownFileError(GitError):
-    """The file is neither in the work tree nor in the base."""
+    """The file exists neither in the work tree nor in the base."""
 
     code = "not_found"
 
@@ -76,7 +76,7 @@ class ChangeStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """`path` is relative to the repository; `old_path` is where a moved file was."""
+    """`path` is relative to the repository. `old_path` is the earlier path of a moved file."""
 
     status: ChangeStatus
     path: str
@@ -85,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """The file before and now; None where it does not exist."""
+    """A file's content before and now. None where the file does not exist."""
 
     original: str | None
     modified: str | None
@@ -93,7 +93,7 @@ class FileDiff:
 
 @dataclass(frozen=True)
 class Commit:
-    """timestamp: when it was committed, ISO 8601."""
+    """`timestamp`: the time of the commit, ISO 8601."""
 
     sha: str
     short_sha: str
@@ -103,14 +103,14 @@ class Commit:
 
 
 async def changes(repository: Path, ref: str | None = None) -> list[Change]:
-    """Every file that differs from `ref` (see `base_of`), sorted by path."""
+    """Returns every file that differs from `ref` (see `base_of`), sorted by path."""
     top = await top_level(repository)
     base = await base_of(top, ref)
     return await _changes(top, base)
 
 
 async def diff(file: Path, ref: str | None = None) -> FileDiff:
-    """`file` at `ref` (see `base_of`), followed through a rename, and as it is now."""
+    """Returns `file` at `ref` (see `base_of`) and as it is now. Follows renames."""
     top = await top_level(_nearest_directory(file))
     base = await base_of(top, ref)
     name = _name_in(top, file)
@@ -126,7 +126,7 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
 
 
 async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
-    """The latest ones, newest first, and whether there are more."""
+    """Returns the latest commits, newest first, and whether there are more."""
     top = await top_level(repository)
     if await _commit(top, "HEAD") is None:
         return [], False
@@ -140,7 +140,7 @@ async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
 
 
 async def commit_changes(repository: Path, sha: str) -> list[Change]:
-    """What a commit changed against its first parent."""
+    """Returns the changes of a commit compared with its first parent."""
     top = await top_level(repository)
     commit = await _known_commit(top, sha)
     output = await run_git(top, *_DIFF, "--name-status", "-z", await _parent_of(top, commit), commit, "--")
@@ -148,7 +148,7 @@ async def commit_changes(repository: Path, sha: str) -> list[Change]:
 
 
 async def commit_diff(file: Path, sha: str) -> FileDiff:
-    """`file` before and after a commit, followed through a rename in it."""
+    """Returns `file` before and after a commit. Follows a rename in the commit."""
     top = await top_level(_nearest_directory(file))
     commit = await _known_commit(top, sha)
     name = _name_in(top, file)
@@ -161,7 +161,7 @@ async def commit_diff(file: Path, sha: str) -> FileDiff:
 
 
 async def patch(repository: Path, base_ref: str | None = None) -> bytes:
-    """The whole change since `base_ref` (see `base_of`) for `git apply`, binary files included."""
+    """Returns all changes since `base_ref` (see `base_of`) as a patch for `git apply`, with binary files."""
     top = await top_level(repository)
     base = await base_of(top, base_ref)
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
@@ -180,10 +180,10 @@ async def top_level(path: Path) -> Path:
 
 
 async def base_of(repository: Path, ref: str | None) -> str:
-    """The object to compare with.
+    """Returns the git object to compare with.
 
-    That of `ref`; else where HEAD left its upstream, or the default branch of origin; else HEAD; else,
-    before the first commit, the empty tree.
+    This is the commit of `ref`. Without `ref`, it is the commit where HEAD left its upstream or the default
+    branch of origin; else HEAD; before the first commit, the empty tree.
     """
     if ref is not None:
         return await _known_commit(repository, ref)
@@ -199,7 +199,7 @@ async def base_of(repository: Path, ref: str | None) -> str:
 
 
 async def default_branch(repository: Path) -> str:
-    """What names the default branch of origin as it was last fetched; else `main` or `master`; else HEAD."""
+    """Returns the name of origin's default branch as last fetched; else `main` or `master`; else HEAD."""
     for name in ("remotes/origin/HEAD", *_USUAL_DEFAULTS):
         if await _commit(repository, f"refs/{name}"):
             return f"refs/{name}"
@@ -232,7 +232,9 @@ async def _changes(top: Path, base: str) -> list[Change]:
 
 
 def parse_name_status(output: bytes) -> list[Change]:
-    """From `--name-status -z`: a letter and a path, for renames two paths, each ended by NUL."""
+    """Parses the output of `--name-status -z`: a letter and a path (two paths for a rename), each ended by
+    NUL.
+    """
     fields = iter(os.fsdecode(output).split("\0")[:-1])
     found: dict[str, Change] = {}
     for letter in fields:
@@ -345,9 +347,9 @@ async def run_git(
     stdin: bytes = b"",
     answers: Collection[int] = (0,),
 ) -> bytes:
-    """What git prints; `own` is added to its environment. GitError when it fails.
+    """Runs git and returns its output. Adds `own` to its environment. Raises GitError if it fails.
 
-    answers: the exit codes that are no failure.
+    `answers`: exit codes that do not count as a failure.
     """
     try:
         done = await run_program(

@@ -1,4 +1,4 @@
-"""Paths on this machine: which of them a client may name, and how their files are replaced."""
+"""Paths on this machine: checks which paths a client may use, and replaces files safely."""
 
 import os
 import tempfile
@@ -9,11 +9,13 @@ from typing import IO
 
 
 class PathNotAllowedError(Exception):
-    """A path that is relative, impossible, or outside the roots a client may reach."""
+    """The path is relative, not valid, or outside the roots that a client may use."""
 
 
 def confine(given: str, roots: Iterable[Path]) -> Path:
-    """The real path behind `given`, links followed. Raises PathNotAllowedError unless it is below a root."""
+    """Returns the real path of `given`, with links resolved. Raises PathNotAllowedError unless it is below a
+    root.
+    """
     if not os.path.isabs(given) or "\0" in given:  # noqa: PTH117 (a Path would hide an empty one)
         raise PathNotAllowedError("The path must be absolute.")
     allowed = [root.resolve() for root in roots]
@@ -28,7 +30,7 @@ def confine(given: str, roots: Iterable[Path]) -> Path:
 
 
 def is_directory(path: Path) -> bool:
-    """Also an answer for paths that no file system can have."""
+    """Whether the path is a directory. Returns False for paths that no file system can have."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -37,9 +39,9 @@ def is_directory(path: Path) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` in one step on success, and leaves no trace on failure.
+    """Gives a temporary file that replaces `path` in one step on success and is removed on failure.
 
-    Missing directories are created; the mode of an existing file and a link to it stay.
+    Creates missing directories. Keeps the mode of an existing file, and keeps a link to it.
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What Linux offers to keep processes apart, as far as Python does not: mounts, namespaces, capabilities."""
+"""Linux calls that isolate processes and that Python does not offer: mounts, namespaces, capabilities."""
 
 import ctypes
 import errno
@@ -26,39 +26,43 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def unshare(kinds: int) -> None:
-    """New namespaces for this process, which has one thread. Raises OSError, like all here."""
+    """Moves this process, which must have one thread, into new namespaces. Raises OSError, as all functions
+    here.
+    """
     _check(_libc.unshare(kinds), "unshare")
 
 
 def start_loopback() -> None:
-    """Of this process's network, which has nothing else when it is new, and this switched off."""
+    """Turns on the loopback interface of this process's network. A new network has only this interface,
+    turned off.
+    """
     with socket.socket() as any_one:
         fcntl.ioctl(any_one, _SET_INTERFACE_FLAGS, struct.pack("16sh22x", b"lo", _UP))
 
 
 def enter_mounts(namespace: int) -> None:
-    """namespace: an open file of /proc/PID/ns/mnt."""
+    """Enters a mount namespace. `namespace`: an open file of /proc/PID/ns/mnt."""
     _check(_libc.setns(namespace, NEW_MOUNTS), "setns")
 
 
 def receive_mounts_only() -> None:
-    """Mounts made outside appear here; those made here do not appear outside."""
+    """Lets mounts made outside appear here. Mounts made here do not appear outside."""
     _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
 
 
 def share(place: Path) -> None:
-    """Mounts made below `place` also appear in namespaces copied from this one."""
+    """Lets mounts below `place` also appear in namespaces copied from this one."""
     _mount(None, place, None, _SHARED)
 
 
 def mount_new(kind: str, place: Path, options: str = "") -> None:
-    """A new `proc` or `tmpfs` in place of what is there."""
+    """Mounts a new `proc` or `tmpfs` over the place."""
     programs = NO_PROGRAMS if kind == "proc" else 0
     _mount(kind, place, kind, NO_SETUID | NO_DEVICES | programs, options)
 
 
 def mount_again(source: Path, place: Path, *, read_only: bool = False) -> None:
-    """The same directory or file at another place."""
+    """Mounts the same directory or file at another place."""
     _mount(str(source), place, None, _BIND)
     if read_only:
         make_read_only(place)
@@ -73,7 +77,7 @@ def unmount(place: Path) -> None:
 
 
 def protect_proc() -> None:
-    """Closes what /proc offers beside processes."""
+    """Makes some entries of /proc read-only and hides others. The entries of processes do not change."""
     for name in _READ_ONLY_PROC:
         if (place := Path("/proc", name)).exists():
             mount_again(place, place)
@@ -84,17 +88,17 @@ def protect_proc() -> None:
 
 
 def hide_from_others() -> None:
-    """Closes memory, environment and open files of this process to others of its user."""
+    """Blocks other processes of the same user from this process's memory, environment and open files."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")
 
 
 def end_with_parent() -> None:
-    """From now on this process is killed when the one that it was forked from ends."""
+    """Makes the kernel kill this process when its parent ends."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 
 def give_up_for_programs() -> None:
-    """No program that is started from here has a capability. This process keeps those that it has."""
+    """Removes all capabilities from programs that this process starts. The process keeps its capabilities."""
     for capability in range(64):
         if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             if ctypes.get_errno() == errno.EINVAL:  # past the last one
@@ -108,7 +112,7 @@ def give_up_for_programs() -> None:
 
 
 def give_up_all() -> None:
-    """Neither this process nor a program that it starts has a capability any more."""
+    """Removes all capabilities from this process and from the programs that it starts."""
     give_up_for_programs()
     header, _ = _capabilities()
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")

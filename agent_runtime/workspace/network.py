@@ -12,7 +12,9 @@ from agent_runtime.workspace.users import room_spawner
 
 
 async def listen(host: str, port: int) -> socket.socket:
-    """Where programs of the agent find this server. host: an address. port: 0 is any. OSError."""
+    """Returns a socket on which programs of the agent can reach this server. `host`: an address. `port`: 0
+    means any. Raises OSError.
+    """
     listener = await _new_socket(host)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -25,7 +27,7 @@ async def listen(host: str, port: int) -> socket.socket:
 
 
 async def dial(host: str, port: int) -> socket.socket:
-    """A connection to what a program of the agent serves. host: an address. OSError."""
+    """Connects to a port that a program of the agent serves. `host`: an address. Raises OSError."""
     connection = await _new_socket(host)
     try:
         await asyncio.get_running_loop().sock_connect(connection, (host, port))

@@ -1,4 +1,4 @@
-"""Whether the kernel ended a process of this sandbox because its memory was used up."""
+"""Checks whether the kernel killed a process of this sandbox because its memory was used up."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ _COUNTERS = (
 
 
 def kills() -> int:
-    """How many processes it ended so far; 0 where nothing counts them."""
+    """Returns how many processes the kernel has killed for this so far. Returns 0 if nothing counts them."""
     for path in _COUNTERS:
         try:
             found = re.search(r"^oom_kill (\d+)$", path.read_text(), re.MULTILINE)

@@ -13,12 +13,12 @@ _NAME = re.compile(r"slipway-(?:shell|browser|kernel|vscode|desktop)-(\d+)-")
 
 
 def make_private_dir(whose: Literal["shell", "browser", "kernel", "vscode", "desktop"]) -> Path:
-    """A new one, mode 0700, whose name tells which process made it."""
+    """Creates a directory with mode 0700. Its name contains the id of this process."""
     return Path(tempfile.mkdtemp(prefix=f"slipway-{whose}-{os.getpid()}-"))
 
 
 def remove_leftovers() -> None:
-    """Those of processes that were killed, if they were ours. Blocking."""
+    """Removes the directories of killed processes, if they belonged to this user. Blocking."""
     with os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             owner = _NAME.match(entry.name)

@@ -1,4 +1,4 @@
-"""Directories that belong to the server, with places in them that belong to the agent."""
+"""Directories of the server that contain some places for the agent."""
 
 import os
 import shutil
@@ -11,17 +11,19 @@ from agent_runtime.workspace.users import are_two, has_room, is_server, server_f
 PLACES_OF_AGENT = ("observations", "file_history", "checkpoints.git")
 """Of a conversation: what tools write there and commands read, and a repository that git works in."""
 FOR_COMMANDS = ".for-commands"
-"""Below the conversations: all else there is hidden from a room."""
+"""A directory below the conversations. Everything else there is hidden from a room."""
 PASSABLE = 0o755
 _SHARED = 0o770
 
 
 class ForeignFileError(OSError):
-    """Something stands in the server's place that the server has not put there."""
+    """A file in the server's directory was not put there by the server."""
 
 
 def make(directory: Path) -> None:
-    """A directory that only the server may change, if there is none. Blocking, small. OSError."""
+    """Creates a directory that only the server may change, if it does not exist. Blocks briefly. Raises
+    OSError.
+    """
     if not are_two():
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if has_room():
@@ -47,26 +49,29 @@ def make(directory: Path) -> None:
 
 
 def place_for_commands(conversations: Path) -> Path:
-    """Where the server writes what commands are to read."""
+    """Returns the directory where the server writes files that commands read."""
     return conversations / FOR_COMMANDS if has_room() else conversations
 
 
 def make_file(path: Path) -> None:
-    """An empty file that only the server can read, unless there is a file. Within `server_files`."""
+    """Creates an empty file that only the server can read, if it does not exist. Call it within
+    `server_files`.
+    """
     if are_two():
         os.close(os.open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
 
 def is_of_server(path: Path) -> bool:
-    """Whether it is a regular file, not a link, that only the server can read or write."""
+    """Whether the path is a regular file, not a link, that only the server can read or write."""
     status = path.lstat()
     return stat.S_ISREG(status.st_mode) and is_server(status.st_uid) and not status.st_mode & 0o077
 
 
 def remove(directory: Path) -> None:
-    """With all that is in it. Blocking. OSError.
+    """Removes the directory with all its content. Blocking. Raises OSError.
 
-    What a command that still runs puts into the agent's places may stay: it is no conversation any more.
+    Files that a running command adds to the agent's places meanwhile may remain; the directory no longer
+    counts as a conversation then.
     """
     if not are_two():
         shutil.rmtree(directory)

@@ -1,4 +1,4 @@
-"""Running programs so that all they start can be ended, not only the one process we know."""
+"""Runs programs so that all processes they start can be ended, not only the first one."""
 
 import asyncio
 import logging
@@ -34,9 +34,10 @@ async def run_program(
     stdin: bytes = b"",
     max_output_bytes: int | None = None,
 ) -> Completed:
-    """The program's result. TimeoutError, like cancellation, leaves no process of its group behind.
+    """Runs a program and returns its result. On TimeoutError or cancellation, ends all processes of its
+    group.
 
-    max_output_bytes: of each stream; what it prints beyond is thrown away.
+    `max_output_bytes`: the limit for each stream; further output is dropped.
     """
     # A file instead of a pipe: a program may end without reading its input, which would break a pipe.
     with tempfile.TemporaryFile() as source:
@@ -88,7 +89,7 @@ def signal_group(group: int, number: signal.Signals) -> None:
 
 
 def signal_session(session: int, number: signal.Signals) -> None:
-    """Signals every process of the session, whatever group of it they are in."""
+    """Sends a signal to every process of the session, in all of its process groups."""
     for pid in _session_members(session):
         try:
             os.kill(pid, number)
@@ -97,9 +98,11 @@ def signal_session(session: int, number: signal.Signals) -> None:
 
 
 def end_marked(marks: Mapping[str, str | None]) -> None:
-    """Ends every process but this one that was started with these variables; None: without that one.
+    """Ends every process, except this one, that was started with these variables. A value of None means that
+    the variable must be missing.
 
-    Also those that have left their session and their parent. Blocks until they are gone, at most two seconds.
+    This includes processes that have left their session and their parent. Blocks until they have ended, at
+    most two seconds.
     """
     for _ in range(_ROUNDS):  # one may start another while it is looked for
         found = [pid for pid in pids() if pid != os.getpid() and _has(pid, marks)]
@@ -115,7 +118,7 @@ def end_marked(marks: Mapping[str, str | None]) -> None:
 
 
 def pids() -> list[int]:
-    """Of all processes that can be seen; none where there is no /proc."""
+    """Returns the ids of all visible processes. Empty if there is no /proc."""
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (a tenth of the time)
     except FileNotFoundError:
@@ -123,7 +126,9 @@ def pids() -> list[int]:
 
 
 def variables_of(pid: int) -> Mapping[str, str]:
-    """Those it was started with. Empty for a process that has ended or belongs to another user."""
+    """Returns the environment variables that the process was started with. Empty if it has ended or belongs
+    to another user.
+    """
     try:
         text = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
     except OSError:
@@ -132,7 +137,7 @@ def variables_of(pid: int) -> Mapping[str, str]:
 
 
 def exists(pid: int) -> bool:
-    """Whether the process exists. One that has ended counts until its parent has waited for it."""
+    """Whether the process exists. A process that has ended counts until its parent has waited for it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -143,7 +148,7 @@ def exists(pid: int) -> bool:
 
 
 def has_companions(leader: int) -> bool:
-    """Whether others than its leader live in a session."""
+    """Whether a session has other processes than its leader."""
     return any(pid != leader for pid in _session_members(leader))
 
 

@@ -1,4 +1,4 @@
-"""Making the files of a directory what they were, one at a time and each at once."""
+"""Restores the files of a directory to an earlier state, one by one, each in a single step."""
 
 import os
 import shutil
@@ -24,7 +24,9 @@ class RestorePlan:
 
     @classmethod
     def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "RestorePlan":
-        """changes: from what is there to what is to be there. leave: paths that stay as they are."""
+        """Returns the plan. `changes`: from the current to the wanted state. `leave`: paths that are not
+        changed.
+        """
         wanted = [change for change in changes if change.path not in leave]
         removes = (change.path for change in wanted if change.status is ChangeStatus.DELETED)
         writes = (change.path for change in wanted if change.status is not ChangeStatus.DELETED)
@@ -33,14 +35,14 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """What cannot be written, as something that the plan does not know of is in its place."""
+    """Returns the paths that cannot be written because something unknown to the plan is in their place."""
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
 
 def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
-    """Removes and writes. staging: where the files to be written are, under the same paths.
+    """Removes and writes the files. `staging`: a directory with the new files under the same paths.
 
-    What an earlier call left half written, because its process was killed, goes too.
+    Also removes files that an earlier, killed call had written only in part.
     """
     for folder in {(directory / path).parent for path in plan.writes}:
         for draft in folder.glob(f"{TEMPORARY_PREFIX}*"):
@@ -54,7 +56,7 @@ def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
 
 
 def is_beyond_link(directory: Path, path: str) -> bool:
-    """Whether the path leads through a symbolic link, that is somewhere else."""
+    """Whether the path leads through a symbolic link, so that it points to another place."""
     return any((directory / parent).is_symlink() for parent in Path(path).parents[:-1])
 
 

@@ -23,9 +23,9 @@ from agent_runtime.workspace import namespaces, spawner
 from agent_runtime.workspace.private_tree import FOR_COMMANDS
 
 OFFICE = Path("/run/agent-server")
-"""Of the server alone. The room has an empty /run."""
+"""A directory for the server alone. The room has an empty /run."""
 PLACES = {"observations": True, "checkpoints.git": False}
-"""Of a conversation: what the room shows of it, and whether commands may only read it."""
+"""The directories of a conversation that the room shows, and whether commands may only read them."""
 _WHOLE_PROC = Path("/run/proc")
 """Without it the kernel would grant no new one. It is the machine's, so it is covered again."""
 _HIDDEN = Path("/run/conversations")
@@ -35,21 +35,21 @@ Show = Callable[[str], None]
 
 
 class RoomError(Exception):
-    """Commands cannot be kept apart here. The text says why."""
+    """Commands cannot be isolated on this machine. The text says why."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """spawner: the socket of the process that starts programs there, and its pid."""
+    """`spawner`: the socket of the process that starts programs in the room, and its pid."""
 
     spawner: Path
     spawner_pid: int
 
 
 def open_room(conversations: Path) -> Room:
-    """Makes the room. This process must have one thread. RoomError.
+    """Creates the room. This process must have one thread. Raises RoomError.
 
-    Afterwards it has no capability any more.
+    Afterwards this process has no capabilities.
     """
     address = OFFICE / "spawner"
     try:

@@ -24,7 +24,7 @@ from agent_runtime.workspace.put_back import TEMPORARY_PREFIX, RestorePlan, appl
 MAX_FILE_BYTES = 10 * 1024**2
 MAX_NEW_FILES = 50_000
 MAX_NEW_BYTES = 1024**3
-"""What one snapshot may add: a home directory is no project."""
+"""The most bytes that one snapshot may add. It prevents snapshots of a whole home directory."""
 
 # Files may vanish between being listed and being read, while something works there.
 _ATTEMPTS = 3
@@ -54,24 +54,26 @@ _EXCLUDED = (f"{TEMPORARY_PREFIX}*", "node_modules/", ".venv/", "__pycache__/", 
 
 
 class WorkspaceTooLargeError(GitError):
-    """There is more in the directory than snapshots are made for."""
+    """The directory has more content than a snapshot may hold."""
 
     code: ClassVar[str] = "workspace_too_large"
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`tree` names the content. `skipped`: files that are not in it, by path."""
+    """`tree`: the id of the content. `skipped`: files that are not in the snapshot, by path."""
 
     tree: str
     skipped: tuple[str, ...] = ()
 
 
 class Shadow:
-    """One directory's snapshots. One call at a time; a call that is cut off leaves everything usable."""
+    """The snapshots of one directory. Make one call at a time. A call that is cut off does no damage."""
 
     def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
-        """place: where the repository is, or will be. excluded: absolute; not looked at if inside."""
+        """`place`: the directory of the snapshot repository, created if needed. `excluded`: absolute paths
+        that are left out.
+        """
         self.place = place
         self.work_tree = work_tree
         self._index = place / "index"
@@ -79,9 +81,9 @@ class Shadow:
         self._tree: str | None = None
 
     async def snapshot(self) -> Snapshot:
-        """What is there now. Written down, but for good only once `hold` is called.
+        """Makes a snapshot of the current files. It is only kept for good after a call of `hold`.
 
-        GitError: there is no git, no directory, or something in it that git cannot take.
+        Raises GitError if git or the directory is missing or git cannot read something in it, and
         WorkspaceTooLargeError.
         """
         await asyncio.to_thread(self._prepare)
@@ -96,38 +98,41 @@ class Shadow:
         raise AssertionError
 
     async def hold(self, *trees: str) -> None:
-        """These are not tidied away."""
+        """Protects these snapshots from `tidy`."""
         await asyncio.to_thread(self._hold, trees)
 
     async def tidy(self, keep: Collection[str]) -> None:
-        """Forgets all snapshots but these, and packs what is left."""
+        """Forgets all snapshots except these, and packs the rest."""
         await asyncio.to_thread(self._release_all_but, frozenset(keep))
         await self._git("repack", "-a", "-d", "-q")
         await self._git("prune", "--expire=now")
 
     async def changes(self, before: str, after: str) -> list[Change]:
-        """By path. A file that was moved is one that was deleted and one that was added."""
+        """Returns the changes by path. A moved file counts as one deleted and one added file."""
         if before == after:
             return []
         output = await self._git("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after)
         return sorted(parse_name_status(output), key=lambda change: change.path)
 
     async def patch(self, before: str, after: str) -> bytes:
-        """The difference as a unified diff; of binary files only that they differ."""
+        """Returns the difference as a unified diff. For binary files it only says that they differ."""
         options = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--full-index")
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
         return await self._git("diff", *options, *prefixes, before, after)
 
     async def blocked(self, present: str, target: str, leave: Collection[str]) -> list[str]:
-        """What of `target` cannot be put back, as something that is in no snapshot is in its place.
+        """Returns the paths of `target` that cannot be restored, because something that is in no snapshot is
+        in their place.
 
-        present: a snapshot of now. leave: paths that are to stay as they are.
+        `present`: a snapshot of the current files. `leave`: paths that are not changed.
         """
         plan = RestorePlan.of(await self.changes(present, target), leave)
         return await asyncio.to_thread(blocked, self.work_tree, plan)
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
-        """The tree that `restore` leads to: `target`, with the paths in `leave` as they are in `present`."""
+        """Returns the tree that `restore` leads to: `target`, but with the paths in `leave` as
+        in `present`.
+        """
         if not leave:
             return target
         kept = await self._entries(present, leave)
@@ -140,10 +145,10 @@ class Shadow:
         return tree
 
     async def restore(self, present: str, target: str, leave: Collection[str]) -> None:
-        """Makes the directory what it was at `target`, but for the paths in `leave`.
+        """Restores the directory to `target`, except for the paths in `leave`.
 
-        Each file is either the old or the new one at any moment; a second call completes a first that was
-        cut off. Directories that become empty go.
+        Each file is replaced in one step. A second call completes a first call that was cut off. Directories
+        that become empty are removed.
         """
         plan = RestorePlan.of(await self.changes(present, target), leave)
         staging = self.place / f"staging-{uuid4().hex}"

@@ -1,4 +1,6 @@
-"""The agent server's side of `spawner`: processes in the commands' room, as asyncio knows processes."""
+"""The agent server's client of `spawner`: starts processes in the commands' room, with
+asyncio's interface.
+"""
 
 import asyncio
 import errno
@@ -70,7 +72,9 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     start_new_session: bool = True,
 ) -> Process:
-    """As `asyncio.create_subprocess_exec`; the process always leads a new session. OSError."""
+    """Starts a process like `asyncio.create_subprocess_exec`. It always leads a new session.
+    Raises OSError.
+    """
     if not start_new_session:
         raise ValueError("a process of the room leads a session")
     words = [os.fsdecode(one) for one in (program, *arguments)]
@@ -105,14 +109,14 @@ async def spawn(
 
 
 def show(address: Path, name: str) -> None:
-    """What the server has just made among the conversations stands in the room. Blocking, small. OSError."""
+    """Makes a conversation's new directories visible in the room. Blocks briefly. Raises OSError."""
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SHOW, "name": name}).encode())
         _raise_failure(json.loads(connection.recv(MAX_REQUEST_BYTES) or b'{"errno": 5}'))
 
 
 def new_socket(address: Path, family: int) -> socket.socket:
-    """A new one for TCP, of the room's network. Blocking, small. OSError."""
+    """Returns a new TCP socket of the room's network. Blocks briefly. Raises OSError."""
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SOCKET, "family": family}).encode())
         said, files, _, _ = socket.recv_fds(connection, MAX_REQUEST_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
@@ -121,9 +125,9 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
-    """Calls `act` in this loop once the spawner has ended: nothing can be started in the room from then on.
+    """Calls `act` in this loop when the spawner has ended. After that, nothing can be started in the room.
 
-    What it returns ends that. Blocking, small. OSError.
+    Returns a function that cancels this. Blocks briefly. Raises OSError.
     """
     loop, connection = asyncio.get_running_loop(), _connected(address)
 
@@ -155,7 +159,7 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """A command that runs `words` in the room, once, and ends as they do."""
+    """Returns a command that runs `words` in the room, once, and ends with the same result."""
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
         file.write(_description(words, cwd, env))

@@ -167,7 +167,7 @@ class Spawner:
 
 
 def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> None:
-    """Until the process is ended, or the first one of the room."""
+    """Serves requests until this process or the room's first process ends."""
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     spawner = Spawner(listener, show, first)

@@ -48,9 +48,9 @@ _network = Path("/proc/self/net")
 
 
 def can_switch_files(user: int) -> bool:
-    """Whether this kernel knows a user for files alone. Not all runtimes of containers have it.
+    """Whether this kernel can change the user for file access alone. Not all container runtimes can.
 
-    For a process that may be any user. It is the one it was afterwards.
+    Call it in a process that may be any user. The process has the same user afterwards.
     """
     before = _switch_files(user)
     is_switched = _switch_files(_NO_USER) == user
@@ -59,14 +59,16 @@ def can_switch_files(user: int) -> bool:
 
 
 def become(users: Users) -> None:
-    """From now on this process is both. It must be root, and have no other thread; there is no way back."""
+    """Makes this process use both users from now on. It must be root and have no other thread. It cannot be
+    undone.
+    """
     global _users  # noqa: PLW0603 (of a process)
     os.setresuid(users.server, users.agent, users.server)
     _users = users
 
 
 def start_in_room(spawner: Path, spawner_pid: int) -> None:
-    """From now on all that this process starts on the agent's behalf runs in the room of this spawner."""
+    """From now on, starts all processes for the agent in the room of this spawner."""
     global _room, _network
     _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
 
@@ -80,12 +82,12 @@ def room_spawner() -> Path | None:
 
 
 def network_tables() -> Path:
-    """What the kernel tells of the network that programs of the agent are in."""
+    """Returns the kernel's tables of the network that programs of the agent are in."""
     return _network
 
 
 def show_in_room(name: str) -> None:
-    """Of the conversations: what commands may see of it stands in their room, if they have one. OSError."""
+    """Shows the visible parts of this conversation in the commands' room, if there is one. Raises OSError."""
     if _room is not None:
         spawned.show(_room, name)
 
@@ -100,7 +102,9 @@ def is_server(user: int) -> bool:
 
 @contextmanager
 def server_files() -> Iterator[None]:
-    """Files are reached as the server's own user meanwhile. Nothing in it may wait, or start a thread."""
+    """Inside the `with` block, files are accessed as the server's user. The block must not wait or start a
+    thread.
+    """
     if _users is None:
         yield
         return
@@ -112,7 +116,9 @@ def server_files() -> Iterator[None]:
 
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
-    """As `asyncio.create_subprocess_exec`, for what runs on the agent's behalf: as its user, in its room."""
+    """Starts a process for the agent, as the agent's user and in the agent's room. Otherwise like
+    `asyncio.create_subprocess_exec`.
+    """
     if _room is not None:
         return await spawned.spawn(_room, program, *arguments, **options)
     if _users is None:
@@ -126,7 +132,9 @@ async def start_process(program: str | Path, *arguments: str | bytes | Path, **o
 def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
-    """The same command, with its environment, for a library that starts it by itself."""
+    """Returns a command, arguments and environment that run the program as the agent. For a library that
+    starts the program.
+    """
     if _room is not None:
         # Nothing of the environment reaches the program that stands for it: it runs beside the server.
         return *spawned.stand_in(_room, [command, *arguments], cwd, environment), {}

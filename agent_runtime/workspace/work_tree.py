@@ -1,4 +1,4 @@
-"""Further work trees of a repository, for those who work beside each other."""
+"""Additional git work trees of a repository, for parallel work."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,11 @@ from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, 
 
 
 async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") -> Path | None:
-    """Checks out the commit `start` as a new branch in `place`; where `directory` lies in there.
+    """Checks out the commit `start` as a new branch in `place`. Returns the path in it that corresponds to
+    `directory`.
 
-    None when it is in no repository, or in one without a commit. What is not committed stays behind.
+    Returns None if `directory` is in no repository, or in one without a commit. Uncommitted changes are not
+    copied.
     """
     try:
         top = await top_level(directory)
@@ -23,7 +25,9 @@ async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") ->
 
 
 async def remove(place: Path) -> bool:
-    """Removes the work tree, and its branch if all of it is merged. False if it stays, with what is in it."""
+    """Removes the work tree, and its branch if it is fully merged. Returns False if the work tree stays with
+    its content.
+    """
     try:
         repository = await _repository(place)
         branch = (await run_git(place, "rev-parse", "--abbrev-ref", "HEAD")).decode().strip()

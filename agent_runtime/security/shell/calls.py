@@ -1,4 +1,6 @@
-"""What programs are really called: behind sudo, env, xargs, `sh -c`, find -exec and their like."""
+"""Finds the programs that a command really runs: behind sudo, env, xargs, `sh -c`, find -exec and similar
+ones.
+"""
 
 import os
 import re
@@ -104,13 +106,13 @@ class Call:
         return not self.options.isdisjoint(options)
 
     def path(self, word: Word) -> str | None:
-        """Absolute, or below `~`; None if it is not known."""
+        """The path of a word, absolute or below `~`. None if it is not known."""
         return resolve(word, self.directory)
 
 
 @dataclass
 class Calls:
-    """is_understood: everything that runs is among them."""
+    """The calls of a script. `is_understood`: the list contains everything that runs."""
 
     found: list[Call] = field(default_factory=list)
     is_understood: bool = True
@@ -259,7 +261,7 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
 
 
 def behind(call: Call) -> tuple[Word, ...]:
-    """The program that a wrapper runs, with its arguments."""
+    """Returns the program that a wrapper runs, with its arguments."""
     with_value, words = _WRAPPERS[call.name], list(call.arguments)
     operands = _OPERANDS.get(call.name, 0)
     while words:
@@ -372,14 +374,16 @@ def _of_shell(call: Call) -> Iterator[str | None]:
 
 
 def fed_text(command: Command) -> str | None:
-    """What it reads, if that stands in the script: in a here-document, or printed into the pipe."""
+    """The text that the call reads, if the script contains it in a here-document or prints it
+    into the pipe.
+    """
     if command.stdin is not None or command.source is None:
         return command.stdin
     return printed_text(command.source)
 
 
 def printed_text(source: Command) -> str | None:
-    """What it prints, if that stands in the script."""
+    """The text that the call prints, if the script contains it."""
     if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
         return fed_text(source)
     if source.name not in {"echo", "printf"}:

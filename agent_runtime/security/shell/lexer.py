@@ -1,6 +1,7 @@
-"""Reads shell text: words with their quotes resolved, operators, and what hides in substitutions.
+"""Splits shell text into tokens: words with their quotes resolved, operators, and scripts in substitutions.
 
-It follows bash where that decides what runs, and gives up (`ShellSyntaxError`) where bash would, too.
+It follows bash where this decides what runs. It raises `ShellSyntaxError` where bash would also refuse the
+text.
 """
 
 import re
@@ -23,7 +24,7 @@ _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0
 
 
 class ShellSyntaxError(Exception):
-    """Text that no shell would take."""
+    """The text is not valid for any shell."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """ShellSyntaxError for text that no shell would take."""
+    """Returns the tokens. Raises ShellSyntaxError if the text is not valid for any shell."""
     return _Lexer(text).tokens()
 
 

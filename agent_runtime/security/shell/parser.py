@@ -1,4 +1,4 @@
-"""A shell text as the simple commands it may run, however they are nested or quoted."""
+"""Parses shell text into the simple commands that it may run, whether nested or quoted."""
 
 import re
 from collections.abc import Mapping
@@ -44,7 +44,9 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program without its directory and minor version; empty if it shows only when it runs."""
+        """The program's name without directory and minor version. Empty if it is only known when the command
+        runs.
+        """
         first = self.words[0] if self.words else None
         if first is None or not first.is_known or first.has_glob:
             return ""
@@ -53,14 +55,14 @@ class Command:
 
 @dataclass(frozen=True)
 class Script:
-    """is_understood: nothing of the text was left out."""
+    """`is_understood`: no part of the text was left out."""
 
     commands: tuple[Command, ...]
     is_understood: bool = True
 
 
 def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HOME) -> Script:
-    """All commands, those in substitutions, functions and branches included. Never raises."""
+    """Returns all commands, including commands in substitutions, functions and branches. Never raises."""
     if depth > MAX_DEPTH or len(text) > MAX_CHARS:
         return Script((), is_understood=False)
     parser = _Parser(depth, dict(variables))

@@ -1,4 +1,4 @@
-"""The words of a shell command: what is known of them without running anything."""
+"""The words of a shell command, as far as they are known without running it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,9 +10,8 @@ _GLOB = re.compile(r"[*?]|\[.+\]")
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a word. text: what it stands for; None if that shows only when it runs.
-
-    variable: which variable it is, if it is one.
+    """A part of a word. `text`: its value; None if it is only known when the command runs. `variable`: the
+    name, if it is a variable.
     """
 
     text: str | None
@@ -22,7 +21,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Word:
-    """One argument, quotes removed. `text` has a null character where something is not known."""
+    """One argument without quotes. `text` has a null character where a part is not known."""
 
     text: str
     is_known: bool = True
@@ -33,7 +32,9 @@ Pieces = tuple[Piece, ...]
 
 
 def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
-    """The arguments that this word becomes: several, if it holds variables with blanks or braces."""
+    """Returns the arguments that this word becomes: several, if it contains braces or
+    variables with blanks.
+    """
     known = [_with_value(piece, variables) for piece in pieces]
     braced = _braces(known)
     if braced is not None:
@@ -42,13 +43,13 @@ def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
 
 
 def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
-    """What an assignment of this word assigns; None if that is not known."""
+    """Returns the value that this assignment sets. Returns None if it is not known."""
     text = text_of(pieces, variables)
     return None if "\0" in text else text
 
 
 def text_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str:
-    """The same, with a null character where something is not known."""
+    """Returns the same value, with a null character where a part is not known."""
     parts = (_with_value(piece, variables).text for piece in pieces)
     return "".join("\0" if part is None else part for part in parts)
 
