@@ -3,13 +3,14 @@ import {
   keepPreviousData,
   queryOptions,
   useMutation,
+  useQuery,
   useQueryClient,
   type InfiniteData,
   type QueryClient,
 } from '@tanstack/react-query'
 import { request } from './client'
 import { ApiError } from './errors'
-import type { AppConversation, Page, SendMessageReply, SendMessageRequest, Success } from './types'
+import type { Access, AppConversation, Page, SendMessageReply, SendMessageRequest, Success } from './types'
 
 const ROOT = '/api/v1/app-conversations'
 const PAGE_SIZE = 30
@@ -19,20 +20,24 @@ const LIST_POLL_MS = 15_000
 export const conversationKeys = {
   all: ['conversations'] as const,
   lists: ['conversations', 'list'] as const,
-  list: (title: string) => ['conversations', 'list', title] as const,
+  list: (title: string, shared: boolean | null = null) => ['conversations', 'list', title, shared] as const,
   inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
   detail: (id: string) => ['conversations', 'detail', id] as const,
 }
 
-/** Conversations, newest first, page by page; `title` filters by a part of the title. */
-export function conversationsQuery(title = '') {
+/**
+ * Conversations, newest first, page by page; `title` filters by a part of the title. `shared`: those of others
+ * (true), the user's own (false), or both.
+ */
+export function conversationsQuery(title = '', shared: boolean | null = null) {
   return infiniteQueryOptions({
-    queryKey: conversationKeys.list(title),
+    queryKey: conversationKeys.list(title, shared),
     queryFn: ({ pageParam, signal }) =>
       request<Page<AppConversation>>(`${ROOT}/search`, {
         query: {
           title__contains: title || null,
           include_sub_conversations: true,
+          shared,
           page_id: pageParam,
           limit: PAGE_SIZE,
         },
@@ -74,7 +79,9 @@ export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' |
 
 /** Writes a conversation the live stream delivered into every cached place it appears. */
 export function setConversation(queryClient: QueryClient, conversation: AppConversation): void {
-  queryClient.setQueryData(conversationKeys.detail(conversation.id), conversation)
+  queryClient.setQueryData<AppConversation>(conversationKeys.detail(conversation.id), (known) =>
+    withAccess(conversation, known),
+  )
   queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
     { queryKey: conversationKeys.lists },
     (data) => data && { ...data, pages: data.pages.map((page) => replaceIn(page, conversation)) },
@@ -83,7 +90,21 @@ export function setConversation(queryClient: QueryClient, conversation: AppConve
 
 function replaceIn(page: Page<AppConversation>, conversation: AppConversation): Page<AppConversation> {
   if (!page.items.some((item) => item.id === conversation.id)) return page
-  return { ...page, items: page.items.map((item) => (item.id === conversation.id ? conversation : item)) }
+  return {
+    ...page,
+    items: page.items.map((item) => (item.id === conversation.id ? withAccess(conversation, item) : item)),
+  }
+}
+
+/** The stream tells all who watch the same, so what one person may do stays as it was known. */
+function withAccess(conversation: AppConversation, known: AppConversation | undefined): AppConversation {
+  return { ...conversation, access: conversation.access ?? known?.access ?? null }
+}
+
+/** What the user may do with a conversation; undefined as long as that is not known. */
+export function useAccess(id: string): Access | undefined {
+  const { data, isPending } = useQuery(conversationQuery(id))
+  return isPending ? undefined : (data?.access ?? 'own')
 }
 
 export function useRenameConversation() {

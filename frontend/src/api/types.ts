@@ -156,6 +156,9 @@ export type AppConversation = Sent<Omit<Schemas['AppConversation'], OfTheProtoco
   execution_status: ExecutionStatus | null
 }
 
+/** What a person may do with a conversation. */
+export type Access = NonNullable<AppConversation['access']>
+
 export interface Page<T> {
   items: T[]
   next_page_id: string | null

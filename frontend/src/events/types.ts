@@ -176,6 +176,8 @@ export interface EventByKind {
     llm_response_id?: string | null
     llm_message: { role: string; content: MessageContent[]; reasoning_content?: string | null }
     activated_skills?: string[]
+    /** Who wrote it; null: the owner of the conversation. */
+    sender?: string | null
     critic_result?: CriticResult | null
     extended_content?: TextContent[]
   }

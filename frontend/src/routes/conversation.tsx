@@ -19,6 +19,7 @@ import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button
 import { RepositoryConsent } from '@/features/consent/repository-consent'
 import { DownloadButton } from '@/features/conversations/download-button'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
+import { ShareButton } from '@/features/sharing/share-button'
 import { useScreens } from '@/features/screens/use-screens'
 import { StartProgress } from '@/features/start/start-progress'
 import { useDocumentTitle } from '@/lib/use-document-title'
@@ -56,6 +57,8 @@ const CHAT_SLOTS: ChatSlots = {
   rewindAction: (rewind) => <UndoButton checkpoint={rewind.undo} />,
 }
 
+const NO_SLOTS: ChatSlots = {}
+
 function renderPatch(patch: string) {
   return (
     <Suspense fallback={<PatchLoading />}>
@@ -91,29 +94,38 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   if (connection === 'signed_out') return <Navigate to="/sign-in" replace />
   const isMissing = isApiError(query.error) && query.error.status === 404
   if (connection === 'not_found' || isMissing) return <NotFound />
-  if (conversation === undefined) {
+  if (conversation === undefined || query.isPending) {
     if (query.isError)
       return <ErrorState className="m-6" error={query.error} onRetry={() => void query.refetch()} />
     return <SkeletonList rows={5} label={t('chat.loading')} className="m-6" />
   }
+  const isOwn = (query.data?.access ?? 'own') === 'own'
   return (
     <RestoreProvider conversationId={conversationId} renderPatch={renderPatch}>
       <div className="flex h-full min-h-0 flex-col">
         <ConversationHeader
           conversation={conversation}
+          isOwn={isOwn}
           actions={
             conversation.start_status === 'READY' && (
               <>
-                <CheckpointsButton conversationId={conversationId} />
-                <KnowledgeButton conversationId={conversationId} />
+                {isOwn && (
+                  <>
+                    <CheckpointsButton conversationId={conversationId} />
+                    <KnowledgeButton conversationId={conversationId} />
+                    <ShareButton conversationId={conversationId} />
+                  </>
+                )}
                 <DownloadButton conversation={conversation} />
               </>
             )
           }
         />
-        {conversation.start_status === 'READY' && <RepositoryConsent conversationId={conversationId} />}
+        {isOwn && conversation.start_status === 'READY' && (
+          <RepositoryConsent conversationId={conversationId} />
+        )}
         <div className="min-h-0 flex-1">
-          <Panels conversationId={conversationId} />
+          <Panels conversationId={conversationId} isOwn={isOwn} />
         </div>
       </div>
     </RestoreProvider>
@@ -128,15 +140,16 @@ function useListedAs(streamed: AppConversation | null) {
   }, [queryClient, streamed])
 }
 
-function Panels({ conversationId }: { conversationId: string }) {
+function Panels({ conversationId, isOwn }: { conversationId: string; isOwn: boolean }) {
   const { t } = useTranslation()
-  const hasBrowser = useConversation((state) => state.view.sight !== null)
-  const sandboxId = useConversation((state) => state.view.conversation?.sandbox_id ?? null)
+  const hasBrowser = useConversation((state) => isOwn && state.view.sight !== null)
+  // Ports and screens are for the owner.
+  const sandboxId = useConversation((state) => (isOwn ? (state.view.conversation?.sandbox_id ?? null) : null))
   const screens = useScreens(sandboxId)
   const isWide = useMediaQuery('(min-width: 1100px)')
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
-      <Chat conversationId={conversationId} start={<Start />} slots={CHAT_SLOTS} />
+      <Chat conversationId={conversationId} start={<Start />} slots={isOwn ? CHAT_SLOTS : NO_SLOTS} />
     </ErrorBoundary>
   )
   const changes = (

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { conversationQuery, useAccess } from '@/api/conversations'
 import { currentUserQuery, mayWork } from '@/api/users'
 import { useConversation } from '@/events/use-conversation'
 import { Notice } from '@/ui/notice'
@@ -35,6 +36,10 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
   const { t } = useTranslation()
   const user = useQuery(currentUserQuery()).data
   const isReader = user !== undefined && !mayWork(user)
+  const access = useAccess(conversationId)
+  const ownerName = useQuery(conversationQuery(conversationId)).data?.owner_name
+  const maySteer = access !== 'view' && !isReader
+  const isOwn = access === 'own'
   const [showsTechnical, setShowsTechnical] = useState(false)
   useWaitingMessages(conversationId)
   const rows = useRows(showsTechnical)
@@ -59,12 +64,18 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
           />
           <SandboxFailure />
           <RetryLine />
-          <McpChanges />
-          <McpQuestions />
-          <RefusedHosts />
-          <Confirmation />
-          <GoalStrip />
-          {isReader ? <Notice tone="neutral">{t('chat.read_only')}</Notice> : <Composer />}
+          {isOwn && <McpChanges />}
+          {access !== 'view' && <McpQuestions />}
+          {isOwn && <RefusedHosts />}
+          {access !== 'view' && <Confirmation />}
+          {access !== 'view' && <GoalStrip />}
+          {maySteer ? (
+            <Composer />
+          ) : (
+            <Notice tone="neutral">
+              {access === 'view' ? t('chat.shared_to_read', { name: ownerName }) : t('chat.read_only')}
+            </Notice>
+          )}
         </div>
       </div>
     </ComposerDraftProvider>

@@ -1,7 +1,10 @@
-import { FolderGit2, GitBranch } from 'lucide-react'
+import { FolderGit2, GitBranch, Users } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { conversationTitle } from '@/api/conversation-title'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
+import { Badge } from '@/ui/badge'
 import { AskingMenu } from './approval/asking-menu'
 import { EditableTitle } from './editable-title'
 import { ModelMenu } from './composer/model-menu'
@@ -12,15 +15,22 @@ export interface ConversationHeaderProps {
   conversation: AppConversation
   /** What else can be looked at, at the end of the line. */
   actions?: ReactNode
+  /** Others cannot rename it, nor choose its model or when it asks. */
+  isOwn: boolean
 }
 
 /** Which conversation this is: title, repository and branch, model, when it asks, what it has cost. */
-export function ConversationHeader({ conversation, actions }: ConversationHeaderProps) {
+export function ConversationHeader({ conversation, actions, isOwn }: ConversationHeaderProps) {
+  const { t } = useTranslation()
   const { selected_repository: repository, selected_branch: branch } = conversation
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-0.5 border-b border-border px-3 py-1.5 sm:min-h-12 sm:px-6">
       <div className="min-w-0 max-sm:flex-1">
-        <EditableTitle key={conversation.id} conversation={conversation} />
+        {isOwn ? (
+          <EditableTitle key={conversation.id} conversation={conversation} />
+        ) : (
+          <h1 className="truncate font-medium">{conversationTitle(t, conversation)}</h1>
+        )}
       </div>
       {/* One line on a phone: what is known later must not push the conversation down. */}
       <div className="order-last flex min-w-0 max-sm:-my-1 max-sm:w-full max-sm:[scrollbar-width:none] max-sm:overflow-x-auto max-sm:py-1 max-sm:*:shrink-0 sm:order-none sm:flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
@@ -36,8 +46,19 @@ export function ConversationHeader({ conversation, actions }: ConversationHeader
             <span className="truncate">{branch}</span>
           </span>
         )}
-        <ModelMenu conversation={conversation} />
-        <AskingMenu conversation={conversation} />
+        {isOwn ? (
+          <>
+            <ModelMenu conversation={conversation} />
+            <AskingMenu conversation={conversation} />
+          </>
+        ) : (
+          <>
+            <Badge icon={<Users aria-hidden />}>
+              {t('conversations.shared_by', { name: conversation.owner_name })}
+            </Badge>
+            <span>{conversation.llm_profile}</span>
+          </>
+        )}
         <SharedSandbox conversation={conversation} />
         <Usage conversation={conversation} />
       </div>

@@ -13,6 +13,7 @@ import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
 import { ConversationDot } from './conversation-dot'
 import { DownloadItems } from './download-items'
 import { GoalMark } from './goal-mark'
+import { isOfAnother, SharedBadge } from './shared-badge'
 
 /** Where the files are whole: not while a sandbox starts, or has failed to. */
 const AT_REST: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['RUNNING', 'PAUSED', 'ARCHIVED'])
@@ -45,7 +46,8 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
     if (others.length > 0) onArchiveShared(others)
     else archive.mutate()
   }
-  const hasFiles = conversation.start_status === 'READY' && AT_REST.has(conversation.sandbox_status)
+  const isOwn = !isOfAnother(conversation)
+  const hasFiles = isOwn && conversation.start_status === 'READY' && AT_REST.has(conversation.sandbox_status)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
       <ConversationDot conversation={conversation} />
@@ -69,6 +71,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
             </span>
           )}
           <GoalMark goal={conversation.goal} />
+          <SharedBadge conversation={conversation} />
           {conversation.llm_profile && (
             <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>
           )}
@@ -96,10 +99,12 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
           </button>
         }
       >
-        <MenuItem icon={<Pencil />} onSelect={onRename}>
-          {t('action.rename')}
-        </MenuItem>
-        {canBeJoined(conversation) && (
+        {isOwn && (
+          <MenuItem icon={<Pencil />} onSelect={onRename}>
+            {t('action.rename')}
+          </MenuItem>
+        )}
+        {isOwn && canBeJoined(conversation) && (
           <MenuItem icon={<Boxes />} onSelect={() => void navigate(`/?beside=${conversation.id}`)}>
             {t('action.begin_beside')}
           </MenuItem>
@@ -115,9 +120,11 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
           </MenuItem>
         )}
         <DownloadItems conversation={conversation} />
-        <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
-          {t('action.delete')}
-        </MenuItem>
+        {isOwn && (
+          <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
+            {t('action.delete')}
+          </MenuItem>
+        )}
       </DropdownMenu>
     </li>
   )

@@ -10,6 +10,7 @@ import { Button, buttonClass } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
+import { Segmented } from '@/ui/segmented'
 import { SkeletonList } from '@/ui/skeleton'
 import { ArchiveDialog, type ArchiveDialogProps } from './archive-dialog'
 import { ConversationRow } from './conversation-row'
@@ -18,6 +19,10 @@ import { RenameDialog } from './rename-dialog'
 import { SearchField } from './search-field'
 
 const SEARCH_DELAY_MS = 200
+
+const WHOSE = ['all', 'own', 'shared'] as const
+type Whose = (typeof WHOSE)[number]
+const SHARED: Record<Whose, boolean | null> = { all: null, own: false, shared: true }
 
 export interface ConversationsListProps {
   search: string
@@ -28,7 +33,8 @@ export interface ConversationsListProps {
 export function ConversationsList({ search, onSearchChange }: ConversationsListProps) {
   const { t } = useTranslation()
   const applied = useDebounced(search.trim(), SEARCH_DELAY_MS)
-  const query = useInfiniteQuery(conversationsQuery(applied))
+  const [whose, setWhose] = useState<Whose>('all')
+  const query = useInfiniteQuery(conversationsQuery(applied, SHARED[whose]))
   const [renamed, setRenamed] = useState<AppConversation | null>(null)
   const [doomed, setDoomed] = useState<AppConversation | null>(null)
   const [archived, setArchived] = useState<Omit<ArchiveDialogProps, 'onClose'> | null>(null)
@@ -36,8 +42,16 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
 
   return (
     <>
-      <div className="mb-4 max-w-md">
-        <SearchField value={search} onValueChange={onSearchChange} />
+      <div className="mb-4 flex flex-wrap items-center gap-3">
+        <div className="w-full max-w-md">
+          <SearchField value={search} onValueChange={onSearchChange} />
+        </div>
+        <Segmented
+          label={t('conversations.whose')}
+          value={whose}
+          options={WHOSE.map((value) => ({ value, label: t(`conversations.whose_${value}`) }))}
+          onValueChange={setWhose}
+        />
       </div>
       {query.isPending && <SkeletonList rows={6} label={t('conversations.loading')} className="h-16" />}
       {query.isError && !query.data && (
@@ -49,7 +63,9 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
       )}
       {query.isSuccess && (
         <Card>
-          {items.length === 0 && <NothingFound search={applied} onClear={() => onSearchChange('')} />}
+          {items.length === 0 && (
+            <NothingFound search={applied} isShared={whose === 'shared'} onClear={() => onSearchChange('')} />
+          )}
           <ul className="divide-y divide-border">
             {items.map((conversation) => (
               <ConversationRow
@@ -77,8 +93,15 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
   )
 }
 
-function NothingFound({ search, onClear }: { search: string; onClear: () => void }) {
+interface NothingFoundProps {
+  search: string
+  isShared: boolean
+  onClear: () => void
+}
+
+function NothingFound({ search, isShared, onClear }: NothingFoundProps) {
   const { t } = useTranslation()
+  if (isShared && !search) return <EmptyState icon={<Anchor />} title={t('conversations.none_shared')} />
   if (search) {
     return (
       <EmptyState

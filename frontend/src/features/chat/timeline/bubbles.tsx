@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { CircleAlert, Clock, RotateCw, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { ReactNode } from 'react'
+import { currentUserQuery } from '@/api/users'
 import type { StreamingItem } from '@/events/streaming'
 import type { OutgoingMessage } from '@/events/store'
 import type { EventOf } from '@/events/types'
@@ -20,11 +22,13 @@ export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
   const text = contentText(event.llm_message.content)
   const images = contentImages(event.llm_message.content)
   const skills = event.activated_skills ?? []
+  const writer = useWriter(event)
   const isUnread = useConversation(({ view }) => view.unread.some(({ id }) => id === event.id))
   if (event.source === 'user')
     return (
       <UserBubble
         text={text}
+        writer={writer}
         images={images}
         footer={
           (isUnread || skills.length > 0) && (
@@ -52,6 +56,17 @@ export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
   )
 }
 
+/** Who wrote a message, where that is another person than the reader. */
+function useWriter({ sender }: EventOf<'MessageEvent'>): string | null {
+  const user = useQuery(currentUserQuery()).data
+  const conversation = useConversation(({ view }) => view.conversation)
+  if (!user || !conversation) return sender ?? null
+  if (sender) return sender === user.name && conversation.created_by_user_id !== user.id ? null : sender
+  return conversation.created_by_user_id === user.id || !conversation.is_shared
+    ? null
+    : (conversation.owner_name ?? null)
+}
+
 /** A reply while it is being written. */
 export function StreamingRow({ item }: { item: StreamingItem }) {
   const { t } = useTranslation()
@@ -66,13 +81,15 @@ export function StreamingRow({ item }: { item: StreamingItem }) {
 
 export interface UserBubbleProps {
   text: string
+  /** The name of another person who wrote it. */
+  writer?: string | null
   images?: readonly string[]
   footer?: ReactNode
   /** Beside the bubble, when it is looked at. */
   action?: ReactNode
 }
 
-export function UserBubble({ text, images = [], footer, action }: UserBubbleProps) {
+export function UserBubble({ text, writer, images = [], footer, action }: UserBubbleProps) {
   const { t } = useTranslation()
   return (
     <div className="relative ml-auto w-fit max-w-[85%]">
@@ -82,7 +99,11 @@ export function UserBubble({ text, images = [], footer, action }: UserBubbleProp
         </div>
       )}
       <div className="ml-auto w-fit rounded-xl rounded-br-sm border border-accent/20 bg-accent-soft px-4 py-2.5">
-        <span className="sr-only">{t('chat.you_said')}</span>
+        {writer ? (
+          <p className="mb-0.5 text-xs font-medium text-muted">{writer}</p>
+        ) : (
+          <span className="sr-only">{t('chat.you_said')}</span>
+        )}
         <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
           {text}
         </p>

@@ -1,0 +1,58 @@
+import { screen, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { Sharing } from '@/api/sharing'
+import { fakeConversation } from '@/test/factories'
+import { renderApp } from '@/test/render-app'
+
+test('an owner shares with a person and with everyone, and takes access away', async () => {
+  const conversation = fakeConversation()
+  const sharing: Sharing = { everyone: null, people: [] }
+  const root = `*/api/v1/app-conversations/${conversation.id}/sharing`
+  const extra = [
+    http.get(root, () => HttpResponse.json(sharing)),
+    http.put(root, async ({ request }) => {
+      sharing.everyone = ((await request.json()) as Sharing).everyone
+      return HttpResponse.json(sharing)
+    }),
+    http.get(`${root}/candidates`, () => HttpResponse.json([{ user_id: 'g1', name: 'Grace' }])),
+    http.put(`${root}/people/g1`, async ({ request }) => {
+      const { access } = (await request.json()) as Sharing['people'][number]
+      sharing.people = [{ user_id: 'g1', name: 'Grace', access, created_at: '2026-01-01T10:00:00Z' }]
+      return HttpResponse.json(sharing)
+    }),
+    http.delete(`${root}/people/g1`, () => {
+      sharing.people = []
+      return HttpResponse.json(sharing)
+    }),
+  ]
+  const url = `/conversations/${conversation.id}`
+  const { user } = renderApp({ url, conversations: [conversation], extra })
+
+  await user.click(await screen.findByRole('button', { name: 'Share' }))
+  const dialog = within(await screen.findByRole('dialog', { name: 'Share this conversation' }))
+  expect(dialog.getByText(/You pay/)).toBeVisible()
+  await user.type(await dialog.findByLabelText('Add a person'), 'gra')
+  await user.click(await dialog.findByRole('button', { name: 'Add Grace' }))
+  expect(await dialog.findByLabelText('Access of Grace')).toHaveValue('view')
+  await user.selectOptions(dialog.getByLabelText('Access of Grace'), 'Can steer')
+  await user.selectOptions(dialog.getByLabelText('Everyone who is signed in'), 'Can view')
+  await user.click(dialog.getByRole('button', { name: 'Remove Grace' }))
+  expect(await dialog.findByLabelText('Everyone who is signed in')).toHaveValue('view')
+  expect(sharing).toEqual({ everyone: 'view', people: [] })
+})
+
+test('a person who may view reads without a box to write in and without the tools of the owner', async () => {
+  const conversation = fakeConversation({ access: 'view', owner_name: 'Ada', is_shared: true })
+  renderApp({ url: `/conversations/${conversation.id}`, conversations: [conversation] })
+  expect(await screen.findByText('Ada shares this conversation with you to read.')).toBeVisible()
+  expect(screen.queryByRole('textbox', { name: 'Message to the agent' })).toBeNull()
+  expect(screen.queryByRole('button', { name: 'Share' })).toBeNull()
+})
+
+test('a person who may steer writes, and does not share further', async () => {
+  const conversation = fakeConversation({ access: 'steer', owner_name: 'Ada', is_shared: true })
+  renderApp({ url: `/conversations/${conversation.id}`, conversations: [conversation] })
+  expect(await screen.findByRole('textbox', { name: 'Message to the agent' })).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'Share' })).toBeNull()
+})
