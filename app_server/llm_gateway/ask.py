@@ -1,4 +1,6 @@
-"""One call of a profile's model, wherever that is."""
+"""Sends one call to the model of a profile and returns the reply. The profile says which vendor has the
+model.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,8 +25,10 @@ CHAT, RESPONSES = "/chat/completions", "/responses"
 async def ask(
     profile: LLMProfile, user: User, body: dict[str, Any], request: Request, *, working_dir: str
 ) -> Response:
-    """With a chat completion. Raises Forbidden `private_address` where a member has named a server beside
-    this one.
+    """Sends a chat completion to the profile's model and returns the reply.
+
+    Plays a recording if the profile names one. Raises Forbidden `private_address` if the profile's owner is
+    not an administrator and its base URL is a private address.
     """
     added = additions_of(profile, request.state.cipher, request.state.config)
     match vendor_of(profile.model, profile.base_url):
@@ -50,8 +54,10 @@ async def ask(
 async def passed(
     profile: LLMProfile, vendor: PassThrough, user: User, body: dict[str, Any], request: Request, *, path: str
 ) -> Response:
-    """With a body in the vendor's own protocol. Raises as `pass_through` does, and Forbidden
-    `private_address`.
+    """Sends a body in the vendor's own protocol and returns the vendor's reply. `path`: the protocol's path
+    below the base URL.
+
+    Raises the errors of `pass_through`, and Forbidden `private_address`.
     """
     is_guarded = profile.base_url is not None and not _is_shared_with(user, profile)
     with _address_kept(profile, user):
@@ -66,13 +72,17 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """An administrator has named its address, so it may be beside this server."""
+    """Returns True if the profile belongs to another user. Then an administrator has set its address, so the
+    address may be a private one.
+    """
     return profile.user_id != user.id
 
 
 @contextmanager
 def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
-    """A failure does not tell others the address of a profile that is shared with them."""
+    """Removes the address of a shared profile from the text of a BadGateway, so that other users do not see
+    it.
+    """
     try:
         yield
     except BadGateway as error:
@@ -86,7 +96,9 @@ def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """The request, asking that a stream states what was used: without it the cost is unknown."""
+    """Returns the request with `stream_options.include_usage` set if it asks for a stream. Without the usage
+    the cost of a streamed reply is unknown.
+    """
     if not body.get("stream"):
         return body
     options = body.get("stream_options")

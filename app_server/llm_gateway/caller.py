@@ -1,4 +1,6 @@
-"""Which conversation of a sandbox makes a call: its user pays, within its limits."""
+"""Finds the conversation of a sandbox that makes a call. Its user pays for the call, within the user's
+limits.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,7 +15,11 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Caller:
-    """`working_dir`: of the conversation, once there is one. is_alone: no other one works in the sandbox."""
+    """The conversation that makes a call.
+
+    `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`: no
+    other conversation works in the sandbox.
+    """
 
     user: User
     working_dir: str | None
@@ -21,14 +27,18 @@ class Caller:
 
 
 CallerOf = Callable[[AsyncSession, Sandbox, UUID], Awaitable[Caller | None]]
-"""None unless the conversation works in that sandbox. Conversations are known further up."""
+"""Finds the caller with this conversation id. Returns None if the conversation does not work in that sandbox.
+The function is passed in, because this package may not import conversations.
+"""
 
 
 async def require_caller(
     find: CallerOf, session: AsyncSession, sandbox: Sandbox, conversation_id: UUID, *, is_proven: bool
 ) -> Caller:
-    """Where several work, a call has to prove for which it is. Raises NotFound `conversation_not_found`,
-    Forbidden `conversation_proof_missing`.
+    """Returns the conversation that makes the call. If several conversations share the sandbox, the call must
+    prove its conversation.
+
+    Raises NotFound `conversation_not_found`, Forbidden `conversation_proof_missing`.
     """
     caller = await find(session, sandbox, conversation_id)
     if caller is None:

@@ -1,4 +1,4 @@
-"""Which models a server has, by its `GET /models`."""
+"""Lists the models of a model server, which it tells at `GET /models`."""
 
 from typing import Annotated, Any
 
@@ -34,7 +34,11 @@ def _given(base_url: str | None) -> str:
 
 
 class ListModels(BaseModel):
-    """`profile`: whose stored key is used where no `api_key` is given; only at that profile's own address."""
+    """The server whose models are listed.
+
+    `profile`: if no `api_key` is given, the stored key of this profile is used, but only if `base_url` is
+    this profile's address and the profile belongs to the user.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,7 +48,9 @@ class ListModels(BaseModel):
 
 
 class ServerModel(BaseModel):
-    """`context_window`: the longest one, in tokens, where the server says."""
+    """A model of the server. `context_window`: the longest context in tokens; null if the server does not
+    say.
+    """
 
     id: str
     context_window: int | None
@@ -56,7 +62,9 @@ class ServerModels(BaseModel):
 
 @router.post("")
 async def list_models(user: CurrentUser, body: ListModels, request: Request) -> ServerModels:
-    """Of a server that speaks OpenAI's protocol. 502 where it cannot be reached, or does not list them."""
+    """Lists the models of a server that speaks OpenAI's protocol. 502 if the server cannot be reached or does
+    not list its models.
+    """
     key = await _key(user, body, request)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     url = f"{body.base_url}/models"

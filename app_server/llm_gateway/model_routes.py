@@ -1,4 +1,4 @@
-"""Models that a profile can name, and their vendors: the list that prices come from."""
+"""HTTP routes that list models and vendors for a profile. The list is the one that prices come from."""
 
 import asyncio
 from collections.abc import Iterable
@@ -19,7 +19,9 @@ Words = Annotated[str | None, Query(max_length=200)]
 
 
 class LLMModel(BaseModel):
-    """A profile's model is `PROVIDER/NAME`. `verified`: it is listed as calling tools, and with a price."""
+    """A model of the list. A profile names it as `PROVIDER/NAME`. `verified`: the list says that the model
+    calls tools, and has its price.
+    """
 
     provider: str | None
     name: str
@@ -29,7 +31,7 @@ class LLMModel(BaseModel):
 
 
 class Provider(BaseModel):
-    """`verified`: some of its models are."""
+    """A vendor of models. `verified`: at least one of its models is verified."""
 
     name: str
     verified: bool = False
@@ -43,7 +45,7 @@ async def search_models(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[LLMModel]:
-    """By provider and name. `query`: a part of the name, in capitals or small letters."""
+    """Lists the known models. `query`: a part of the name; upper and lower case do not matter."""
     found = [
         one
         for one in await _models()
@@ -60,7 +62,7 @@ async def search_providers(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[Provider]:
-    """Vendors that Slipway can speak to, by name."""
+    """Lists the vendors that Slipway can speak to, sorted by name. `query`: a part of the name."""
     verified = {one.provider for one in await _models() if one.verified}
     vendors = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})
     found = [Provider(name=name, verified=name in verified) for name in vendors]

@@ -1,7 +1,7 @@
-"""What shows that a call of a model is one of the conversation that it names. Pure.
+"""Makes and checks the proof that a model call comes from the conversation that it names. Pure.
 
-One session key opens the gateway for all conversations of a sandbox. Each has a proof in the address of its
-model, so that none can name another one to pay.
+One session key opens the gateway for all conversations of a sandbox. The model address of each conversation
+contains a proof, so that no conversation can make another one pay.
 """
 
 import hmac
@@ -18,7 +18,7 @@ def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
 
 
 def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
-    """Whether it was made with one of our keys."""
+    """Whether `given` is the proof of this conversation, made with any of our present keys."""
     keys = cipher.signing_keys(_PURPOSE)
     return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)
 

@@ -1,4 +1,6 @@
-"""How much of this server calls of models may take: at a time, of a sandbox, of a user, in large bodies."""
+"""Limits what model calls may take of this server: calls at a time per sandbox and per user, and large
+bodies.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,11 +23,17 @@ LARGE_BYTES = 2 * 1024**2
 LARGE_AT_ONCE = 8
 READ_SECONDS = 60.0
 DECODING_SHARE = 0.25
-"""The part of the time in which large bodies are decoded at most. The event loop stands still meanwhile."""
+"""The largest share of the time that is spent on decoding large bodies. The event loop stands still during
+decoding.
+"""
 
 
 class CallCapacity:
-    """large_at_once: bodies that are read and decoded side by side: one of a sandbox, a few of a user."""
+    """Limits the model calls that run at the same time, per sandbox and per user.
+
+    `large_at_once`: how many large bodies are read and decoded at the same time on this server. Each sandbox
+    may have one of them, and each user LARGE_OF_A_USER.
+    """
 
     def __init__(
         self,
@@ -45,10 +53,12 @@ class CallCapacity:
         self._decoding_share = decoding_share
 
     async def enter(self, sandbox_id: UUID | None, user_id: UUID) -> "CallSlot":
-        """For one call, until its reply has ended. Raises TooManyRequests `too_many_model_calls`.
+        """Waits for a free place and returns the slot of one call. The caller leaves the slot when the reply
+        has ended.
 
-        A user with many sandboxes takes no more than one user may: others have their places. sandbox_id: None
-        for a call that its user makes without one.
+        `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
+        the user's sandboxes, so other users keep their places. Raises TooManyRequests `too_many_model_calls`
+        if no place becomes free within `wait_seconds`.
         """
         until = asyncio.get_running_loop().time() + self._wait_seconds
         shares = self._shares_of(sandbox_id, user_id)
@@ -69,9 +79,9 @@ class CallCapacity:
         return shares
 
     async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
-        """The JSON object, and its size in bytes.
+        """Reads the request's body. Returns the JSON object and its size in bytes.
 
-        Raises BadRequest `malformed_json`, `body_too_slow`.
+        Large bodies wait for their turn. Raises BadRequest `malformed_json`, `body_too_slow`.
         """
         told = request.headers.get("content-length", "")
         if told.isdecimal() and int(told) <= LARGE_BYTES:
@@ -84,7 +94,9 @@ class CallCapacity:
             return await self._decoded(content), len(content)
 
     async def _decoded(self, content: bytes) -> dict[str, Any]:
-        """In a thread, one after the other, with pauses: while orjson works, the event loop stands still."""
+        """Decodes a large body in a thread. Only one body is decoded at a time, with pauses in between,
+        because the event loop stands still while orjson works.
+        """
         loop = asyncio.get_running_loop()
         await self._decoding.acquire()
         began = loop.time()
@@ -96,7 +108,7 @@ class CallCapacity:
 
 
 class CallSlot:
-    """Of one call. It ends with `left_after`, or with `leave`."""
+    """The place that one call takes. `left_after` frees it after a response, `leave` frees it at once."""
 
     def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
         self._room = room
@@ -117,7 +129,7 @@ class CallSlot:
 
     @asynccontextmanager
     async def unless_left(self) -> AsyncIterator[None]:
-        """Left if what is inside fails."""
+        """Frees the place if the block fails."""
         try:
             yield
         except BaseException:
@@ -126,7 +138,9 @@ class CallSlot:
 
 
 class _Share:
-    """whose: how a sentence about its calls begins."""
+    """The places of one sandbox or one user. `whose`: the beginning of the error text, such as "This sandbox
+    has".
+    """
 
     def __init__(self, whose: str, limit: int, *, large: int) -> None:
         self._words = f"{whose} {limit} calls of models under way."
@@ -134,7 +148,9 @@ class _Share:
         self.large = asyncio.Semaphore(large)
 
     async def take(self, until: float) -> None:
-        """until: of the loop's clock. Raises TooManyRequests."""
+        """Takes a place; waits for a free one until the time `until` of the event loop's clock. Raises
+        TooManyRequests `too_many_model_calls`.
+        """
         try:
             async with asyncio.timeout_at(until):
                 await self.calls.acquire()

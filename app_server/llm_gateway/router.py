@@ -1,4 +1,6 @@
-"""The way from a sandbox to a model: the sandbox's user pays, with a key that the sandbox never sees."""
+"""HTTP routes by which a sandbox calls models. The sandbox's user pays, and the sandbox never sees the
+vendor's key.
+"""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -32,7 +34,9 @@ Paid = Callable[[CallSlot, Payer, LLMProfile, Caller, Request], Awaitable[Respon
 async def complete_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """A call of one of the sandbox's conversations, which has this address from us."""
+    """Sends a chat completion for one of the sandbox's conversations. The conversation got this address, with
+    its proof, from the app server.
+    """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
     return await _call(_completion, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
 
@@ -41,7 +45,8 @@ async def complete_with_proof(
 async def respond_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """A call in OpenAI's Responses protocol, for models that speak it. Nothing is stored at the vendor.
+    """Sends a call in OpenAI's Responses protocol, for models that support it. The vendor stores nothing of
+    the call.
 
     400 `model_protocol_unsupported` for other models.
     """
@@ -53,13 +58,15 @@ async def respond_with_proof(
 async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """A call of the only conversation of a sandbox, from before there were proofs."""
+    """Sends a chat completion for the only conversation of a sandbox. Kept for conversations whose address
+    has no proof.
+    """
     return await _call(_completion, profile_name, conversation_id, sandbox, request)
 
 
 @router.post("/{profile_name}/v1/chat/completions")
 async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request) -> Response:
-    """A call of the conversation that the sandbox was made for."""
+    """Sends a chat completion for the conversation that the sandbox was made for."""
     return await _call(_completion, profile_name, sandbox.id, sandbox, request)
 
 
@@ -72,7 +79,9 @@ async def _call(
     *,
     is_proven: bool = False,
 ) -> Response:
-    """paid: makes the call in its protocol, and has it metered."""
+    """Checks the conversation, waits for a place, and makes the call. `paid`: sends the call in its protocol
+    and measures its cost.
+    """
     database: Database = request.state.database
     # Closed before the vendor is asked: a reply may take minutes.
     async with database.brief_read() as session:
@@ -120,7 +129,9 @@ async def _settled(
     size: int,
     request: Request,
 ) -> Response:
-    """The vendor's reply, once its cost is reserved; its end settles the call. size: bytes of the request."""
+    """Reserves the cost, asks for the vendor's reply with `reply` and returns it. The end of the reply
+    settles the cost. `size`: the size of the request's body in bytes.
+    """
     sent = {**body, **profile.chosen.extra_body}
     paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
     try:

@@ -1,4 +1,4 @@
-"""Trying a profile out: one real call with a tool, and what can be told from its reply. Pure."""
+"""Tests a profile: builds one real call with a tool, and reads from the reply what works. Pure."""
 
 import struct
 import zlib
@@ -20,7 +20,9 @@ _RED = b"\xff\x00\x00"
 
 
 def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
-    """The body: the model is to name a colour, seen in an image or told in words, by calling the tool."""
+    """Returns the body of the test call. The model must call the tool with a colour, which the body shows in
+    an image or says in words.
+    """
     options = profile.chosen
     seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
@@ -43,7 +45,11 @@ def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
 
 @dataclass
 class Heard:
-    """What came back. pieces: of a stream. colour: what the tool was called with; None: it was not called."""
+    """What the reply of the test call contained.
+
+    `pieces`: the number of pieces of the stream. `colour`: the colour in the tool call; None: the model did
+    not call the tool.
+    """
 
     text: str = ""
     reasoning: bool = False
@@ -53,7 +59,7 @@ class Heard:
 
 
 def heard(content: bytes) -> Heard:
-    """From a whole reply, streamed or not."""
+    """Reads a whole reply, streamed or not, and returns what it contained."""
     found, arguments = Heard(), ""
     is_called = False
     for chunk in _chunks(content):
@@ -97,7 +103,7 @@ def _tool() -> dict[str, Any]:
 
 
 def _image() -> str:
-    """A small square, as a PNG in a URL."""
+    """Returns a small red square as a PNG in a `data:` URL."""
     header = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 2, 0, 0, 0)
     rows = (b"\0" + _RED * _SIDE) * _SIDE
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))

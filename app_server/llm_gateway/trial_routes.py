@@ -1,4 +1,4 @@
-"""Trying a model profile out, at its user's cost."""
+"""The HTTP route that tests a model profile with real calls, which its user pays."""
 
 import asyncio
 from time import monotonic
@@ -32,8 +32,10 @@ _MAX_ERROR_CHARS = 1000
 
 
 class ProfileTrial(BaseModel):
-    """What works. `answers`: a reply came. `images`: null if none was sent, as the model takes none.
-    `cost`: dollars; null if its price is not known. `refusal`: the vendor's words, where it refused the call,
+    """The result of a profile's test: which features work.
+
+    `answers`: a reply came. `images`: null if no image was sent because the model takes none. `cost`:
+    dollars; null if the model's price is not known. `refusal`: the vendor's error text if it refused the call
     or the image in it.
     """
 
@@ -51,8 +53,11 @@ class ProfileTrial(BaseModel):
 
 @router.post("/{name}/test")
 async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Request) -> ProfileTrial:
-    """One real call with a tool, and an image if the model is known to take images. Where the image is
-    refused, a second call without it. 502 if the model cannot be reached, or says nothing for two minutes.
+    """Tests the profile by one real call with a tool, and with an image if the model is known to take images.
+    If the vendor refuses the image, a second call is made without it.
+
+    502 if the model cannot be reached, or does not answer within the profile's timeout (two minutes if none
+    is set).
     """
     database: Database = request.state.database
     # Closed before the vendor is asked: a reply may take minutes.
@@ -104,7 +109,9 @@ async def _tried(profile: LLMProfile, user: User, request: Request, began: float
 async def _call(
     profile: LLMProfile, user: User, request: Request, *, with_image: bool
 ) -> tuple[int, bool, bytes]:
-    """The status, whether a stream came, and all of it. Paid for like any other call."""
+    """Makes one call, paid like any other. Returns its HTTP status, whether the reply was a stream, and the
+    whole reply.
+    """
     body = with_usage(trial.call_of(profile, with_image=with_image))
     size = len(orjson.dumps(body))
     paid = await paid_call.begin(request.state.spending, Payer(user.id), profile, body, size)

@@ -13,7 +13,10 @@ _SHORTEST_SECRET = 6
 
 @dataclass(frozen=True)
 class Additions:
-    """timeout_seconds: how long the vendor may be silent."""
+    """The key, headers and body fields that this server adds to a call.
+
+    `timeout_seconds`: how long the vendor may be silent.
+    """
 
     api_key: str | None
     timeout_seconds: float
@@ -21,7 +24,7 @@ class Additions:
     body: Mapping[str, Any] = field(default_factory=dict)
 
     def hidden_in(self, content: bytes) -> bytes:
-        """A vendor's words, less our key and the values of our headers should it repeat them."""
+        """Returns the vendor's reply with our key, and the values of our headers, replaced by `[key]`."""
         secrets = [value for value in self.headers.values() if len(value) >= _SHORTEST_SECRET]
         for secret in filter(None, [self.api_key, *secrets]):
             content = content.replace(secret.encode(), b"[key]")

@@ -1,8 +1,8 @@
-"""Keeps litellm to the place that the profile names.
+"""Makes sure that litellm sends requests only to the address that the profile names.
 
-litellm brings HTTP clients, and shares them among its calls; all of them send through the one transport that
-is set here. It lets a request go to the origin of the call that is under way, and nowhere else: not where a
-field of the call, a redirect or an image would lead.
+litellm creates HTTP clients and shares them among its calls. All of them send through the one transport that
+is set here. The transport lets a request go only to the origin of the call that is under way. A field of the
+call, a redirect or an image cannot lead it to another origin.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,11 +32,13 @@ _under_way: set[object] = set()
 
 
 class OutOfBoundsError(httpx.ConnectError):
-    """A request that would have gone elsewhere. Nothing was sent."""
+    """Raised when a request would go to an origin that is not allowed. Nothing was sent."""
 
 
 def keep_in(litellm: Any) -> None:
-    """From now on, in this process. Calls that no bounds were set for reach nothing at all."""
+    """Makes litellm use the bounded transport from now on, in this whole process. Calls outside `bounded`
+    cannot reach any address.
+    """
     if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
         return
     litellm.sync_transport = transport = _Bounded()
@@ -54,9 +56,9 @@ def keep_in(litellm: Any) -> None:
 
 @contextmanager
 def bounded(litellm: Any, model: str, base_url: str | None, guard: Guard | None) -> Iterator[None]:
-    """What litellm sends meanwhile, in this thread. guard: judges the address; None for any.
+    """While the block runs, lets litellm send requests of this thread to the origins of this model only.
 
-    Threads of anyio only.
+    `guard`: checks each address; None allows any address. Works only in threads of anyio.
     """
     origins = _origins(litellm, model, base_url)
     if not origins:
@@ -85,8 +87,8 @@ def origin_of(url: httpx.URL) -> Origin:
 
 @lru_cache(maxsize=512)
 def _origins(litellm: Any, model: str, base_url: str | None) -> frozenset[Origin]:
-    """Where the profile alone leads. litellm knows its vendors' addresses, so it is asked for a call of ours
-    that is not sent.
+    """Returns the origins that the profile alone leads to. litellm knows the addresses of its vendors, so a
+    call without a user's data is made and stopped before it is sent.
     """
     seen = {origin_of(httpx.URL(base_url))} if base_url else set()
 
@@ -120,11 +122,13 @@ class _Bounded(httpx.BaseTransport):
         return send(request)
 
     def close(self) -> None:
-        """Clients come and go; they share this one."""
+        """Does nothing, because many clients share this transport and are closed earlier."""
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """Sends nothing as long as a call of the gateway is under way: those have the other transport."""
+    """An async transport that refuses to send while a call of the gateway is under way. Calls of the gateway
+    use the other transport.
+    """
 
     def __init__(self) -> None:
         self._inner = httpx.AsyncHTTPTransport()
@@ -139,7 +143,7 @@ class _NotMeanwhile(httpx.AsyncBaseTransport):
 
 
 class _Unguarded(Guard):
-    """Judges nothing: for addresses that only administrators have named."""
+    """A guard that allows every address. It is used for addresses that only administrators have set."""
 
     def __init__(self, upstream: Upstream) -> None:
         super().__init__(Named(), upstream=upstream)

@@ -1,7 +1,8 @@
-"""The messages of a call as litellm may have them: without addresses, which it would fetch from this server.
+"""Checks the messages of a call before litellm gets them. litellm would fetch any address in them from this
+server.
 
-Pure. What the agent server never sends is refused; an image at an address may be in any history, and a note
-takes its place.
+Pure. Fields that the agent server never sends are refused. A history may contain an image given by its
+address; a text note replaces such an image.
 """
 
 from typing import Any
@@ -47,7 +48,9 @@ _IMAGE_FIELDS = frozenset({"url", "detail", "format"})
 
 
 def without_addresses(messages: list[Any]) -> list[dict[str, Any]]:
-    """Raises BadRequest `unknown_model_field`."""
+    """Returns the messages with a note in place of each image that is given by its address. Raises BadRequest
+    `unknown_model_field` for fields that are not allowed.
+    """
     return [_message(message, f"messages.{index}") for index, message in enumerate(messages)]
 
 
@@ -65,7 +68,9 @@ def _message(message: Any, where: str) -> dict[str, Any]:
 
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
-    """What the vendor has returned for itself: its values are opaque, its places and types are known."""
+    """Checks the fields that a vendor gets back from its earlier replies. Their values may be anything, but
+    their places and types are known. Raises BadRequest `unknown_model_field`.
+    """
     _check_vendor_fields(fields, where)
     for name in _LISTS_OF_OBJECTS & fields.keys():
         if fields[name] is not None and not isinstance(fields[name], list):

@@ -1,8 +1,8 @@
-"""What a sandbox may say in a call of a model. Pure.
+"""The fields that a sandbox may send in a model call. Pure.
 
-A list of what is allowed, not of what is forbidden: libraries and proxies read further fields that lead
-a call elsewhere, with the vendor's key. Where a call goes, and to which model, only the profile says. What is
-not on the list is refused by its name, so that no field is taken and then ignored.
+This is a list of what is allowed, not of what is forbidden: libraries and proxies read further fields that
+lead a call elsewhere, with the vendor's key. Only the profile says where a call goes and which model it asks.
+A field that is not on the list is refused by its name, so that no field is accepted and then ignored.
 """
 
 from typing import Any, Literal
@@ -15,7 +15,7 @@ Object = dict[str, JsonValue]
 
 
 class Closed(BaseModel):
-    """Takes no field that it does not name."""
+    """A model that refuses every field that it does not define."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -31,7 +31,9 @@ class ResponseFormat(Closed):
 
 
 class Tool(Closed):
-    """One that the agent runs. Those that a vendor runs would be a way out of the sandbox."""
+    """A tool that the agent runs. Tools that a vendor runs are not allowed, because they would be a way out
+    of the sandbox.
+    """
 
     type: Literal["function", "custom"]
     function: Object | None = None
@@ -45,7 +47,9 @@ class Thinking(Closed):
 
 
 class ChatFields(Closed):
-    """OpenAI's own, for every vendor. `model` is required by the protocol; the profile's is asked."""
+    """OpenAI's own fields of a chat completion, allowed for every vendor. The protocol requires `model`, but
+    the profile's model is asked.
+    """
 
     model: str | None = None
     messages: list[Any]
@@ -79,7 +83,7 @@ class ChatFields(Closed):
 
 
 class CompatibleFields(ChatFields):
-    """More that servers know which speak OpenAI's protocol themselves."""
+    """Further fields, allowed for servers that speak OpenAI's protocol themselves."""
 
     metadata: dict[str, str] | None = None
     store: bool | None = None
@@ -108,7 +112,9 @@ class CompatibleFields(ChatFields):
 
 
 def check(body: dict[str, Any], fields: type[Closed]) -> None:
-    """Raises BadRequest `unknown_model_field`, and RequestValidationError for a wrong type."""
+    """Checks that the body has only the fields of `fields`. Raises BadRequest `unknown_model_field`, and
+    RequestValidationError for a wrong type.
+    """
     try:
         fields.model_validate(body)
     except ValidationError as error:

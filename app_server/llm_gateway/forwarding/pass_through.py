@@ -1,4 +1,4 @@
-"""Vendors that speak our protocol: their bytes go straight through, the key is added on the way out."""
+"""Calls vendors that speak our protocol. Reply bytes pass unchanged, and the key is added to the request."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -34,9 +34,11 @@ async def pass_through(
     headers: Mapping[str, str],
     path: str,
 ) -> Response:
-    """The vendor's reply as it comes. path: of the body's protocol, below the vendor's base URL.
+    """Sends the body to the vendor and returns the vendor's reply as it arrives. `path`: the path of the
+    body's protocol below the vendor's base URL.
 
-    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`.
+    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`,
+    `llm_vendor_redirected`.
     """
     content = orjson.dumps({**body, **added.body, "model": vendor.model})
     length = str(len(content))
@@ -66,7 +68,9 @@ async def pass_through(
 
 
 async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
-    """The vendor's own words, less our key should it repeat it."""
+    """Returns the vendor's error reply, with our key hidden if the vendor repeats it. Raises BadGateway
+    `llm_vendor_redirected` for a redirect.
+    """
     if reply.is_redirect:
         await reply.aclose()
         raise BadGateway(
@@ -84,12 +88,14 @@ async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
 
 
 async def _let_go(content: bytes) -> AsyncIterator[bytes]:
-    """The content, kept no longer than it takes to send it: a reply may take minutes."""
+    """Yields the content and keeps no reference to it after it is sent: the reply may take minutes."""
     yield content
 
 
 def _is_page(reply: httpx.Response) -> bool:
-    """Whether a web site answers. What stands before a vendor may send pages, too, while that is down."""
+    """Whether the reply is the HTML page of a web site and not a model's answer. An HTML page with an error
+    status such as 502 may come from a proxy in front of a vendor that is down, so it does not count.
+    """
     is_html = reply.headers.get("content-type", "").startswith("text/html")
     return is_html and (reply.is_success or reply.status_code in {404, 405})
 

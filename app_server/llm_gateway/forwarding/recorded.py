@@ -1,6 +1,6 @@
-"""A model that was recorded: the same turns every time, streamed as if they were thought of now.
+"""A recorded model: it gives the same turns every time, and streams them at the pace of a real model.
 
-Stateless: which turn is next is told by how many replies the conversation has already.
+Stateless: the number of replies in the conversation tells which turn is next.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Turn(BaseModel):
 
 
 class Recording(BaseModel):
-    """`after_end` answers whatever is asked once the turns are used up."""
+    """A recording: its turns in order. `after_end`: the answer to every call after the last turn."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +49,7 @@ class Recording(BaseModel):
 
 
 def replay(name: str, body: dict[str, Any], *, working_dir: str) -> Response:
-    """The next turn of the recording. Raises NotFound `recording_not_found`."""
+    """Returns the next turn of the recording as a reply. Raises NotFound `recording_not_found`."""
     recording = load_recording(name)
     index = sum(1 for message in _messages(body) if message.get("role") == "assistant")
     turn = recording.turns[index] if index < len(recording.turns) else Turn(content=recording.after_end)
@@ -74,7 +74,7 @@ def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _message(turn: Turn, index: int, working_dir: str) -> dict[str, Any]:
-    """The turn as an assistant's message, its placeholders filled."""
+    """Returns the turn as an assistant's message, with its placeholders replaced by their values."""
 
     def filled(value: JsonValue) -> JsonValue:
         match value:

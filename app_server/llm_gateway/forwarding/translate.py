@@ -1,4 +1,4 @@
-"""Vendors with other protocols: litellm translates, in threads, never on the event loop."""
+"""Calls vendors with other protocols. litellm translates, in threads and never on the event loop."""
 
 import logging
 import os
@@ -40,10 +40,11 @@ async def translate(
     guard: Guard | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Response:
-    """An OpenAI reply, streaming if `body` asks for it. A vendor's refusal keeps its status.
+    """Sends the call through litellm and returns a reply in OpenAI's format, streamed if `body` asks for it.
+    A vendor's refusal keeps its HTTP status.
 
-    body: checked ChatFields. guard: keeps the call to what is public; None where only this server has
-    said where it goes. headers: what the profile adds to the call.
+    `body`: fields that passed the check with ChatFields. `guard`: keeps the call to public addresses; None if
+    only this server or an administrator has set the address. `headers`: extra headers of the profile.
 
     Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
@@ -74,7 +75,7 @@ async def translate(
 
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
-    """In a thread: `work` with litellm, which reaches the vendor and nothing else."""
+    """Runs `work` with litellm, and lets litellm reach only the vendor's addresses. Runs in a thread."""
     # Without it litellm fetches its price list over the network when it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # 4 CPU s and 190 MB: paid only by those who use such a vendor

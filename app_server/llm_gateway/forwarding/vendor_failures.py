@@ -1,4 +1,4 @@
-"""What is wrong with the address of a model, in words that name it."""
+"""Errors that name the address of a model's server and say what is wrong with it."""
 
 import httpx
 
@@ -11,7 +11,9 @@ _FIX = "Check the model's base URL in the settings, and that this server can rea
 
 
 def unreachable(error: Exception, where: str | None) -> BadGateway:
-    """For a server that could not be connected to, or that hung up. where: its address, if it is known."""
+    """Returns the error for a server that could not be connected to, or that closed the connection. `where`:
+    its address; None if it is not known.
+    """
     host = httpx.URL(where).netloc.decode() if where else "its vendor"
     return BadGateway(
         f"The model's server at {host} cannot be reached ({type(error).__name__}: {error}).",
@@ -21,7 +23,7 @@ def unreachable(error: Exception, where: str | None) -> BadGateway:
 
 
 def wrong_base_url(where: str, status: int) -> BadGateway:
-    """For a server that answers with a page."""
+    """Returns the error for a server that answers with an HTML page."""
     host = httpx.URL(where).netloc.decode()
     return BadGateway(
         f"What answers at {host} is no model's server, or the path of the base URL is wrong (HTTP {status}).",
@@ -31,7 +33,9 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
 
 
 def connection_failure(error: BaseException) -> httpx.ConnectError | None:
-    """The cause of a library's error, if that cause is a failed connection."""
+    """Finds the failed connection among the causes of a library's error. Returns None if there is no such
+    cause.
+    """
     seen: set[int] = set()
     below: BaseException | None = error
     while below is not None and id(below) not in seen:

@@ -1,4 +1,4 @@
-"""Which vendor a model name means, and how it is reached. Pure."""
+"""Tells which vendor a model name means, and how to reach it. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from app_server.settings.models import RECORDED_PREFIX
 
 @dataclass(frozen=True)
 class PassThrough:
-    """Speaks OpenAI chat completions below `base_url`, which has no trailing slash."""
+    """A vendor that speaks OpenAI chat completions below `base_url`, which has no trailing slash."""
 
     base_url: str
     model: str
@@ -16,7 +16,7 @@ class PassThrough:
 
 @dataclass(frozen=True)
 class Translated:
-    """Does not speak the OpenAI protocol; litellm knows it by the whole model name."""
+    """A vendor that does not speak OpenAI's protocol. litellm recognises it by the whole model name."""
 
     model: str
     base_url: str | None
@@ -24,7 +24,7 @@ class Translated:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording is played."""
+    """A recording that is played in place of a model."""
 
     name: str
 
@@ -33,7 +33,9 @@ Vendor = PassThrough | Translated | Recorded
 
 
 def vendor_of(model: str, base_url: str | None) -> Vendor:
-    """How to ask `model`; a `base_url` of the profile beats the vendor's usual one."""
+    """Returns how to reach `model`. The `base_url` of the profile, if it has one, replaces the vendor's usual
+    address.
+    """
     prefix, _, rest = model.partition("/")
     if model.startswith(RECORDED_PREFIX):
         return Recorded(rest)

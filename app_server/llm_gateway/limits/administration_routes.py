@@ -1,4 +1,6 @@
-"""What administrators allow users to spend on models: everybody, and whom they name."""
+"""HTTP routes by which administrators limit what users spend on models: a default for all users, and limits
+for single users.
+"""
 
 from uuid import UUID
 
@@ -19,7 +21,7 @@ router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Admin
 
 
 class UserLimit(AdministeredLimit):
-    """What one user is allowed. `follows_default`: that is what everybody is."""
+    """The administrators' limit for one user. `follows_default`: the default limit applies to this user."""
 
     user_id: Id
     name: str
@@ -27,7 +29,7 @@ class UserLimit(AdministeredLimit):
 
 
 class SpendingLimits(BaseModel):
-    """`default`: what everybody is allowed who has no limit of their own here."""
+    """The administrators' limits. `default`: the limit of users who have no individual limit in `users`."""
 
     default: SetSpendingLimit
     users: list[UserLimit]
@@ -47,7 +49,7 @@ async def get_spending_limits(session: ReadSession) -> SpendingLimits:
 async def set_default_spending_limit(
     trail: CurrentTrail, session: Session, body: SetSpendingLimit
 ) -> SetSpendingLimit:
-    """Holds at once, for all users who have no limit of their own here."""
+    """Sets the default limit. It applies at once, to all users who have no individual limit here."""
     amount = None if body.limit is None else spending.to_micros(body.limit)
     target = (AuditTarget.SPENDING_LIMIT, "default")
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
@@ -58,7 +60,9 @@ async def set_default_spending_limit(
 async def set_spending_limit_of_user(
     trail: CurrentTrail, session: Session, user_id: UUID, body: SetSpendingLimit
 ) -> UserLimit:
-    """Holds at once, beside the limit that the user has set: the lower one counts."""
+    """Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
+    set; the lower one counts.
+    """
     user = await _user(session, user_id)
     account = await spending.administered_account(session, user.id)
     allow(account, body)
@@ -77,7 +81,7 @@ async def set_spending_limit_of_user(
 
 @router.delete("/users/{user_id}")
 async def forget_spending_limit_of_user(trail: CurrentTrail, session: Session, user_id: UUID) -> UserLimit:
-    """From now on the user is allowed what everybody is."""
+    """Removes the individual limit of one user. From now on the default limit applies to the user."""
     user = await _user(session, user_id)
     default = await spending.default_limit(session, lock=True)
     account = await spending.administered_account(session, user.id)
@@ -97,7 +101,7 @@ async def _user(session: Session, user_id: UUID) -> User:
 
 
 def _untouched(default: SpendingDefault) -> SpendingAccount:
-    """Of a user who has never called a model."""
+    """Returns the account of a user who has never called a model. It is not stored."""
     return SpendingAccount(
         period=default.period, allowed=default.allowed, spent=0, began_at=now(), follows_default=True
     )

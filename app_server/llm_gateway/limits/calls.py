@@ -1,11 +1,11 @@
-"""The calls of this process to models: reserved before they go out, renewed, settled when they are over.
+"""Keeps account of this process's model calls: reserves their cost before they go out, renews the
+reservations, and settles the calls when they are over.
 
-A call is let through as long as its limits are not reached by what is spent and what calls under way have
-reserved. So calls side by side exceed a limit by one reservation at most, as calls one after the other do.
-A call waits until this process has counted the ended calls of the same user: an agent asks again within
-milliseconds.
+A call may begin while the sum of what is spent and what calls under way have reserved is below its limits. So
+parallel calls exceed a limit by one reservation at most, as successive calls do. A call waits until this
+process has counted the ended calls of the same user: an agent asks again within milliseconds.
 
-Every call waits for this, so its statements are built once and fetch rows, not objects of a session.
+Every model call waits for this code. So its statements are built once, and they fetch rows, not ORM objects.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _COUNT = (
 
 
 class Spending:
-    """`renew` has to run every RENEWAL_SECONDS."""
+    """Reserves and settles the costs of model calls. Its owner must call `renew` every RENEWAL_SECONDS."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,9 +59,11 @@ class Spending:
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def reserve(self, payer: Payer, micros: int | None) -> UUID:
-        """The id of a call that may begin. micros: what it may cost; None if that is unknown.
+        """Reserves the cost of a call and returns the id of the call, which may then begin. `micros`: the
+        likely cost in millionths of a dollar; None if it is unknown.
 
-        Raises PaymentRequired when one of the payer's limits is reached, or cannot be kept.
+        Raises PaymentRequired if one of the payer's limits is reached, or if the cost is unknown and a limit
+        per day or month applies.
         """
         call_id = uuid4()
         allowed = await self._allowed(payer)
@@ -75,18 +77,20 @@ class Spending:
         return call_id
 
     def settle(self, call_id: UUID, payer: Payer, micros: int) -> None:
-        """Puts what the call has cost in place of what it had reserved, in the background."""
+        """Replaces the call's reservation by its real cost in millionths of a dollar, in the background."""
         task = self._settling.start(self._settle(call_id, payer, micros), name="settle a call")
         self._unsettled[payer.user_id].add(task)
         task.add_done_callback(lambda done: self._settled(payer.user_id, done))
 
     async def release_all(self) -> None:
-        """For the only server of a database, when it starts: calls of an earlier one are over."""
+        """Deletes all reservations. For the start of a database's only server: the calls of an earlier server
+        process are over.
+        """
         async with self._database.session() as session:
             await session.execute(delete(SpendingReservation))
 
     async def renew(self) -> None:
-        """Keeps the reservations of calls that are still under way, and clears those that have lapsed."""
+        """Extends the reservations of calls that are still under way, and deletes the expired ones."""
         if self._open:
             async with self._database.session() as session:
                 mine = SpendingReservation.call_id.in_(list(self._open))
@@ -106,7 +110,9 @@ class Spending:
             del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
-        """By account. Each of the payer's is there afterwards: what everybody is allowed stands in it."""
+        """Returns what each of the payer's accounts may spend, by account id; None means any amount. Creates
+        missing accounts first, with the default limit.
+        """
         if len(allowed := await self._stored(payer)) < len(payer.periods):
             async with self._database.brief_session() as session:
                 await ensure_accounts(session, payer)
@@ -150,9 +156,8 @@ async def _reserve(session: AsyncSession, payer: Payer, call_id: UUID, micros: i
 
 
 async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """The payer's as far as there are any, in their present periods; copies that belong to no session.
-
-    They are locked until this transaction ends.
+    """Locks the payer's existing accounts until this transaction ends, and returns copies of them that belong
+    to no session. An account whose period has ended starts a new period in its copy.
     """
     rows = await session.execute(_LOCKED, {"ids": list(payer.periods)})
     accounts = [SpendingAccount(**row) for row in rows.mappings()]
@@ -162,6 +167,8 @@ async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
 
 
 async def _reserved(session: AsyncSession, account_ids: Collection[UUID]) -> Mapping[UUID, int]:
-    """What calls under way have reserved of each. Those whose server is gone lose it after a while."""
+    """Returns what calls under way have reserved, by account id. A reservation expires if the server that
+    made it is gone.
+    """
     rows = await session.execute(_RESERVED, {"ids": list(account_ids), "now": now()})
     return {account_id: int(amount) for account_id, amount in rows}

@@ -1,4 +1,4 @@
-"""What a user's agents may spend on models, all conversations together."""
+"""HTTP routes of the limit that a user sets on model spending, for all conversations together."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -28,7 +28,7 @@ CountedDollars = Annotated[Dollars, AfterValidator(_countable)]
 
 
 class SetSpendingLimit(BaseModel):
-    """`limit`: dollars per period; null: any amount. Periods begin at midnight UTC."""
+    """A limit. `limit`: dollars per period; null means any amount. Periods begin at midnight UTC."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class SetSpendingLimit(BaseModel):
 
 
 class RaiseSpendingLimit(BaseModel):
-    """`by`: dollars, in addition to the limit, until the present period ends."""
+    """A temporary raise. `by`: dollars that are added to the limit until the present period ends."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,16 +45,19 @@ class RaiseSpendingLimit(BaseModel):
 
 
 class AdministeredLimit(SetSpendingLimit):
-    """What an administrator allows; `spent` in the present period, which began at `began_at`."""
+    """The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
+    `began_at`.
+    """
 
     spent: float
     began_at: datetime
 
 
 class SpendingLimit(AdministeredLimit):
-    """The user's own. `raised`: what was added to the limit for the present period.
+    """The limit that the user has set. `raised`: dollars added to the limit for the present period.
 
-    `administered` holds beside it; null where no administrator has set a limit.
+    `administered`: the administrator's limit, which applies in addition; null if no administrator has set
+    one.
     """
 
     raised: float
@@ -70,7 +73,9 @@ async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLim
 async def set_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetSpendingLimit
 ) -> SpendingLimit:
-    """Holds at once. What was spent stays spent, unless another period begins later than the present one."""
+    """Sets the user's limit. It applies at once and ends a raise. The amount spent in the present period
+    still counts. A change to daily periods can begin a new period; then spending starts at 0.
+    """
     account = await spending.user_account(session, user.id)
     allow(account, body)
     account.raised = 0
@@ -84,9 +89,10 @@ async def set_spending_limit(
 async def raise_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: RaiseSpendingLimit
 ) -> SpendingLimit:
-    """Lets agents go on that have reached the limit. Counts from what is spent, should that be more.
+    """Raises the limit for the present period, so that agents that have reached it can go on. If more than
+    the limit is spent, the raise is added to the amount spent.
 
-    What an administrator allows stays as it is.
+    The administrator's limit does not change.
     """
     account = await spending.user_account(session, user.id)
     if account.limit is not None:
@@ -99,14 +105,14 @@ async def raise_spending_limit(
 
 
 def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
-    """Sets what the account may spend."""
+    """Sets the limit and the period of the account. Starts a new period if one is due."""
     account.allowed = None if limit.limit is None else spending.to_micros(limit.limit)
     account.period = Period(limit.period)
     spending.begin_anew_if_due(account)
 
 
 def shown(account: SpendingAccount) -> dict[str, object]:
-    """The members of an AdministeredLimit."""
+    """Returns the fields of an AdministeredLimit for this account."""
     return {
         "limit": None if account.allowed is None else account.allowed / MICROS,
         "period": account.period.value,

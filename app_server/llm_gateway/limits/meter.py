@@ -1,4 +1,4 @@
-"""Reads the usage that a reply states while it passes through."""
+"""Reads the token usage that a vendor states in its reply, while the reply passes through."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -14,26 +14,26 @@ MAX_LINE_BYTES = 1024**2
 MAX_DOCUMENT_BYTES = 16 * 1024**2
 _BYTES_PER_TOKEN = 4
 _ENDINGS = {"response.completed", "response.incomplete", "response.failed"}
-"""The last events of a streamed response, after which there is no `[DONE]`."""
+"""The types of the last event of a streamed response in the Responses protocol. No `[DONE]` follows them."""
 
 
 class Meter(Protocol):
     def feed(self, piece: bytes) -> None: ...
 
     def usage(self) -> Usage | None:
-        """None if the reply did not say."""
+        """Returns the usage that the reply stated. Returns None if it stated none."""
 
     @property
     def text_bytes(self) -> int:
-        """How much came, for an estimate."""
+        """The number of bytes received, from which a missing usage is estimated."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether the reply says that it is complete."""
+        """Whether the reply has said that it is complete."""
 
 
 class EventStreamMeter:
-    """Of server-sent events: the last one that states a usage counts."""
+    """Reads a stream of server-sent events. The last event that states a usage counts."""
 
     def __init__(self) -> None:
         self._line = b""
@@ -62,7 +62,7 @@ class EventStreamMeter:
 
 
 class DocumentMeter:
-    """Of a reply in one piece of JSON."""
+    """Reads a reply that is one JSON document."""
 
     has_ended = False  # The end of the response says it.
 
@@ -84,16 +84,16 @@ def meter_for(content_type: str | None) -> Meter:
 
 
 def estimated(request_bytes: int, reply_bytes: int) -> Usage:
-    """For a reply that broke off before it could say."""
+    """Estimates the usage from the sizes in bytes, for a reply that ended without stating its usage."""
     return Usage(
         prompt_tokens=request_bytes // _BYTES_PER_TOKEN, completion_tokens=reply_bytes // _BYTES_PER_TOKEN
     )
 
 
 class Metered(Response):
-    """Another response as it is.
+    """Passes another response on unchanged, and feeds its bytes to a meter.
 
-    at_end: called once, before the last bytes of a complete reply are sent, or when a reply breaks off.
+    `at_end`: called once: before the last bytes of a complete reply are sent, or when a reply breaks off.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:
@@ -130,7 +130,9 @@ def _decoded(content: bytes) -> dict[str, Any]:
 
 
 def _stated(reply: dict[str, Any]) -> Usage | None:
-    """Of a reply or an event of one: a chat completion, a response, or an event that holds a response."""
+    """Returns the usage that a JSON object states, or None. The object is a chat completion, a response of
+    the Responses protocol, or an event that contains such a response.
+    """
     if usage := a_dict(a_dict(reply.get("response")).get("usage")):
         return usage_of_response(usage)
     usage = a_dict(reply.get("usage"))

@@ -1,4 +1,6 @@
-"""What may be spent on models and what is. Amounts are whole millionths of a dollar, which add up exactly."""
+"""Database rows for spending on models: limits, amounts spent and reservations. Amounts are whole millionths
+of a dollar, so that sums are exact.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +15,7 @@ MICROS = 1_000_000
 
 
 class Period(StrEnum):
-    """How often a limit begins anew, in UTC. WHOLE: never."""
+    """How often a limit starts again, in UTC. WHOLE: never."""
 
     DAY = "day"
     MONTH = "month"
@@ -21,13 +23,15 @@ class Period(StrEnum):
 
 
 class SpendingAccount(Base):
-    """What one user has spent in the present period, or one conversation in all; its id is theirs.
+    """The spending and the limit of a user in the present period, or of a conversation over its whole life.
+    The row's id is the id of that user or conversation.
 
-    A user has a second one, for what an administrator allows: its periods are the administrator's.
-    `follows_default` is of these alone: whether what is allowed is what everybody is allowed.
+    A user has a second account for the administrator's limit. Only this account has a value in
+    `follows_default`, which says whether the default limit for all users applies.
 
-    `allowed`: None for any amount. `raised`: what the user has added to it for this period. `share`: what a
-    conversation gets when it goes on after it has spent its budget.
+    `allowed`: the limit; None means any amount. `raised`: what the user has added to the limit for this
+    period. `share`: what a conversation gets in addition when the user lets it continue after its budget is
+    spent.
     """
 
     __tablename__ = "spending_accounts"
@@ -52,7 +56,9 @@ class SpendingAccount(Base):
 
 
 class SpendingDefault(Base):
-    """What an administrator allows everybody. There is one row, from the beginning."""
+    """The default limit that administrators set for all users. The table has one row, which a migration
+    creates.
+    """
 
     __tablename__ = "spending_defaults"
 
@@ -62,7 +68,9 @@ class SpendingDefault(Base):
 
 
 class SpendingReservation(Base):
-    """What a call under way may cost. It ends with the call, or when its lease expires."""
+    """The cost that a call under way may have. The row is deleted when the call ends, or after its lease
+    expires.
+    """
 
     __tablename__ = "spending_reservations"
 

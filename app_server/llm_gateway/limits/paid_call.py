@@ -16,14 +16,14 @@ from app_server.settings.effective import Effective, effective
 from app_server.settings.models import LLMProfile
 
 USUAL_REPLY_TOKENS = 8192
-"""Reserved for a reply whose length the request does not limit."""
+"""The number of reply tokens to reserve if the request does not limit the length of the reply."""
 
 _LENGTHS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 @dataclass(frozen=True)
 class PaidCall:
-    """A call that may go out. Every one has to end in `metered` or `failed`."""
+    """A call whose cost is reserved, so it may be sent. Each one must end with `metered` or `failed`."""
 
     spending: Spending
     payer: Payer
@@ -32,7 +32,9 @@ class PaidCall:
     request_bytes: int
 
     def metered(self, response: Response) -> Response:
-        """The same response, whose end settles the call."""
+        """Returns the response with a meter around it. When the response ends, the cost of the call is
+        settled. An error response costs nothing.
+        """
         if response.status_code >= 400:
             self.failed()
             return response
@@ -40,7 +42,7 @@ class PaidCall:
         return Metered(response, meter, lambda: self._settle(meter))
 
     def failed(self) -> None:
-        """For a call that the vendor did not answer."""
+        """Settles the call at no cost, because the vendor did not answer it."""
         self.spending.settle(self.id, self.payer, 0)
 
     def _settle(self, meter: Meter) -> None:
@@ -51,7 +53,9 @@ class PaidCall:
 async def begin(
     spending: Spending, payer: Payer, profile: LLMProfile, body: dict[str, Any], request_bytes: int
 ) -> PaidCall:
-    """Raises PaymentRequired when a limit of the payer's is reached, or cannot be kept."""
+    """Reserves the likely cost of a call and returns the call. Raises PaymentRequired if a limit of the payer
+    is reached, or if the cost is unknown and a limit per day or month applies.
+    """
     model = effective(profile)
     most = _most(body, request_bytes, model)
     call_id = await spending.reserve(payer, _cost(most, model.price))
@@ -59,7 +63,7 @@ async def begin(
 
 
 def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
-    """As much as the call is likely to use at most."""
+    """Estimates the largest usage that is likely for this call."""
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens
     return Usage(
@@ -70,7 +74,9 @@ def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
 
 
 def _cost(usage: Usage, price: Price | None) -> int | None:
-    """In millionths of a dollar; None if it is not known. What the vendor itself states counts first."""
+    """Returns the cost in millionths of a dollar, or None if it is unknown. A cost that the vendor states
+    comes before one computed from the price.
+    """
     if usage.cost is not None:
         return to_micros(usage.cost)
     return None if price is None else to_micros(price.of(usage))

@@ -1,4 +1,4 @@
-"""Why a call to a model may not begin, in the words that the agent and its user read."""
+"""The errors for model calls that a limit does not allow. The agent and its user read these texts."""
 
 from agent_runtime.metering.limits import (
     ADMINISTRATOR_LIMIT_WORDS,

@@ -1,4 +1,6 @@
-"""What users and conversations may spend on models, and have spent."""
+"""Reads and changes the spending accounts: what users and conversations may spend on models, and what they
+have spent.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,25 +18,27 @@ from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
 
 @dataclass(frozen=True)
 class Payer:
-    """Whose limits hold for a call."""
+    """The user, and the conversation if there is one, whose limits apply to a call."""
 
     user_id: UUID
     conversation_id: UUID | None = None
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The ids of the payer's accounts, each with the period that a new one has."""
+        """The ids of the payer's accounts. The value is the period that a new account starts with."""
         whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         return {self.user_id: Period.MONTH, administered_id(self.user_id): Period.MONTH, **whole}
 
 
 def administered_id(user_id: UUID) -> UUID:
-    """The id of the account that keeps to what an administrator allows the user."""
+    """Returns the id of the user's second account, which holds the administrator's limit."""
     return uuid5(user_id, "administrator")
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """The payer's, in their present periods. They are locked until this transaction ends."""
+    """Returns the payer's accounts, and starts new periods where they are due. Creates missing accounts. The
+    rows are locked until this transaction ends.
+    """
     await ensure_accounts(session, payer)
     query = (
         select(SpendingAccount)
@@ -66,29 +70,31 @@ async def ensure_accounts(session: AsyncSession, payer: Payer) -> None:
 
 
 async def user_account(session: AsyncSession, user_id: UUID) -> SpendingAccount:
-    """The user's own, locked."""
+    """Returns the account with the limit that the user has set. The row is locked."""
     return await _account(session, Payer(user_id), user_id)
 
 
 async def administered_account(session: AsyncSession, user_id: UUID) -> SpendingAccount:
-    """What an administrator allows the user, locked."""
+    """Returns the user's account with the administrator's limit. The row is locked."""
     return await _account(session, Payer(user_id), administered_id(user_id))
 
 
 async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccount]:
-    """Of all users who have one yet."""
+    """Returns the accounts with the administrator's limit, of all users who have such an account yet."""
     query = select(SpendingAccount).where(SpendingAccount.follows_default.is_not(None))
     return (await session.scalars(query)).all()
 
 
 async def default_limit(session: AsyncSession, *, lock: bool = False) -> SpendingDefault:
-    """lock: against those who would change it before this transaction ends."""
+    """Returns the default limit. `lock`: prevents changes of it until this transaction ends."""
     query = select(SpendingDefault)
     return (await session.scalars(query.with_for_update(read=True) if lock else query)).one()
 
 
 async def set_default(session: AsyncSession, allowed: int | None, period: Period) -> SpendingDefault:
-    """What an administrator allows everybody, millionths of a dollar; None for any amount."""
+    """Sets the default limit, also in the accounts that follow it. `allowed`: millionths of a dollar; None
+    means any amount.
+    """
     default = (await session.scalars(select(SpendingDefault).with_for_update())).one()
     default.allowed, default.period = allowed, period
     followers = update(SpendingAccount).where(SpendingAccount.follows_default.is_(True))
@@ -100,10 +106,10 @@ async def set_default(session: AsyncSession, allowed: int | None, period: Period
 async def allow_conversation(
     session: AsyncSession, payer: Payer, dollars: float | None, *, spent_before: float = 0.0
 ) -> None:
-    """Sets what a conversation may cost in all.
+    """Sets what a conversation may cost in total. `dollars`: None means any amount.
 
-    spent_before: its cost as counted by the caller who sets the limit. Replies that broke off are
-    counted here alone; they do not lessen what the user adds.
+    `spent_before`: the conversation's cost so far, as the caller counts it. The account also counts replies
+    that broke off. These do not reduce the amount that the user allows.
     """
     account = await _conversation_account(session, payer)
     uncounted = max(account.spent - to_micros(spent_before), 0)
@@ -112,7 +118,7 @@ async def allow_conversation(
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """For a user who lets a conversation go on: if it has spent its budget it gets as much as at first."""
+    """Lets a conversation continue: if its budget is spent, it gets its first budget once more."""
     account = await _conversation_account(session, payer)
     if account.allowed is not None and account.spent >= account.allowed:
         account.allowed = account.spent + (account.share or account.allowed)
@@ -128,7 +134,7 @@ def begin_anew_if_due(account: SpendingAccount) -> None:
 
 
 def start_of(period: Period, moment: datetime) -> datetime:
-    """When the period of `moment` began, in UTC."""
+    """Returns the time in UTC at which the period that contains `moment` began."""
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     match period:
         case Period.DAY:

@@ -1,8 +1,8 @@
-"""OpenAI's Responses: what a sandbox may say in a call, and which models are asked so. Pure.
+"""OpenAI's Responses protocol: which fields a sandbox may send, and which models support the protocol. Pure.
 
-A key opens all that its account stores at the vendor. So nothing is stored there, and nothing that is stored
-can be named: no earlier response, conversation, prompt, item or file. Tools that the vendor runs are refused:
-they would be a way out of the sandbox.
+The vendor's key gives access to everything that its account stores at the vendor. So the vendor is told to
+store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt, item or
+file. Tools that the vendor runs are refused, because they would be a way out of the sandbox.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,9 @@ class Text(Closed):
 
 
 class ResponsesFields(Closed):
-    """`model` is required by the protocol; the profile's is asked. `store` may only be false."""
+    """The fields of a call. The protocol requires `model`, but the profile's model is asked. `store` may only
+    be false.
+    """
 
     model: str | None = None
     input: str | list[Object]
@@ -78,7 +80,8 @@ class ResponsesFields(Closed):
 
 
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
-    """The vendor, if the model may be asked so. A model that the catalogue does not know is tried.
+    """Returns the vendor if the model supports this protocol. A model that the catalogue does not know is
+    assumed to support it.
 
     Raises BadRequest `model_protocol_unsupported`.
     """
@@ -96,7 +99,9 @@ def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
 
 
 def check_input(body: dict[str, Any]) -> None:
-    """For a body whose fields are checked. Raises BadRequest `unknown_model_input`."""
+    """Checks the input items of a body whose fields are already checked. Raises BadRequest
+    `unknown_model_input`.
+    """
     given = body["input"]
     for item in given if isinstance(given, list) else ():
         kind = item.get("type") or "message"
@@ -107,7 +112,7 @@ def check_input(body: dict[str, Any]) -> None:
 
 
 def unstored(body: dict[str, Any]) -> dict[str, Any]:
-    """The request, saying that nothing is to be stored: a vendor stores what does not say so."""
+    """Returns the request with `store` set to false. Without it the vendor would store the response."""
     return {**body, "store": False}
 
 

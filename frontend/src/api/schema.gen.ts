@@ -51,7 +51,7 @@ export interface paths {
         get?: never;
         /**
          * Set Default Spending Limit
-         * @description Holds at once, for all users who have no limit of their own here.
+         * @description Sets the default limit. It applies at once, to all users who have no individual limit here.
          */
         put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
         post?: never;
@@ -71,13 +71,14 @@ export interface paths {
         get?: never;
         /**
          * Set Spending Limit Of User
-         * @description Holds at once, beside the limit that the user has set: the lower one counts.
+         * @description Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
+         *     set; the lower one counts.
          */
         put: operations["set_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__put"];
         post?: never;
         /**
          * Forget Spending Limit Of User
-         * @description From now on the user is allowed what everybody is.
+         * @description Removes the individual limit of one user. From now on the default limit applies to the user.
          */
         delete: operations["forget_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__delete"];
         options?: never;
@@ -1112,7 +1113,7 @@ export interface paths {
         };
         /**
          * Search Models
-         * @description By provider and name. `query`: a part of the name, in capitals or small letters.
+         * @description Lists the known models. `query`: a part of the name; upper and lower case do not matter.
          */
         get: operations["search_models_api_v1_config_models_search_get"];
         put?: never;
@@ -1132,7 +1133,7 @@ export interface paths {
         };
         /**
          * Search Providers
-         * @description Vendors that Slipway can speak to, by name.
+         * @description Lists the vendors that Slipway can speak to, sorted by name. `query`: a part of the name.
          */
         get: operations["search_providers_api_v1_config_providers_search_get"];
         put?: never;
@@ -2265,7 +2266,8 @@ export interface paths {
         put?: never;
         /**
          * List Models
-         * @description Of a server that speaks OpenAI's protocol. 502 where it cannot be reached, or does not list them.
+         * @description Lists the models of a server that speaks OpenAI's protocol. 502 if the server cannot be reached or does
+         *     not list its models.
          */
         post: operations["list_models_api_v1_settings_model_list_post"];
         delete?: never;
@@ -2498,8 +2500,11 @@ export interface paths {
         put?: never;
         /**
          * Try Profile
-         * @description One real call with a tool, and an image if the model is known to take images. Where the image is
-         *     refused, a second call without it. 502 if the model cannot be reached, or says nothing for two minutes.
+         * @description Tests the profile by one real call with a tool, and with an image if the model is known to take images.
+         *     If the vendor refuses the image, a second call is made without it.
+         *
+         *     502 if the model cannot be reached, or does not answer within the profile's timeout (two minutes if none
+         *     is set).
          */
         post: operations["try_profile_api_v1_settings_profiles__name__test_post"];
         delete?: never;
@@ -2587,7 +2592,8 @@ export interface paths {
         get: operations["get_spending_limit_api_v1_settings_spending_limit_get"];
         /**
          * Set Spending Limit
-         * @description Holds at once. What was spent stays spent, unless another period begins later than the present one.
+         * @description Sets the user's limit. It applies at once and ends a raise. The amount spent in the present period
+         *     still counts. A change to daily periods can begin a new period; then spending starts at 0.
          */
         put: operations["set_spending_limit_api_v1_settings_spending_limit_put"];
         post?: never;
@@ -2608,9 +2614,10 @@ export interface paths {
         put?: never;
         /**
          * Raise Spending Limit
-         * @description Lets agents go on that have reached the limit. Counts from what is spent, should that be more.
+         * @description Raises the limit for the present period, so that agents that have reached it can go on. If more than
+         *     the limit is spent, the raise is added to the amount spent.
          *
-         *     What an administrator allows stays as it is.
+         *     The administrator's limit does not change.
          */
         post: operations["raise_spending_limit_api_v1_settings_spending_limit_raise_post"];
         delete?: never;
@@ -3043,7 +3050,8 @@ export interface components {
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "sandbox" | "command_line" | "server";
         /**
          * AdministeredLimit
-         * @description What an administrator allows; `spent` in the present period, which began at `began_at`.
+         * @description The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
+         *     `began_at`.
          */
         AdministeredLimit: {
             /**
@@ -4211,7 +4219,8 @@ export interface components {
         };
         /**
          * LLMModel
-         * @description A profile's model is `PROVIDER/NAME`. `verified`: it is listed as calling tools, and with a price.
+         * @description A model of the list. A profile names it as `PROVIDER/NAME`. `verified`: the list says that the model
+         *     calls tools, and has its price.
          */
         LLMModel: {
             /** Canonical */
@@ -4446,7 +4455,10 @@ export interface components {
         };
         /**
          * ListModels
-         * @description `profile`: whose stored key is used where no `api_key` is given; only at that profile's own address.
+         * @description The server whose models are listed.
+         *
+         *     `profile`: if no `api_key` is given, the stored key of this profile is used, but only if `base_url` is
+         *     this profile's address and the profile belongs to the user.
          */
         ListModels: {
             /** Api Key */
@@ -5111,8 +5123,10 @@ export interface components {
         };
         /**
          * ProfileTrial
-         * @description What works. `answers`: a reply came. `images`: null if none was sent, as the model takes none.
-         *     `cost`: dollars; null if its price is not known. `refusal`: the vendor's words, where it refused the call,
+         * @description The result of a profile's test: which features work.
+         *
+         *     `answers`: a reply came. `images`: null if no image was sent because the model takes none. `cost`:
+         *     dollars; null if the model's price is not known. `refusal`: the vendor's error text if it refused the call
          *     or the image in it.
          */
         ProfileTrial: {
@@ -5166,7 +5180,7 @@ export interface components {
         };
         /**
          * Provider
-         * @description `verified`: some of its models are.
+         * @description A vendor of models. `verified`: at least one of its models is verified.
          */
         Provider: {
             /** Name */
@@ -5235,7 +5249,7 @@ export interface components {
         };
         /**
          * RaiseSpendingLimit
-         * @description `by`: dollars, in addition to the limit, until the present period ends.
+         * @description A temporary raise. `by`: dollars that are added to the limit until the present period ends.
          */
         RaiseSpendingLimit: {
             /** By */
@@ -5900,7 +5914,8 @@ export interface components {
         };
         /**
          * ServerModel
-         * @description `context_window`: the longest one, in tokens, where the server says.
+         * @description A model of the server. `context_window`: the longest context in tokens; null if the server does not
+         *     say.
          */
         ServerModel: {
             /** Context Window */
@@ -5995,7 +6010,7 @@ export interface components {
         };
         /**
          * SetSpendingLimit
-         * @description `limit`: dollars per period; null: any amount. Periods begin at midnight UTC.
+         * @description A limit. `limit`: dollars per period; null means any amount. Periods begin at midnight UTC.
          */
         SetSpendingLimit: {
             /** Limit */
@@ -6405,9 +6420,10 @@ export interface components {
         };
         /**
          * SpendingLimit
-         * @description The user's own. `raised`: what was added to the limit for the present period.
+         * @description The limit that the user has set. `raised`: dollars added to the limit for the present period.
          *
-         *     `administered` holds beside it; null where no administrator has set a limit.
+         *     `administered`: the administrator's limit, which applies in addition; null if no administrator has set
+         *     one.
          */
         SpendingLimit: {
             administered: components["schemas"]["AdministeredLimit"] | null;
@@ -6431,7 +6447,7 @@ export interface components {
         };
         /**
          * SpendingLimits
-         * @description `default`: what everybody is allowed who has no limit of their own here.
+         * @description The administrators' limits. `default`: the limit of users who have no individual limit in `users`.
          */
         SpendingLimits: {
             default: components["schemas"]["SetSpendingLimit"];
@@ -6815,7 +6831,7 @@ export interface components {
         };
         /**
          * UserLimit
-         * @description What one user is allowed. `follows_default`: that is what everybody is.
+         * @description The administrators' limit for one user. `follows_default`: the default limit applies to this user.
          */
         UserLimit: {
             /**
