@@ -1,10 +1,14 @@
-"""The closed list of what the audit log can tell of, and by which means and on what it was done."""
+"""The closed lists of what the audit log can record: actions, the means by which they were done, and kinds of
+targets.
+"""
 
 from enum import StrEnum
 
 
 class AuditAction(StrEnum):
-    """What was done or refused: `THING.CHANGE`. New ones are added; none is renamed, since rows name them."""
+    """What was done or refused: `THING.CHANGE`. Names may be added, but never renamed, because stored rows
+    contain them.
+    """
 
     SIGN_IN_SUCCEEDED = "sign_in.succeeded"
     SIGN_IN_REFUSED = "sign_in.refused"
@@ -61,8 +65,8 @@ class AuditOutcome(StrEnum):
 
 
 class ActorMeans(StrEnum):
-    """How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link, a password or a
-    provider, a sandbox that works for a user, a command on the server's machine, or the server itself.
+    """How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password or a
+    provider, a sandbox that works for a user, a command on the server's machine, or as the server itself.
     """
 
     SESSION = "session"
@@ -76,7 +80,7 @@ class ActorMeans(StrEnum):
 
 
 class AuditTarget(StrEnum):
-    """Kinds of things that actions are about. Their ids stand beside them as text."""
+    """The kinds of things that actions change. An entry stores the thing's id next to its kind, as text."""
 
     USER = "user"
     SESSION = "session"

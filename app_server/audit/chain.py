@@ -1,8 +1,8 @@
-"""Adds entries to the audit log, each tied to the one before by a hash.
+"""Adds entries to the audit log. A hash ties each entry to the entry before it.
 
-An entry is written in the transaction of the change that it tells of: both are kept, or neither. Entries
-are held back until that transaction is about to commit. So the head of the chain, which all writers lock, is
-the last thing that a transaction locks, and it is held only for the commit.
+An entry is written in the transaction of the change that it records: both are stored, or neither. Entries are
+held back until that transaction is about to commit. All writers lock the head of the chain. So the head is
+the last thing that a transaction locks, and it is locked only during the commit.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from app_server.audit.models import HEAD_ID, AuditEntry, AuditHead
 from app_server.core.database import now
 
 MAX_TEXT = 300
-"""Characters of a text in the details, and of the id of a target; what is longer is cut."""
+"""The largest number of characters of a text in the details, and of a target's id. A longer text is cut."""
 
 _PENDING = "slipway.audit"
 _HASHED = (
@@ -45,7 +45,9 @@ _HASHED = (
 
 @dataclass(frozen=True)
 class Actor:
-    """Who acts, and how. `credential_id`: of the key, the session or the sandbox by which they act."""
+    """The user or system that acts, and how. `credential_id`: the id of the API key, browser session or
+    sandbox that was used.
+    """
 
     means: ActorMeans
     user_id: UUID | None = None
@@ -59,7 +61,7 @@ SERVER = Actor(ActorMeans.SERVER)
 
 @dataclass(frozen=True)
 class NewEntry:
-    """What is to be written. `details` hold names and numbers, never a secret."""
+    """An entry to be written. `details` contains names and numbers, never a secret."""
 
     actor: Actor
     action: AuditAction
@@ -70,15 +72,17 @@ class NewEntry:
 
 
 def record(session: AsyncSession, entry: NewEntry) -> None:
-    """Writes the entry when the session commits; forgets it when the session rolls back.
+    """Writes the entry when the session commits. If the session rolls back, the entry is dropped.
 
-    Not for use within a savepoint: its rollback forgets nothing.
+    Must not be used within a savepoint: the rollback of a savepoint does not drop the entry.
     """
     session.info.setdefault(_PENDING, []).append(entry)
 
 
 def hash_of(row: Mapping[str, Any]) -> str:
-    """The hash of an entry, given by the names of its columns: SHA-256 of canonical JSON, 64 hex digits."""
+    """Returns the hash of an entry: the SHA-256 of its columns as canonical JSON, as 64 hex digits. `row`:
+    the values by column name.
+    """
     values = {name: _canonical(row[name]) for name in _HASHED}
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -129,7 +133,9 @@ def _row(entry: NewEntry, id_: int, previous_hash: str) -> dict[str, Any]:
 
 
 def _bounded(value: Any) -> Any:
-    """As JSON has it, with texts and lists of a bounded length."""
+    """Returns the value as JSON types. Texts longer than MAX_TEXT and collections of more than 100 members
+    are cut.
+    """
     if isinstance(value, str):
         return str(value)[:MAX_TEXT]
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The audit log as rows: its entries, which are only ever added, and the head of their chain."""
+"""The database rows of the audit log: the entries, which are only ever added, and the head of their chain."""
 
 from datetime import datetime
 from typing import Any
@@ -11,15 +11,16 @@ from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, Audi
 from app_server.core.database import Base, enum_column
 
 NO_HASH = "0" * 64
-"""Stands where the hash of the entry before the first one would stand."""
+"""The `previous_hash` of the first entry, which has no entry before it."""
 HEAD_ID = 1
 
 
 class AuditEntry(Base):
-    """One thing that was done or refused. `id`: 1, 2, 3 … without gaps, in the order of the commits.
+    """One action that was done or refused. `id`: 1, 2, 3 … without gaps, in the order of the commits.
 
-    Users are named without a foreign key: an entry outlives them. `details` holds names and numbers, never
-    a secret. `hash`: over everything else in the row, with the hash of the entry before (see chain.py).
+    Users are named without a foreign key, so that entries remain when a user is deleted. `details` contains
+    names and numbers, never a secret. `hash`: computed from all other columns, including the hash of the
+    entry before (see chain.py).
     """
 
     __tablename__ = "audit_entries"
@@ -32,14 +33,14 @@ class AuditEntry(Base):
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     happened_at: Mapped[datetime] = mapped_column(index=True)
     actor_id: Mapped[UUID | None]
-    """The user; null: not known, or the server itself."""
+    """The user who acted; null if unknown, or if the server itself acted."""
     actor_name: Mapped[str | None] = mapped_column(String(200))
-    """The user's name at that moment."""
+    """The user's name at the time of the action."""
     means: Mapped[ActorMeans] = mapped_column(enum_column(ActorMeans))
     credential_id: Mapped[UUID | None]
-    """Of the API key, the browser session or the sandbox."""
+    """The id of the API key, browser session or sandbox that was used."""
     address: Mapped[str | None] = mapped_column(String(64))
-    """From which the request came."""
+    """The address from which the request came."""
     action: Mapped[AuditAction] = mapped_column(enum_column(AuditAction))
     target_kind: Mapped[AuditTarget | None] = mapped_column(enum_column(AuditTarget))
     target_id: Mapped[str | None] = mapped_column(String(300))
@@ -50,10 +51,10 @@ class AuditEntry(Base):
 
 
 class AuditHead(Base):
-    """The one row that says where the chain begins and ends.
+    """The one row that says where the chain begins and ends. Every writer of an entry locks this row.
 
-    `anchor_id`, `anchor_hash`: of the last entry that was cut for its age; 0 and NO_HASH: none was.
-    `last_id`, `last_hash`: of the newest entry. Who writes an entry locks this row.
+    `anchor_id`, `anchor_hash`: the id and hash of the last entry that was deleted because of its age; 0 and
+    NO_HASH if none was. `last_id`, `last_hash`: the id and hash of the newest entry.
     """
 
     __tablename__ = "audit_head"
@@ -77,5 +78,5 @@ FIRST_HEAD = {
 
 @event.listens_for(AuditHead.__table__, "after_create")
 def _insert_head(table: Table, connection: Connection, **_: object) -> None:
-    """For tables that are made without the migrations."""
+    """Inserts the head when the table is created without the migrations."""
     connection.execute(table.insert().values(FIRST_HEAD))

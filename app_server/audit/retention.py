@@ -1,4 +1,6 @@
-"""Cuts old entries from the audit log, and leaves an anchor from which the rest can still be verified."""
+"""Deletes old entries of the audit log, and keeps an anchor from which the remaining entries can still be
+verified.
+"""
 
 from datetime import timedelta
 
@@ -14,10 +16,10 @@ _BATCH = 5000
 
 
 async def trim(database: Database, days: int) -> None:
-    """Cuts entries that are more than so many days old; 0: keeps all.
+    """Deletes entries that are more than `days` days old; 0 means that all are kept.
 
-    Only from the beginning of the chain: an entry that is younger keeps those after it. Each cut is written
-    into the log.
+    Only the beginning of the chain is deleted: if an entry is younger, all entries after it stay. An entry in
+    the log records each deletion.
     """
     has_more = days > 0
     while has_more:
@@ -26,7 +28,7 @@ async def trim(database: Database, days: int) -> None:
 
 
 async def _trim(session: AsyncSession, age: timedelta) -> int:
-    """How many it has cut."""
+    """Deletes one batch of old entries and returns their number."""
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()
     youngest = select(func.min(AuditEntry.id)).where(AuditEntry.happened_at >= now() - age)

@@ -1,4 +1,4 @@
-"""Finds entries of the audit log: by time, actor, action and target, in pages by their ids."""
+"""Finds entries of the audit log by time, actor, action and target, page by page."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ EXPORT_BATCH = 500
 
 @dataclass(frozen=True)
 class AuditFilter:
-    """What is looked for. None and an empty tuple: everything. `since` is included, `until` is not."""
+    """The conditions that an entry must meet. None and an empty tuple mean no condition. An entry at the time
+    `since` is included, an entry at the time `until` is not.
+    """
 
     since: datetime | None = None
     until: datetime | None = None
@@ -48,7 +50,9 @@ class AuditFilter:
 async def search(
     session: AsyncSession, wanted: AuditFilter, *, before: int | None, limit: int
 ) -> tuple[Sequence[AuditEntry], int | None]:
-    """The newest first, below the id `before`; and what to give as `before` for the next page."""
+    """Returns one page of entries, the newest first, and the `before` of the next page. `before`: only
+    entries with smaller ids are returned. The second value is None on the last page.
+    """
     query = wanted.apply(select(AuditEntry)).order_by(AuditEntry.id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(AuditEntry.id < before)
@@ -58,7 +62,9 @@ async def search(
 
 
 async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntry]:
-    """Those that are there at the beginning, the oldest first. No transaction is open between batches."""
+    """Yields all matching entries that exist at the beginning, the oldest first. No transaction is open
+    between batches.
+    """
     async with database.read() as session:
         newest = await session.scalar(select(func.max(AuditEntry.id))) or 0
     after, has_more = 0, True

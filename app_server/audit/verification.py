@@ -1,4 +1,4 @@
-"""Proves that no entry of the audit log was changed, removed or put in."""
+"""Checks that no entry of the audit log was changed, removed or inserted."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class ChainMark:
-    """An entry that was noted elsewhere: its id and its hash."""
+    """The id and the hash of an entry, for example of one that an administrator noted outside this server."""
 
     id: int
     hash: str
@@ -24,8 +24,10 @@ class ChainMark:
 
 @dataclass(frozen=True)
 class Verification:
-    """`entries`: how many were checked. `head`: the newest one, to be noted elsewhere.
-    `problem`: the first thing that is wrong, in a sentence; None: nothing is.
+    """The result of a check.
+
+    `entries`: the number of entries checked. `anchor`: the last deleted entry. `head`: the newest entry, to
+    be noted outside this server. `problem`: the first fault found, as a sentence; None if there is none.
     """
 
     entries: int
@@ -35,10 +37,10 @@ class Verification:
 
 
 async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verification:
-    """Checks every entry, in one view of the database.
+    """Checks every entry in one snapshot of the database.
 
-    known: an entry noted earlier, which must still be there as it was. It finds even a chain that was
-    written anew as a whole. The session must be a new one.
+    `known`: an entry that was noted earlier and must still be there unchanged. It detects even a chain that
+    was rewritten from the beginning. `session` must be a new session.
     """
     if session.get_bind().dialect.name == "postgresql":
         await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
@@ -46,7 +48,7 @@ async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verif
 
 
 class _Broken(Exception):
-    """Its text says what is wrong."""
+    """Raised when the chain is faulty. Its text says what is wrong."""
 
 
 @dataclass

@@ -1,4 +1,6 @@
-"""The database as one file, and back: SQLite by its backup API, PostgreSQL by pg_dump and pg_restore."""
+"""Writes the database to one file, and loads it back: SQLite by its backup API, PostgreSQL by pg_dump and
+pg_restore.
+"""
 
 import asyncio
 import os
@@ -17,15 +19,16 @@ from app_server.core.errors import ConfigurationError
 
 
 def sqlite_file(config: Config) -> Path | None:
-    """The file of a SQLite database. None for PostgreSQL."""
+    """Returns the file of a SQLite database. Returns None for PostgreSQL."""
     url = make_url(config.resolved_database_url)
     return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
 
 
 def dump(config: Config, target: Path) -> None:
-    """Writes the database to `target`, as it is at one moment, while others may write to it.
+    """Writes a consistent copy of the database to `target`. Other processes may write to the database
+    meanwhile.
 
-    Raises ConfigurationError when PostgreSQL's programs are missing or refuse.
+    Raises ConfigurationError if PostgreSQL's programs are missing or fail.
     """
     if file := sqlite_file(config):
         with (
@@ -38,9 +41,9 @@ def dump(config: Config, target: Path) -> None:
 
 
 def load_postgresql(config: Config, source: Path) -> None:
-    """Fills the empty PostgreSQL database of `config`, all of it or nothing.
+    """Loads `source` into the empty PostgreSQL database of `config`, in one transaction.
 
-    Raises ConfigurationError when PostgreSQL's programs are missing or refuse.
+    Raises ConfigurationError if PostgreSQL's programs are missing or fail.
     """
     _run(
         config,
@@ -55,7 +58,9 @@ def load_postgresql(config: Config, source: Path) -> None:
 
 
 def has_tables(config: Config) -> bool:
-    """Whether the database has any table. Raises what a database that cannot be reached does."""
+    """Whether the database has any table. Raises the database driver's error if the database cannot be
+    reached.
+    """
 
     async def look() -> bool:
         database = Database(config.resolved_database_url)

@@ -1,4 +1,4 @@
-"""Which files of a home belong into a backup."""
+"""Lists the files of a home that belong in a backup."""
 
 import stat
 from collections.abc import Iterator
@@ -21,9 +21,10 @@ _LEFT_OUT = frozenset(
 
 
 def files_of(home: Path) -> Iterator[Path]:
-    """Folders, regular files and symbolic links below `home`, parents first. Links are not followed.
+    """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
+    followed.
 
-    What disappears meanwhile is left out, and so are sockets, pipes and devices.
+    Sockets, pipes and devices are left out, and so are files that disappear meanwhile.
     """
     for path in sorted(home.iterdir()):
         if path.name not in _LEFT_OUT:

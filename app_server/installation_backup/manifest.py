@@ -1,4 +1,4 @@
-"""What a backup says of itself: the last member of its tar file, `manifest.json`."""
+"""The manifest of a backup: the last member of its tar file, `manifest.json`."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,14 +11,15 @@ HOME = "home"
 KEY_FILE = "encryption.key"
 
 KEY_CHECK = "the encryption key fits"
-"""`Manifest.key_check` decrypts to this text."""
+"""The text that `Manifest.key_check` decrypts to."""
 
 
 class Manifest(BaseModel):
-    """`sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal, by its name there.
+    """What a backup contains. `sha256`: the SHA-256 in hexadecimal of each regular file in the tar file, by
+    its name there.
 
-    `home`: the path of the home. `schema_revision`: of the database. `key_check`: `KEY_CHECK`, encrypted with
-    the installation's key.
+    `home`: the path of the home. `schema_revision`: the revision of the database schema. `key_check`:
+    `KEY_CHECK`, encrypted with the installation's key.
     """
 
     format: Literal[1] = 1

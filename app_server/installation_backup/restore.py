@@ -1,4 +1,4 @@
-"""Puts a backup into a new home."""
+"""Restores a backup into a new home."""
 
 import hashlib
 import os
@@ -18,19 +18,22 @@ from app_server.installation_backup.databases import has_tables, load_postgresql
 from app_server.installation_backup.manifest import DATABASE, HOME, KEY_CHECK, KEY_FILE, MANIFEST, Manifest
 
 UNFINISHED = "restore-unfinished"
-"""A folder of a home into which a backup is being put. No server starts while it is there."""
+"""The name of a folder in a home that exists while a backup is being restored. No server starts while it
+exists.
+"""
 
 _MAY_BE_THERE = frozenset({"server.lock"})
 _DAMAGED = "The backup is damaged: {}. Take another one."
 
 
 def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
-    """Fills an empty home, and an empty database if it is PostgreSQL, from the backup in `source`. Blocking.
+    """Restores the backup in `source` into an empty home, and into an empty database if it is PostgreSQL.
+    Blocking.
 
-    All checksums and the encryption key are checked before anything is put in its place.
+    All checksums and the encryption key are checked before any file is put in its place.
 
-    Raises ConfigurationError when the home or the database is not empty, the backup is damaged or was made by
-    a newer version or with another kind of database, or its encryption key is missing or another one.
+    Raises ConfigurationError if the home or the database is not empty, the backup is damaged or was made by a
+    newer version or with another kind of database, or the encryption key is missing or wrong.
     """
     _require_empty(config)
     staging = config.home / UNFINISHED
@@ -48,7 +51,7 @@ def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
 
 
 def require_whole_home(home: Path) -> None:
-    """Raises ConfigurationError when a backup was put into `home` in part only."""
+    """Raises ConfigurationError if a backup was restored into `home` only in part."""
     if (home / UNFINISHED).exists():
         raise ConfigurationError(
             f"A restore into {home} did not finish. Remove all files in it, and restore the backup again."
@@ -70,7 +73,7 @@ def _require_empty(config: Config) -> None:
 
 
 def _unpack(source: IO[bytes], staging: Path) -> Manifest:
-    """Lays the files out below `staging`, and checks each against the manifest."""
+    """Unpacks the files into `staging` and checks each against the manifest. Returns the manifest."""
     found: dict[str, str] = {}
     folders: list[tuple[Path, tarfile.TarInfo]] = []
     try:
@@ -96,7 +99,9 @@ def _unpack(source: IO[bytes], staging: Path) -> Manifest:
 
 
 def _path_of(member: tarfile.TarInfo, staging: Path) -> Path:
-    """Where a member is put. Raises ConfigurationError for one that would lead out of `staging`."""
+    """Returns the path below `staging` where a member is put. Raises ConfigurationError if the path would
+    lead out of `staging`.
+    """
     parts = PurePosixPath(member.name).parts
     path = staging.joinpath(*parts)
     is_inside = bool(parts) and ".." not in parts and not PurePosixPath(member.name).is_absolute()
@@ -120,7 +125,9 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
 
 
 def _own(path: Path, member: tarfile.TarInfo) -> None:
-    """Files of process sandboxes may belong to other users. Only root can give them away."""
+    """Gives the file to the user and group that the tar file names, because files of process sandboxes may
+    belong to other users. Does so only as root.
+    """
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid, follow_symlinks=False)
 
@@ -167,7 +174,9 @@ def _require_usable(config: Config, manifest: Manifest, staging: Path) -> None:
 
 
 def _put_in_place(config: Config, staging: Path) -> None:
-    """Moves all of it. The folder `staging` is the last to go: until then no server starts."""
+    """Moves all files to their places. The folder `staging` is removed last, because no server starts while
+    it exists.
+    """
     below = staging / HOME
     for path in sorted(below.iterdir()) if below.is_dir() else []:
         path.rename(config.home / path.name)

@@ -1,4 +1,4 @@
-"""Makes a backup."""
+"""Writes a backup of the installation."""
 
 import asyncio
 import gzip
@@ -25,11 +25,10 @@ _PIECE_BYTES = 1024**2
 
 
 def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manifest:
-    """Writes a backup to the new file `target`, of mode 0600. Blocking; see `write_backup`.
+    """Writes a backup to the new file `target`, with mode 0600. Blocking; see `write_backup`.
 
-    A file with the name `target` is there only once it is whole and on the disk.
-
-    Raises ConfigurationError when `target` exists or lies in the home.
+    `target` appears only when the whole backup is on the disk. Raises ConfigurationError if `target` exists
+    or lies in the home.
     """
     if target.exists():
         raise ConfigurationError(f"{target} exists already. Choose another name.")
@@ -50,9 +49,9 @@ def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manife
 def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest:
     """Writes the database and the home to `sink`, as a gzipped tar. Blocking.
 
-    The server may run meanwhile: the database is copied as it is at one moment, then the files.
+    The server may run meanwhile: first a consistent copy of the database is written, then the files.
 
-    Raises ConfigurationError when no server was started here yet, or PostgreSQL's programs are missing.
+    Raises ConfigurationError if no server was ever started here, or PostgreSQL's programs are missing.
     """
     revision = asyncio.run(_revision(config))
     with (
@@ -95,7 +94,9 @@ def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
-    """Adds a folder, a link or a file. A file that grows meanwhile is added up to where it was."""
+    """Adds a folder, a link or a file. A file that changes meanwhile is added as it was read; a removed one
+    is left out.
+    """
     try:
         member = tar.gettarinfo(path, name)
         if not (member.isfile() or member.islnk()):
@@ -113,7 +114,7 @@ def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], sc
 
 
 def _copy(source: IO[bytes], copy: IO[bytes]) -> tuple[str, int]:
-    """`(SHA-256, bytes)` of what was copied."""
+    """Copies `source` to `copy`. Returns `(SHA-256, bytes)` of the copied content."""
     digest, size = hashlib.sha256(), 0
     while piece := source.read(_PIECE_BYTES):
         digest.update(piece)

@@ -1,4 +1,6 @@
-"""How a browser is signed in, whatever it has shown: a cookie, and the proof for its pages."""
+"""Keeps a browser signed in, after any way of signing in: by a session cookie, and a proof that its pages
+send.
+"""
 
 from typing import Final
 
@@ -14,8 +16,8 @@ _COOKIE_SECONDS: Final = 400 * 24 * 3600
 
 
 class SignedInUser(UserInfo):
-    """`page_proof` goes into the header `X-Slipway-Proof` of every call that is authorised by the cookie.
-    Pages keep it where only their own origin can read it.
+    """The signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof` with every call that the
+    cookie authorises. Pages store it where only pages of the same origin can read it.
     """
 
     page_proof: str
@@ -29,7 +31,7 @@ def browser_of(request: Request) -> Browser:
 
 
 def keep_in_browser(signed_in: NewBrowserSession, config: Config, response: Response) -> SignedInUser:
-    """Sets the cookie. The body that tells the proof."""
+    """Sets the session cookie in the response. Returns the response's body, which contains the page proof."""
     response.set_cookie(
         session_cookie(config),
         signed_in.cookie,

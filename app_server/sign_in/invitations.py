@@ -1,4 +1,4 @@
-"""New accounts, and the one-time links by which their people sign in."""
+"""Creates accounts, and the one-time links by which people sign in to them."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,14 +14,16 @@ from app_server.users.service import create_user, find_owner
 
 
 async def create_account(session: AsyncSession, *, name: str, role: Role) -> User:
-    """An account with what every new one has."""
+    """Creates an account with the profiles that every new account gets."""
     person = await create_user(session, name=name, role=role)
     await add_first_profiles(session, person.id)
     return person
 
 
 async def new_link(session: AsyncSession, config: Config, person: User, trail: AuditTrail) -> SignInLinkInfo:
-    """The token stands in the fragment of the URL, which no log and no proxy sees."""
+    """Creates a one-time link for this person and records it in the audit log. The token is in the fragment
+    of the URL, which browsers never send to logs or proxies.
+    """
     token = await create_link(session, person.id)
     target = (AuditTarget.USER, person.id)
     trail.record(session, AuditAction.SIGN_IN_LINK_CREATED, target, name=person.name)
@@ -31,7 +33,7 @@ async def new_link(session: AsyncSession, config: Config, person: User, trail: A
 async def invite(
     session: AsyncSession, config: Config, trail: AuditTrail, *, name: str, role: Role
 ) -> tuple[User, SignInLinkInfo]:
-    """A new account, and the link by which its person signs in."""
+    """Creates an account and a one-time link by which its person signs in. Returns both."""
     person = await create_account(session, name=name, role=role)
     target = (AuditTarget.USER, person.id)
     trail.record(session, AuditAction.MEMBER_CREATED, target, name=person.name, role=role)

@@ -1,4 +1,4 @@
-"""The people of this installation, for those who administer it."""
+"""HTTP routes by which administrators manage the people of this installation."""
 
 from uuid import UUID
 
@@ -30,7 +30,7 @@ async def list_people(session: ReadSession) -> list[Person]:
 async def invite_person(
     manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson, request: Request
 ) -> Invitation:
-    """A new account, and the link by which its person signs in. 403 `role_not_manageable`."""
+    """Creates an account, and the link by which its person signs in. 403 `role_not_manageable`."""
     people.require_can_manage(manager, body.role)
     person, link = await invite(session, request.state.config, trail, name=body.name, role=body.role)
     return Invitation(person=Person.model_validate(person), sign_in_link=link)
@@ -40,7 +40,8 @@ async def invite_person(
 async def change_person(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, body: ChangePerson
 ) -> User:
-    """Holds at once. What a disabled person has open ends within two seconds. Their conversations stay.
+    """Changes a person's account. It takes effect at once: if the person is disabled, their open connections
+    end within two seconds. Their conversations stay.
 
     403 `role_not_manageable`, 404 `person_not_found`.
     """
@@ -52,7 +53,8 @@ async def change_person(
 
 @router.delete("/{person_id}/totp", status_code=204)
 async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID) -> None:
-    """For a person who has lost the authenticator app: the password alone signs in again.
+    """Removes the authenticator app of a person who has lost it. Then the password alone is enough to sign
+    in.
 
     403 `role_not_manageable`, 404 `person_not_found`.
     """
@@ -67,7 +69,9 @@ async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session
 async def create_sign_in_link(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, request: Request
 ) -> SignInLinkInfo:
-    """Another one-time link, for another browser. 403 `role_not_manageable`, 404 `person_not_found`."""
+    """Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
+    404 `person_not_found`.
+    """
     person = await people.find(session, person_id)
     people.require_can_manage(manager, person.role)
     return await new_link(session, request.state.config, person, trail)

@@ -1,4 +1,4 @@
-"""Tells the audit log of refused sign-ins. Anyone may cause them, so that their number is limited."""
+"""Records refused sign-ins in the audit log. Anyone can cause them, so the number of entries is limited."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -21,7 +21,9 @@ MAX_PER_MINUTE = 60
 
 @dataclass
 class RefusedSignIns:
-    """Of one app server. What exceeds the limit is counted, and the next entry tells the number."""
+    """Records the refused sign-ins of one app server, at most MAX_PER_MINUTE entries a minute. Further ones
+    are only counted, and the next entry states their number.
+    """
 
     database: Database
     background: Background
@@ -30,7 +32,7 @@ class RefusedSignIns:
 
     @contextmanager
     def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
-        """Records an AppError of the block, and raises it again."""
+        """Records an AppError that the block raises, and raises it again."""
         try:
             yield
         except AppError as refusal:
@@ -46,7 +48,7 @@ class RefusedSignIns:
         provider: str | None = None,
         user_id: UUID | None = None,
     ) -> None:
-        """Writes the entry beside the request, whose own transaction may be rolled back."""
+        """Writes the entry in a separate transaction, because the request's own may be rolled back."""
         while self._recent and monotonic() - self._recent[0] > 60:
             self._recent.popleft()
         if len(self._recent) >= MAX_PER_MINUTE:

@@ -1,4 +1,4 @@
-"""Signing in with the one-time link, and out again."""
+"""HTTP routes to sign in with a one-time link, and to sign out."""
 
 from typing import Annotated
 

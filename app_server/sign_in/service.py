@@ -1,4 +1,6 @@
-"""Signing in: a one-time link is traded for a browser session, and what all ways to sign in end with."""
+"""Creates one-time links, exchanges a link for a browser session, and opens and ends sessions. Every way to
+sign in ends with `open_session`.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,16 +27,19 @@ _FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
 
 @dataclass(frozen=True)
 class LinkOrigin:
-    """The sign-in at a provider that a link completes; `provider_session`: its `sid`, if it has one."""
+    """The sign-in at a provider that a link completes. `provider_session`: the provider's session id (`sid`);
+    None if the provider gave none.
+    """
 
     identity_id: UUID
     provider_session: str | None
 
 
 async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigin | None = None) -> str:
-    """A new one-time token. Only its hash is kept.
+    """Creates a one-time link and returns its token. Only the token's hash is stored.
 
-    It is valid for 24 hours. After a sign-in at a provider the browser uses it at once: a minute is enough.
+    The link is valid for 24 hours. With `origin` it is valid for one minute, because the browser uses it at
+    once.
     """
     await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
     token = new_token()
@@ -55,7 +60,8 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
 class NewBrowserSession:
     """A new browser session: its cookie, and the proof for its pages.
 
-    accepts_invitation: the first session of its user, who came by a link and not by a provider.
+    `accepts_invitation`: this is the user's first session, and the user signed in with a link, not by a
+    provider.
     """
 
     user: User
@@ -66,7 +72,7 @@ class NewBrowserSession:
 
 @dataclass(frozen=True)
 class Browser:
-    """By what its user recognises it later."""
+    """The browser's details by which its user recognises a session later."""
 
     user_agent: str | None
     address: str | None
@@ -75,10 +81,11 @@ class Browser:
 async def sign_in_with_link(
     session: AsyncSession, token: str, *, browser: Browser, expires_at: datetime
 ) -> NewBrowserSession:
-    """A new browser session. Of two at once, one wins.
+    """Exchanges the link for a new browser session. If two browsers use the link at once, only the first gets
+    a session.
 
     Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`,
-    NotAuthenticated `account_disabled`: then the link stays unused.
+    NotAuthenticated `account_disabled`. A link of a disabled account stays unused.
     """
     unused = update(SignInLink).where(
         SignInLink.token_hash == token_hash(token),
@@ -107,7 +114,9 @@ async def open_session(
     expires_at: datetime,
     origin: LinkOrigin | None = None,
 ) -> NewBrowserSession:
-    """The end of each sign-in that succeeds, whatever it was done with. The user must not be disabled."""
+    """Opens a browser session and records the sign-in. Every successful sign-in ends here. The user must not
+    be disabled.
+    """
     signed_in = NewBrowserSession(
         user,
         cookie=new_token(),
@@ -135,7 +144,7 @@ async def open_session(
 
 
 async def sign_out(session: AsyncSession, cookie: str, page_proof: str, *, address: str | None) -> None:
-    """Does nothing with a wrong proof: the cookie alone ends no session either."""
+    """Ends the session. Does nothing if the proof is wrong: the cookie alone cannot end a session."""
     ended = delete(WebSession).where(
         WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)
     )

@@ -1,1 +1,1 @@
-"""Signing in by an OpenID Connect provider: authorization code flow with PKCE."""
+"""Sign-in by an OpenID Connect provider: authorization code flow with PKCE."""

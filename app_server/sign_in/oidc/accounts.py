@@ -1,4 +1,6 @@
-"""The accounts of people who sign in by a provider: made at the first sign-in, kept up to date at each."""
+"""The accounts of people who sign in by a provider. The first sign-in creates an account, and each further
+one updates it.
+"""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -21,10 +23,11 @@ from app_server.users.models import Role, User, WebSession
 async def account_of(
     session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity, address: str | None
 ) -> tuple[User, ExternalIdentity]:
-    """The account, made if this person comes for the first time. address: of the browser, for the audit log.
+    """Returns the account of this identity; creates it at the first sign-in. `address`: the browser's
+    address, for the audit log.
 
-    Where groups give roles, the provider's word about the role counts, except for the owner.
-    Raises Forbidden `oidc_no_role`.
+    If the provider's groups are mapped to roles, each sign-in sets the user's role to the one that the
+    provider gives. The owner's role never changes. Raises Forbidden `oidc_no_role`.
     """
     known = await _find(session, identity)
     is_new = known is None
@@ -57,7 +60,8 @@ async def account_of(
 
 
 async def connect(session: AsyncSession, identity: ProviderIdentity, user_id: UUID) -> None:
-    """From now on this person of the provider signs in to an account that exists already.
+    """Connects a provider's identity with an existing account, so that it signs in to this account from now
+    on.
 
     Raises Conflict `oidc_identity_taken`, `oidc_already_connected`.
     """
@@ -73,13 +77,15 @@ async def connect(session: AsyncSession, identity: ProviderIdentity, user_id: UU
 
 
 async def connected(session: AsyncSession, user_id: UUID) -> Mapping[str, ExternalIdentity]:
-    """By issuer."""
+    """Returns the user's connected identities, by issuer."""
     rows = await session.scalars(select(ExternalIdentity).where(ExternalIdentity.user_id == user_id))
     return {row.issuer: row for row in rows}
 
 
 async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
-    """Browsers that were signed in by it stay so. Raises NotFound `identity_not_found`."""
+    """Removes the connection of the account with this provider. Browsers that are already signed in stay
+    signed in. Raises NotFound `identity_not_found`.
+    """
     found = await session.scalar(_of_user(user_id, issuer))
     if found is None:
         raise identity_not_found()
@@ -89,9 +95,10 @@ async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
 async def end_sessions(
     session: AsyncSession, issuer: str, *, subject: str | None, provider_session: str | None
 ) -> Sequence[tuple[UUID, UUID]]:
-    """Signs out the browsers that came by this provider: those of one sign-in there, or of the person.
+    """Signs out browsers that signed in by this provider. `subject`: only this person's browsers; None means
+    everyone's. `provider_session`: only the browsers of this session at the provider; None means any.
 
-    The sessions that ended: the id of each, and of its user.
+    Returns the ended sessions as pairs: the session's id and its user's id.
     """
     identities = select(ExternalIdentity.id).where(ExternalIdentity.issuer == issuer)
     if subject is not None:
@@ -114,7 +121,9 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 
 
 async def _create(session: AsyncSession, identity: ProviderIdentity) -> ExternalIdentity:
-    """Of two first sign-ins at once, one makes the account and both use it."""
+    """Creates the account and its identity. If two first sign-ins run at once, one creates the account and
+    both use it.
+    """
     try:
         async with session.begin_nested():
             user = await create_account(session, name=identity.name, role=_required(identity.role))
@@ -147,6 +156,8 @@ def _row(identity: ProviderIdentity, user_id: UUID) -> ExternalIdentity:
 
 
 async def users_with_address(session: AsyncSession, address: str) -> Sequence[UUID]:
-    """The ids of those whose provider has verified this e-mail address. Capitals do not count."""
+    """Returns the ids of users whose provider has verified this e-mail address. Upper and lower case do not
+    matter.
+    """
     query = select(ExternalIdentity.user_id).where(func.lower(ExternalIdentity.email) == address.lower())
     return (await session.scalars(query)).all()

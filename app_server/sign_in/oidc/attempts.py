@@ -1,4 +1,6 @@
-"""A sign-in that is under way: what only the browser that began it can bring back."""
+"""Keeps the state of a sign-in that is under way in an encrypted cookie, so that only the browser that began
+it can complete it.
+"""
 
 import secrets
 from datetime import datetime, timedelta
@@ -19,9 +21,11 @@ _COOKIES: Final = ("__Host-slipway_oidc", "slipway_oidc")
 
 
 class Attempt(BaseModel):
-    """state: ties the answer to this browser. nonce: ties the ID token to it. verifier: proves to the
-    provider that the code is traded by the server that asked for it (PKCE, RFC 7636).
-    connects: the user whose account is to be connected with the provider; None: a sign-in.
+    """A sign-in that is under way.
+
+    `state`: ties the provider's answer to this browser. `nonce`: ties the ID token to it. `verifier`: proves
+    to the provider that the server that began the sign-in also exchanges the code (PKCE, RFC 7636).
+    `connects`: the user whose account is to be connected with the provider; None means an ordinary sign-in.
     """
 
     provider: str
@@ -44,12 +48,14 @@ class Attempt(BaseModel):
 
 
 def cookie_name(config: Config) -> str:
-    """Over HTTPS the prefix makes browsers refuse it from pages of our subdomains."""
+    """Returns the name of the cookie. Over HTTPS it has the prefix `__Host-`: browsers then do not let pages
+    of subdomains set it.
+    """
     return _COOKIES[0 if config.base_url.startswith("https:") else 1]
 
 
 def keep(attempt: Attempt, reply: Response, config: Config, cipher: Cipher) -> None:
-    """Puts it into the browser."""
+    """Stores the attempt in the browser, as a cookie of the reply."""
     reply.set_cookie(
         cookie_name(config),
         seal(attempt, cipher),
@@ -62,20 +68,21 @@ def keep(attempt: Attempt, reply: Response, config: Config, cipher: Cipher) -> N
 
 
 def forget(reply: Response, config: Config) -> None:
-    """Takes it out of the browser: each attempt counts once."""
+    """Removes the attempt's cookie from the browser, because each attempt can be used only once."""
     secure = config.base_url.startswith("https:")
     reply.delete_cookie(cookie_name(config), httponly=True, samesite="lax", secure=secure)
 
 
 def seal(attempt: Attempt, cipher: Cipher) -> str:
-    """The value of the cookie."""
+    """Returns the attempt as an encrypted cookie value."""
     return cipher.encrypt(attempt.model_dump_json())
 
 
 def open_sealed(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
-    """The attempt that this browser has begun with this provider.
+    """Decrypts the cookie value and returns the attempt that this browser began with this provider.
 
-    Raises BadRequest `oidc_attempt_expired` for anything else.
+    Raises BadRequest `oidc_attempt_expired` if there is none, it has expired, or the provider or the state is
+    another one.
     """
     try:
         attempt = Attempt.model_validate_json(cipher.decrypt(value or ""))

@@ -1,4 +1,6 @@
-"""Connecting the account of the current user with identity providers, so that the user signs in by them."""
+"""HTTP routes that connect the current user's account with identity providers, so that the user can sign in
+by them.
+"""
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
@@ -15,8 +17,10 @@ router = APIRouter(prefix="/api/v1/identities", tags=["Users"])
 
 
 class IdentityConnection(BaseModel):
-    """A provider. `connected_at`: null if the account is not connected with it. `email`: as the provider has
-    verified it.
+    """A provider, and whether the account is connected with it.
+
+    `connected_at`: null if it is not connected. `email`: the address that the provider has verified; null if
+    there is none.
     """
 
     provider: str
@@ -26,7 +30,7 @@ class IdentityConnection(BaseModel):
 
 
 class ProviderPage(BaseModel):
-    """`url`: where the browser goes to connect the account."""
+    """The provider's page. `url`: where the browser goes to connect the account."""
 
     url: str
 
@@ -35,7 +39,7 @@ class ProviderPage(BaseModel):
 async def list_connections(
     user: CurrentUser, session: ReadSession, request: Request
 ) -> list[IdentityConnection]:
-    """Every provider of this installation, connected or not."""
+    """Lists all providers of this installation, connected or not."""
     providers: Providers = request.state.identity_providers
     rows = await accounts.connected(session, user.id)
     return [
@@ -53,7 +57,8 @@ async def list_connections(
 async def begin_connection(
     user: CurrentUser, provider: str, request: Request, response: Response
 ) -> ProviderPage:
-    """Keeps in this browser that the account is to be connected. The provider sends the browser back.
+    """Begins to connect the account with this provider. Sets a cookie with the attempt and returns the
+    provider's page; the provider later sends the browser back to the callback.
 
     404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`.
     """
@@ -70,7 +75,10 @@ async def begin_connection(
 async def end_connection(
     user: CurrentUser, trail: CurrentTrail, session: Session, provider: str, request: Request
 ) -> None:
-    """Browsers that are signed in stay so. 404 `oidc_provider_not_found`, `identity_not_found`."""
+    """Ends the connection of the account with this provider. Browsers that are signed in stay signed in.
+
+    404 `oidc_provider_not_found`, `identity_not_found`.
+    """
     providers: Providers = request.state.identity_providers
     await accounts.disconnect(session, user.id, providers.find(provider).issuer)
     trail.record(session, AuditAction.IDENTITY_DISCONNECTED, (AuditTarget.IDENTITY, provider))

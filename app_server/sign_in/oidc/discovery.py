@@ -1,4 +1,4 @@
-"""What a provider says of itself: its endpoints and its keys.
+"""Fetches what a provider publishes about itself: its endpoints and its signing keys.
 
 Formats: OpenID Connect Discovery 1.0, section 3, and RFC 7517.
 """
@@ -23,7 +23,9 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 TIMEOUT_SECONDS = 10.0
 _MAX_AGE_SECONDS = 3600.0
 MIN_AGE_OF_KEYS_SECONDS = 10.0
-"""Tokens with unknown keys may come from anywhere: they lead to no more requests than that."""
+"""The shortest time between two fetches of a provider's keys because of an unknown key. Anyone can send
+tokens with unknown keys, so their number must not cause more requests.
+"""
 
 
 class Metadata(BaseModel):
@@ -47,7 +49,7 @@ class _Known:
 
 
 class Providers:
-    """The providers of this installation. What they say of themselves is kept for an hour."""
+    """The providers of this installation. The metadata and keys that they publish are cached for an hour."""
 
     def __init__(self, providers: Sequence[IdentityProvider], client: httpx.AsyncClient) -> None:
         self._providers = {provider.name: provider for provider in providers}
@@ -58,17 +60,18 @@ class Providers:
         return tuple(self._providers.values())
 
     def find(self, name: str) -> IdentityProvider:
-        """Raises NotFound `oidc_provider_not_found`."""
+        """Returns the provider with this name. Raises NotFound `oidc_provider_not_found`."""
         if provider := self._providers.get(name):
             return provider
         raise provider_not_found()
 
     async def metadata(self, provider: IdentityProvider) -> Metadata:
-        """Raises BadGateway `oidc_provider_unreachable`."""
+        """Returns the provider's discovery document. Raises BadGateway `oidc_provider_unreachable`."""
         return (await self._look_up(provider)).metadata
 
     async def keys(self, provider: IdentityProvider, *, are_unknown: bool = False) -> KeySet:
-        """Its signing keys. `are_unknown`: those that are known do not fit, so it may have new ones.
+        """Returns the provider's signing keys. `are_unknown`: no cached key fits a token, so the keys are
+        fetched again if the cached ones are older than MIN_AGE_OF_KEYS_SECONDS.
 
         Raises BadGateway `oidc_provider_unreachable`.
         """
@@ -80,7 +83,8 @@ class Providers:
         return known.keys
 
     async def userinfo(self, provider: IdentityProvider, access_token: str) -> dict[str, Any]:
-        """Further claims; none where it has no such endpoint.
+        """Returns the claims of the provider's userinfo endpoint. Returns no claims if the provider has no
+        such endpoint.
 
         Raises BadGateway `oidc_provider_unreachable`.
         """

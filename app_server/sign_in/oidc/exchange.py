@@ -1,4 +1,6 @@
-"""The two steps of the authorization code flow: sending the browser away, and trading the code it brings."""
+"""The two steps of the authorization code flow: sends the browser to the provider, and exchanges the code
+that it brings back for the person's claims.
+"""
 
 import logging
 from typing import TYPE_CHECKING, Any
@@ -19,14 +21,18 @@ logger = logging.getLogger(__name__)
 
 
 def redirect_uri(config: Config, provider: IdentityProvider) -> str:
-    """Where the provider sends the browser back to. It has to be registered there."""
+    """Returns the address to which the provider sends the browser back. This address must be registered at
+    the provider.
+    """
     return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/callback"
 
 
 async def authorization_url(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
 ) -> str:
-    """Where the browser goes first. Raises BadGateway `oidc_provider_unreachable`."""
+    """Returns the provider's address where the browser begins the sign-in. Raises BadGateway
+    `oidc_provider_unreachable`.
+    """
     metadata = await providers.metadata(provider)
     async with _client(config, provider, metadata) as client:
         url, _ = client.create_authorization_url(
@@ -41,7 +47,8 @@ async def authorization_url(
 async def claims_for_code(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt, code: str
 ) -> dict[str, Any]:
-    """What the provider says of the person: the claims of the ID token, and of its userinfo endpoint.
+    """Exchanges the code for the provider's tokens. Returns the claims of the ID token together with those of
+    the userinfo endpoint.
 
     Raises BadGateway `oidc_provider_unreachable`, `oidc_identity_invalid`.
     """
@@ -87,7 +94,7 @@ def _client(config: Config, provider: IdentityProvider, metadata: Metadata) -> "
 
 
 def _authentication(provider: IdentityProvider, metadata: Metadata) -> str:
-    """How the token endpoint is shown the secret."""
+    """Returns the method by which this server sends its client secret to the token endpoint."""
     if provider.client_secret_file is None:
         return "none"
     offered = metadata.token_endpoint_auth_methods_supported

@@ -1,4 +1,4 @@
-"""Who a provider says that a person is, and what that makes them here."""
+"""Reads a person's identity from the claims of a provider, and decides the person's role here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,10 @@ _STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
 
 @dataclass(frozen=True)
 class ProviderIdentity:
-    """role: None if no group gives one. session: the provider's name of the sign-in there (`sid`), by which
-    it announces its end.
+    """A person as the provider describes them.
+
+    `role`: None if neither a group nor the default gives one. `session`: the id of the person's session at
+    the provider (`sid`), which the provider names when it ends that session.
     """
 
     issuer: str
@@ -28,7 +30,7 @@ class ProviderIdentity:
 
 
 def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> ProviderIdentity:
-    """Raises Forbidden `oidc_domain_not_allowed`."""
+    """Returns the identity that the claims describe. Raises Forbidden `oidc_domain_not_allowed`."""
     email = _verified_email(claims)
     if provider.allowed_domains and (email or "").rpartition("@")[2].lower() not in provider.allowed_domains:
         raise domain_not_allowed()
@@ -47,7 +49,9 @@ def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Provid
 
 
 def role_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Role | None:
-    """The strongest role that a group gives, or else the default role, which may be none."""
+    """Returns the strongest role that the person's groups give. If no group gives a role, returns the default
+    role, or None if there is no default.
+    """
     told = claims.get(provider.groups_claim)
     groups = told if isinstance(told, list) else [told]
     given = {Role(role) for group, role in provider.roles.items() if group in groups}

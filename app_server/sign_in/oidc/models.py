@@ -1,4 +1,4 @@
-"""Which account belongs to which person of a provider."""
+"""The database rows that say which identity of a provider belongs to which account."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -10,7 +10,9 @@ from app_server.core.database import Base, now
 
 
 class ExternalIdentity(Base):
-    """A person of a provider, told by the provider's `sub`: names and e-mail addresses may change hands."""
+    """A person at a provider. The provider's `sub` identifies the person, because names and e-mail addresses
+    may pass to another person.
+    """
 
     __tablename__ = "external_identities"
     __table_args__ = (UniqueConstraint("issuer", "subject"),)
@@ -20,5 +22,7 @@ class ExternalIdentity(Base):
     subject: Mapped[str] = mapped_column(String(255))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     email: Mapped[str | None] = mapped_column(String(320))
-    """As the provider said at the last sign-in; null: it did not, or has not verified it."""
+    """The address that the provider verified, as of the last sign-in; null if it gave none or has not
+    verified it.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now)

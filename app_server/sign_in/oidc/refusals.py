@@ -1,4 +1,4 @@
-"""Why a sign-in by a provider fails. The sign-in page explains each by its code."""
+"""The errors of a sign-in by a provider. The sign-in page explains each by its code."""
 
 from app_server.core.errors import BadGateway, BadRequest, Conflict, Forbidden, NotFound
 

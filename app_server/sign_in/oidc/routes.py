@@ -1,4 +1,6 @@
-"""Signing in by a provider: the browser goes there, comes back, and gets a one-time link."""
+"""HTTP routes of the sign-in by a provider: the browser goes to the provider, comes back, and gets a one-time
+link.
+"""
 
 import logging
 from typing import Annotated
@@ -30,13 +32,13 @@ logger = logging.getLogger(__name__)
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 
 CONNECTIONS_PAGE = "settings/browsers"
-"""Where a person connects their account with a provider."""
+"""The page where a person connects an account with a provider, below the base URL."""
 
 _Text = Annotated[str, Query(max_length=4096)]
 
 
 class ProviderInfo(BaseModel):
-    """`url`: where the browser goes to sign in by it, relative to this server."""
+    """A provider. `url`: where the browser goes to sign in by this provider, relative to this server."""
 
     name: str
     title: str
@@ -45,7 +47,7 @@ class ProviderInfo(BaseModel):
 
 @router.get("/providers")
 async def list_providers(request: Request) -> list[ProviderInfo]:
-    """The providers by which people can sign in beside one-time links."""
+    """Lists the providers by which people can sign in, in addition to one-time links."""
     providers: Providers = request.state.identity_providers
     return [
         ProviderInfo(name=one.name, title=one.title, url=f"{router.prefix}/oidc/{one.name}")
@@ -55,7 +57,7 @@ async def list_providers(request: Request) -> list[ProviderInfo]:
 
 @router.get("/oidc/{name}", status_code=303, response_class=RedirectResponse)
 async def begin_sign_in(name: str, request: Request) -> Response:
-    """Sends the browser to the provider; to our sign-in page if the provider does not answer.
+    """Redirects the browser to the provider, or to our sign-in page if the provider does not answer.
 
     404 `oidc_provider_not_found`.
     """
@@ -81,9 +83,9 @@ async def complete_sign_in(
     code: _Text = "",
     error: _Text = "",
 ) -> Response:
-    """Where the provider sends the browser back to. It goes on to our sign-in page, which signs it in with a
-    one-time link or explains by `#refused=CODE` why not. After connecting an account it goes to the settings,
-    with `#connected=NAME`.
+    """Receives the browser when the provider sends it back, and redirects it to our sign-in page. The
+    fragment of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
+    (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
 
     404 `oidc_provider_not_found`.
     """
@@ -122,8 +124,10 @@ async def log_out_by_provider(
     session: Session,
     logout_token: Annotated[str, Form(max_length=16_384)],
 ) -> Response:
-    """For the provider itself: a person has signed out there, so their browsers are signed out here
-    (OpenID Connect Back-Channel Logout 1.0). 400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
+    """Signs out the browsers of a person who has signed out at the provider. The provider itself calls this
+    route (OpenID Connect Back-Channel Logout 1.0).
+
+    400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
     """
     providers: Providers = request.state.identity_providers
     provider = providers.find(name)

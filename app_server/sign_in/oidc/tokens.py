@@ -1,4 +1,4 @@
-"""Checks what a provider has signed: ID tokens and logout tokens.
+"""Checks tokens that a provider has signed: ID tokens and logout tokens.
 
 Rules: OpenID Connect Core 1.0, section 3.1.3.7, and OpenID Connect Back-Channel Logout 1.0, section 2.6.
 """
@@ -17,15 +17,17 @@ from app_server.sign_in.oidc.refusals import identity_invalid
 logger = logging.getLogger(__name__)
 
 MAX_SUBJECT = 255
-"""Characters of a `sub`, as OpenID Connect has it."""
+"""The largest number of characters of a `sub`, as OpenID Connect defines it."""
 
 LEEWAY_SECONDS = 60
-"""How far the clocks of provider and server may be apart."""
+"""How many seconds the clocks of the provider and this server may differ."""
 
 _ALGORITHMS = frozenset(
     ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 )
-"""Signatures by a private key. `none`, and those made with the client secret, do not prove the provider."""
+"""The accepted signature algorithms. All of them use a private key. The algorithm `none`, and those that use
+the client secret, would not prove that the provider signed the token.
+"""
 
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -33,7 +35,9 @@ _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 async def read_id_token(
     providers: Providers, provider: IdentityProvider, token: str, *, nonce: str
 ) -> dict[str, Any]:
-    """Its claims. Raises BadGateway `oidc_identity_invalid`, `oidc_provider_unreachable`."""
+    """Checks an ID token and returns its claims. Raises BadGateway `oidc_identity_invalid`,
+    `oidc_provider_unreachable`.
+    """
     required = {"nonce": {"essential": True, "value": nonce}, "sub": {"essential": True}}
     claims = await _read(providers, provider, token, required)
     if len(claims["sub"]) > MAX_SUBJECT:
@@ -48,7 +52,7 @@ async def read_id_token(
 
 
 async def read_logout_token(providers: Providers, provider: IdentityProvider, token: str) -> dict[str, Any]:
-    """Its claims: `sub`, `sid` or both are there.
+    """Checks a logout token and returns its claims, which include `sub`, `sid` or both.
 
     Raises BadGateway `oidc_identity_invalid`, `oidc_provider_unreachable`.
     """

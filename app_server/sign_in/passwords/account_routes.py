@@ -1,4 +1,4 @@
-"""The password and the authenticator app of the current user. Only a signed-in browser may change them."""
+"""HTTP routes for the password and authenticator app of the current user. Changes need a browser session."""
 
 from typing import Annotated
 from uuid import UUID
@@ -25,7 +25,9 @@ router = APIRouter(prefix="/api/v1", tags=["Users"])
 
 
 async def _in_browser(principal: CurrentPrincipal) -> UUID:
-    """The id of the session. Raises Forbidden `browser_session_needed`."""
+    """Returns the id of the browser session. Raises Forbidden `browser_session_needed` for other credentials,
+    such as an API key.
+    """
     if principal.credential.kind != "session":
         raise browser_session_needed()
     return principal.credential.id
@@ -61,11 +63,11 @@ async def get_password_settings(
 async def set_password(
     user: CurrentUser, session_id: SessionId, of_users: Accounts, body: SetPassword, request: Request
 ) -> None:
-    """Sets or changes it. A change signs out all other browsers of the user.
+    """Sets or changes the user's password. A change signs out all other browsers of the user.
 
     400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
-    `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`,
-    409 `login_name_taken`, 429 `sign_in_throttled`.
+    `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`, 409
+    `login_name_taken`, 429 `sign_in_throttled`.
     """
     config: Config = request.state.config
     if not config.password_sign_in:
@@ -84,7 +86,10 @@ async def set_password(
 async def remove_password(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
 ) -> None:
-    """403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429."""
+    """Removes the user's password.
+
+    403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429.
+    """
     await of_users.remove_password(user, body.current_password.get_secret_value())
 
 
@@ -92,7 +97,8 @@ async def remove_password(
 async def begin_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
 ) -> TotpEnrolment:
-    """A secret for an authenticator app. It counts once a code of the app has confirmed it.
+    """Creates a secret for an authenticator app. Codes are required only after a code of the app has
+    confirmed the secret.
 
     403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, `totp_is_on`, 429.
     """
@@ -104,7 +110,8 @@ async def begin_totp(
 async def confirm_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
 ) -> RecoveryCodes:
-    """From now on a sign-in with the password needs a code.
+    """Confirms the authenticator app by one of its codes. From now on a sign-in with the password needs a
+    code. Returns the recovery codes.
 
     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
     """
@@ -115,15 +122,16 @@ async def confirm_totp(
 async def renew_recovery_codes(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
 ) -> RecoveryCodes:
-    """Ten new ones in place of all earlier ones. 403 `totp_code_wrong`, `browser_session_needed`, 409
-    `totp_is_off`, 429.
+    """Creates ten new recovery codes, which replace all earlier ones.
+
+    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
     """
     return RecoveryCodes(codes=await of_users.renew_recovery_codes(user, body.code))
 
 
 @router.post("/totp/removal", status_code=204)
 async def remove_totp(user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode) -> None:
-    """No code is needed from now on.
+    """Removes the authenticator app. From now on a sign-in needs no code.
 
     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
     """

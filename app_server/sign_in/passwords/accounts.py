@@ -1,4 +1,4 @@
-"""The password and the authenticator app of a user who is signed in: set, changed and removed."""
+"""Sets, changes and removes the password and the authenticator app of a signed-in user."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -26,12 +26,12 @@ async def find(session: AsyncSession, user_id: UUID) -> PasswordLogin | None:
 
 
 async def is_password_usable(session: AsyncSession, config: Config) -> bool:
-    """Whether passwords are allowed here and at least one user has one."""
+    """Whether passwords are allowed here and at least one user has a password."""
     return config.password_sign_in and bool(await session.scalar(select(exists(select(PasswordLogin)))))
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
-    """Whether this is an invited person who has no password, and passwords count here."""
+    """Whether this user was invited and has no password yet, and passwords are allowed here."""
     user = signed_in.user
     is_invited = user.role != Role.OWNER and signed_in.accepts_invitation
     return config.password_sign_in and is_invited and await find(session, user.id) is None
@@ -39,7 +39,11 @@ async def may_choose_password(session: AsyncSession, config: Config, signed_in: 
 
 @dataclass(frozen=True)
 class PasswordAccounts:
-    """Hashing takes time, so that each step is a short transaction: passwords are checked between them."""
+    """Changes the passwords and authenticator apps of users.
+
+    Hashing takes time. So each step is a short transaction, and no transaction is open while a password is
+    checked.
+    """
 
     database: Database
     hashing: PasswordHashing
@@ -49,10 +53,12 @@ class PasswordAccounts:
     async def set_password(
         self, user: User, *, login_name: str, password: str, current: str | None, session_id: UUID | None
     ) -> None:
-        """Ends all sessions of the user but this one when it takes the place of another password.
+        """Sets the user's password and login name. If the user had a password, all of the user's sessions
+        except `session_id` end.
 
-        Raises BadRequest (see `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`,
-        TooManyRequests `sign_in_throttled`, `sign_in_busy`.
+        `current`: the present password; None is allowed only if the user has none. Raises BadRequest (see
+        `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`, TooManyRequests
+        `sign_in_throttled`, `sign_in_busy`.
         """
         async with self.database.read() as session:
             text = policy.accepted_password(password, await self._own_words(session, user, login_name))
@@ -68,7 +74,8 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
-        """For an administrator of the machine: asks for no current password, and ends all sessions.
+        """Sets a user's password for an administrator of the server's machine. Asks for no current password,
+        and ends all sessions of the user.
 
         Raises BadRequest (see `policy`), Conflict `login_name_taken`.
         """
@@ -83,7 +90,10 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def remove_password(self, user: User, current: str) -> None:
-        """Raises Conflict `password_missing`, Forbidden `current_password_wrong`, TooManyRequests."""
+        """Removes the user's password.
+
+        Raises Conflict `password_missing`, Forbidden `current_password_wrong`, TooManyRequests.
+        """
         known = await self._required(user.id)
         await self._require_current(known, current)
         async with self.database.session() as session:
@@ -93,8 +103,9 @@ class PasswordAccounts:
                 self._record(session, AuditAction.PASSWORD_DELETED, user)
 
     async def begin_totp(self, user: User, current: str) -> totp.Enrolment:
-        """Raises Conflict `password_missing`, `totp_is_on`, Forbidden `current_password_wrong`,
-        TooManyRequests.
+        """Creates a secret for the user's authenticator app, which a code must confirm.
+
+        Raises Conflict `password_missing`, `totp_is_on`, Forbidden `current_password_wrong`, TooManyRequests.
         """
         known = await self._required(user.id)
         await self._require_current(known, current)
@@ -102,8 +113,9 @@ class PasswordAccounts:
             return await totp.begin(session, self.cipher, user.id, known.login_name)
 
     async def confirm_totp(self, user: User, code: str) -> list[str]:
-        """The recovery codes. Raises Conflict `totp_is_off`, `totp_is_on`, Forbidden `totp_code_wrong`,
-        TooManyRequests.
+        """Confirms the authenticator app and returns the recovery codes. From now on a sign-in needs a code.
+
+        Raises Conflict `totp_is_off`, `totp_is_on`, Forbidden `totp_code_wrong`, TooManyRequests.
         """
         counted = throttle.of_settings(user.id)
         await throttle.begin_attempt(self.database, [counted])
@@ -114,7 +126,9 @@ class PasswordAccounts:
         return codes
 
     async def remove_totp(self, user: User, code: str) -> None:
-        """Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`, TooManyRequests."""
+        """Removes the authenticator app. Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`,
+        TooManyRequests.
+        """
         async with self.database.session() as session:
             await self._require_totp(session, user.id)
         await self._count(user.id)
@@ -124,7 +138,7 @@ class PasswordAccounts:
             self._record(session, AuditAction.TWO_FACTOR_DISABLED, user)
 
     async def renew_recovery_codes(self, user: User, code: str) -> list[str]:
-        """The new ones. Raises as `remove_totp`."""
+        """Replaces all recovery codes and returns the new ones. Raises the errors of `remove_totp`."""
         async with self.database.session() as session:
             await self._require_totp(session, user.id)
         await self._count(user.id)
@@ -187,7 +201,10 @@ class PasswordAccounts:
         *,
         replaces: PasswordLogin | None,
     ) -> None:
-        """Raises Forbidden `current_password_wrong` if another change came first, Conflict
+        """Stores the hash and the login name. `replaces`: the row as it was read before; None means the user
+        had no password.
+
+        Raises Forbidden `current_password_wrong` if the password was changed in the meantime, Conflict
         `login_name_taken`.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)

@@ -1,6 +1,6 @@
-"""Argon2id hashes of passwords, made in threads and a bounded number at a time.
+"""Computes Argon2id hashes of passwords in threads, at most AT_A_TIME at the same time.
 
-Parameters: RFC 9106, section 4, second choice (64 MiB, 3 passes, 4 lanes), as argon2-cffi has them.
+Parameters: RFC 9106, section 4, second choice (64 MiB, 3 passes, 4 lanes), which are argon2-cffi's defaults.
 """
 
 import asyncio
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 AT_A_TIME: Final = 2
-"""Each takes 64 MiB and four threads for a fraction of a second."""
+"""How many hashes are computed at the same time. Each uses 64 MiB and four threads for a fraction of a
+second.
+"""
 MAX_WAITING: Final = 40
 
 Result = TypeVar("Result")
@@ -40,11 +42,12 @@ class PasswordHashing:
         return self._hasher.hash("the password of no account")
 
     async def hash(self, password: str) -> str:
-        """Raises TooManyRequests `sign_in_busy`."""
+        """Returns the hash of the password. Raises TooManyRequests `sign_in_busy`."""
         return await self._in_thread(lambda: self._hasher.hash(password))
 
     async def is_right(self, password_hash: str | None, password: str) -> bool:
-        """None: of an unknown account. It takes as long as a wrong password, and is never right.
+        """Whether the password fits the hash. `password_hash`: None means the account is unknown; then the
+        check takes as long as with a wrong password, and the result is False.
 
         Raises TooManyRequests `sign_in_busy`.
         """
@@ -64,7 +67,7 @@ class PasswordHashing:
         return await self._in_thread(verify)
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Whether it was made with other parameters than those of today."""
+        """Whether the hash was made with parameters that differ from the present ones."""
         return self._hasher.check_needs_rehash(password_hash)
 
     async def close(self) -> None:

@@ -1,4 +1,6 @@
-"""What signs people in by password: hashes, secrets of authenticator apps, and how often it went wrong."""
+"""The database rows of the sign-in by password: password hashes, secrets of authenticator apps, recovery
+codes, and counts of failures.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -16,13 +18,15 @@ class PasswordLogin(Base):
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     login_name: Mapped[str] = mapped_column(String(200), unique=True)
-    """As `policy.login_key` writes it."""
+    """The login name in the form that `policy.login_key` returns."""
     password_hash: Mapped[str] = mapped_column(String(255))
     changed_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class TotpSecret(Base):
-    """What a user's authenticator app and the server share. It counts once a code has confirmed it."""
+    """The secret that a user's authenticator app and the server share. Codes are required only after a code
+    has confirmed the secret.
+    """
 
     __tablename__ = "totp_secrets"
 
@@ -31,11 +35,14 @@ class TotpSecret(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     confirmed_at: Mapped[datetime | None]
     last_step: Mapped[int | None]
-    """The step of 30 seconds whose code was accepted last: neither it nor an earlier one counts again."""
+    """The 30-second time step of the last accepted code. Codes of this step and of earlier steps are refused.
+    """
 
 
 class RecoveryCode(Base):
-    """Stands in for one code of the authenticator app. Only its SHA-256 is kept; use deletes it."""
+    """A code that replaces one code of the authenticator app. Only its SHA-256 is stored, and the row is
+    deleted when the code is used.
+    """
 
     __tablename__ = "recovery_codes"
 
@@ -45,12 +52,14 @@ class RecoveryCode(Base):
 
 
 class SignInThrottle(Base):
-    """How often signing in has failed for one login name, or from one address. Kept for a day."""
+    """Counts the failed sign-ins for one login name, one address, or the settings of one user. A row is kept
+    for a day.
+    """
 
     __tablename__ = "sign_in_throttles"
 
     key_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
     failures: Mapped[int]
-    """Attempts that are under way count as well."""
+    """The number of failures. Attempts that are still under way count as failures."""
     last_at: Mapped[datetime] = mapped_column(index=True)
     blocked_until: Mapped[datetime | None]

@@ -1,6 +1,7 @@
-"""Which passwords and login names are accepted: NIST SP 800-63B, section 3.1.1. Pure.
+"""Decides which passwords and login names are accepted: NIST SP 800-63B, section 3.1.1. Pure.
 
-A password needs a length, and must not be what others would try first. No kinds of characters are asked for.
+A password must be long enough, and must not be one that an attacker would try first. No particular kinds of
+characters are required.
 """
 
 import re
@@ -19,16 +20,18 @@ _LOGIN_NAME = re.compile(r"[^\W_][\w.+@-]{1,99}")
 _SERVICE = "slipway"
 _ROWS = ("abcdefghijklmnopqrstuvwxyz", "1234567890", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _MIN_UNIT = 6
-"""A password that only repeats fewer characters than that is as easy to guess."""
+"""A password that repeats a text shorter than this many characters counts as too common."""
 
 
 def login_key(name: str) -> str:
-    """A login name as it is kept and compared: capitals, and ways to write the same letter, do not count."""
+    """Returns the form of a login name that is stored and compared. Upper and lower case, and different
+    encodings of the same letter, give the same form.
+    """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
 
 
 def accepted_login_name(name: str) -> str:
-    """Its key. Raises BadRequest `login_name_invalid`."""
+    """Returns the stored form of an acceptable login name. Raises BadRequest `login_name_invalid`."""
     key = login_key(name)
     if not _LOGIN_NAME.fullmatch(key):
         raise refusals.login_name_invalid()
@@ -36,19 +39,24 @@ def accepted_login_name(name: str) -> str:
 
 
 def suggested_login_name(name: str) -> str:
-    """One that is like the name of a person; it may be taken. Empty if nothing of the name can be used."""
+    """Suggests a login name that is similar to the person's name. Another user may have it already. Returns
+    an empty text if no part of the name can be used.
+    """
     key = re.sub(r"\s+", ".", login_key(name))
     found = _LOGIN_NAME.search(key)
     return found[0] if found else ""
 
 
 def normalised(password: str) -> str:
-    """As it is hashed: NFKC, so that it does not depend on the keyboard."""
+    """Returns the form of the password that is hashed: NFKC, so that the same characters from different
+    keyboards fit.
+    """
     return unicodedata.normalize("NFKC", password)
 
 
 def accepted_password(password: str, own_words: Iterable[str]) -> str:
-    """As it is hashed. own_words: the names and the e-mail addresses of its user.
+    """Checks a new password and returns the form that is hashed. `own_words`: the names and e-mail addresses
+    of the user, which may not be the password.
 
     Raises BadRequest `password_too_short`, `password_too_long`, `password_is_own_name`,
     `password_too_common`.
@@ -66,7 +74,9 @@ def accepted_password(password: str, own_words: Iterable[str]) -> str:
 
 
 def is_common(password: str) -> bool:
-    """A common one, a common word with digits and signs around it, a repetition, or a row of keys."""
+    """Whether the password is easy to guess: a common password, a common word with digits and signs around
+    it, the repetition of a short text, or neighbouring keys in a row.
+    """
     text = password.casefold()
     unit = _unit(text)
     if unit != text and len(unit) < _MIN_UNIT:
@@ -94,7 +104,9 @@ def _letters(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """The shortest text that makes this one when it is repeated, and cut at the end."""
+    """Returns the shortest text that gives `text` when it is repeated and cut at the end. Returns `text` if
+    no text repeats in it.
+    """
     for size in range(1, len(text)):
         if (text[:size] * (len(text) // size + 1))[: len(text)] == text and size * 2 <= len(text):
             return text[:size]

@@ -1,4 +1,4 @@
-"""Why a sign-in by password, or a change of what it needs, is refused."""
+"""The errors of a sign-in by password, and of changes to a password or an authenticator app."""
 
 from app_server.core.errors import BadRequest, Conflict, Forbidden, NotAuthenticated, TooManyRequests
 
@@ -14,7 +14,9 @@ def password_sign_in_off() -> Forbidden:
 
 
 def login_refused() -> NotAuthenticated:
-    """The same for unknown names and wrong passwords."""
+    """Returns the error for unknown login names and for wrong passwords, which is the same so that it does
+    not tell which names exist.
+    """
     return NotAuthenticated("The login name or the password is wrong.", code="login_refused")
 
 
@@ -123,7 +125,7 @@ def totp_is_off() -> Conflict:
 
 
 def totp_code_refused() -> Forbidden:
-    """As `totp_code_wrong`, for a user who is signed in."""
+    """Returns the error `totp_code_wrong` for a user who is signed in."""
     return Forbidden(
         "This code is wrong, or it was used before.",
         code="totp_code_wrong",

@@ -1,4 +1,4 @@
-"""Signing in with a password."""
+"""The HTTP route to sign in with a password."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -19,7 +19,9 @@ router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 async def sign_in_with_password(
     body: SignInWithPassword, request: Request, response: Response
 ) -> SignedInUser:
-    """401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
+    """Signs in with a login name and a password, and with a code if the user has an authenticator app.
+
+    401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
     """
     config: Config = request.state.config

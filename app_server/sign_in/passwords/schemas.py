@@ -1,4 +1,4 @@
-"""Passwords, codes and what a user has of them, on the wire."""
+"""The request and reply bodies for passwords, authenticator apps and recovery codes."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ _Code = Annotated[str, Field(min_length=1, max_length=60)]
 
 
 class SignInWithPassword(BaseModel):
-    """`code`: six digits of the authenticator app, or a recovery code. It is needed after the answer
-    `totp_code_needed`.
+    """A login name and a password. `code`: six digits of the authenticator app, or a recovery code; it is
+    needed if the first try answers `totp_code_needed`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -25,8 +25,10 @@ class SignInWithPassword(BaseModel):
 
 
 class PasswordSettings(BaseModel):
-    """`is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null without
-    a password. `totp_since`: null without an authenticator app.
+    """The user's settings for signing in by password.
+
+    `is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null if the user
+    has no password. `totp_since`: null if the user has no authenticator app.
     """
 
     is_offered: bool
@@ -38,7 +40,7 @@ class PasswordSettings(BaseModel):
 
 
 class SetPassword(BaseModel):
-    """`current_password`: needed if there is one."""
+    """A new password. `current_password`: needed if the user has a password already."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,7 +56,7 @@ class CurrentPassword(BaseModel):
 
 
 class TotpCode(BaseModel):
-    """Six digits of the authenticator app, or a recovery code."""
+    """A code: six digits of the authenticator app, or a recovery code."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,7 +64,9 @@ class TotpCode(BaseModel):
 
 
 class TotpEnrolment(BaseModel):
-    """`secret`: base32, to be typed into the app. `uri`: `otpauth://…`. `qr_svg`: an SVG picture of it."""
+    """A new secret for an authenticator app. `secret`: base32, to be typed into the app. `uri`:
+    `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -72,6 +76,6 @@ class TotpEnrolment(BaseModel):
 
 
 class RecoveryCodes(BaseModel):
-    """Each stands in for one code of the app. They are shown only once."""
+    """New recovery codes. Each replaces one code of the app. They are shown only this once."""
 
     codes: list[str]

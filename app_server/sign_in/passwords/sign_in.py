@@ -1,4 +1,4 @@
-"""Signing in by login name and password, and by a code where the user has an authenticator app."""
+"""Signs users in by login name and password, and by a code if the user has an authenticator app."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class PasswordSignIns:
-    """No transaction is open while a password is checked."""
+    """Signs users in by password. No database transaction is open while a password is checked."""
 
     database: Database
     hashing: PasswordHashing
@@ -34,11 +34,11 @@ class PasswordSignIns:
         browser: Browser,
         expires_at: datetime,
     ) -> NewBrowserSession:
-        """A new browser session.
+        """Checks the password and the code, and opens a new browser session.
 
-        Unknown names, accounts without a password and wrong passwords take the same way and time.
-        Raises NotAuthenticated `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`,
-        TooManyRequests `sign_in_throttled`, `sign_in_busy`.
+        Unknown names, accounts without a password and wrong passwords give the same error after the same
+        time. Raises NotAuthenticated `login_refused`, `totp_code_needed`, `totp_code_wrong`,
+        `account_disabled`, TooManyRequests `sign_in_throttled`, `sign_in_busy`.
         """
         key = policy.login_key(login_name)
         account = throttle.of_login(key)
@@ -70,7 +70,9 @@ class PasswordSignIns:
         raise refusals.totp_code_needed() if user.disabled_at is None else account_disabled()
 
     async def _user(self, session: AsyncSession, known: PasswordLogin) -> User:
-        """Raises NotAuthenticated `login_refused` if the password was changed meanwhile."""
+        """Returns the user with this password. Raises NotAuthenticated `login_refused` if the password was
+        changed during the check.
+        """
         row = await session.get(PasswordLogin, known.user_id, with_for_update=True)
         if row is None or row.password_hash != known.password_hash:
             raise refusals.login_refused()

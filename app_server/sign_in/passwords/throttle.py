@@ -1,8 +1,8 @@
 """Slows down the guessing of passwords and codes, for each login name and each address.
 
-The counts stand in the database, so they hold for all app servers and survive a restart. An attempt counts
-as a failure before it is judged: attempts at once are not more than those one after another. A throttled
-account can be used in any other way: sessions, links, keys and single sign-on go on.
+The counts are stored in the database, so they apply to all app servers and survive a restart. An attempt
+counts as a failure before it is checked, so parallel attempts give an attacker no more tries than successive
+ones. A throttled account still works in every other way: with sessions, links, keys and single sign-on.
 """
 
 import hashlib
@@ -30,7 +30,11 @@ TIDY_SECONDS: Final = 3600.0
 
 @dataclass(frozen=True)
 class Counted:
-    """What failures are counted for. free: how many have no consequence; forgotten_after: without more."""
+    """What failures are counted for: a login name, an address, or a user's settings.
+
+    `free`: how many failures have no consequence. `forgotten_after`: the count starts again when no failure
+    came for this long.
+    """
 
     key: str
     free: int
@@ -46,12 +50,16 @@ def of_login(login_key: str) -> Counted:
 
 
 def of_settings(user_id: UUID) -> Counted:
-    """For passwords and codes that a signed-in user gives: strangers cannot use it up."""
+    """For passwords and codes that a signed-in user enters in the settings. They are counted apart from
+    sign-ins, so attempts of strangers do not block them.
+    """
     return Counted(f"settings:{user_id.hex}", free=10, forgotten_after=KEPT)
 
 
 def of_address(address: str) -> Counted:
-    """Many people may share one. Of IPv6 the first 64 bits count: who has one of them has all."""
+    """For an address, which many people may share. Of an IPv6 address only the first 64 bits count, because
+    one client usually controls all addresses that begin with them.
+    """
     try:
         told = ipaddress.ip_address(address)
     except ValueError:
@@ -63,9 +71,10 @@ def of_address(address: str) -> Counted:
 
 
 async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
-    """Counts a failure for each, until `forgive` or `take_back`.
+    """Counts a failure for each of `counted`. A later `forgive` or `take_back` removes it.
 
-    Raises TooManyRequests `sign_in_throttled` with `Retry-After`: then nothing was counted.
+    Raises TooManyRequests `sign_in_throttled` with `Retry-After` if any of them is blocked. Then no failure
+    is counted.
     """
     moment = now()
     async with database.session() as session:
@@ -86,13 +95,13 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
 
 
 async def forgive(session: AsyncSession, account: Counted, others: Sequence[Counted] = ()) -> None:
-    """After a success: all failures of the account, and this one attempt of the others."""
+    """Called after a success. Removes all failures of `account`, and one failure of each of `others`."""
     await session.execute(delete(SignInThrottle).where(SignInThrottle.key_hash == account.key_hash))
     await take_back(session, others)
 
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
-    """For an attempt that was no failure."""
+    """Removes the failure that `begin_attempt` counted, because the attempt was not a failure."""
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(
             SignInThrottle.key_hash == one.key_hash, SignInThrottle.failures > 0
@@ -101,7 +110,7 @@ async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
 
 
 async def tidy(database: Database) -> None:
-    """Deletes what no longer counts."""
+    """Deletes counts whose last failure is more than KEPT ago."""
     async with database.session() as session:
         await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - KEPT))
 
@@ -115,7 +124,7 @@ def _block(failures_too_many: int, moment: datetime) -> datetime | None:
 
 
 async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> SignInThrottle:
-    """The row, made if there is none; others wait for it until the end of the transaction."""
+    """Returns the row, and creates it if there is none. Locks the row until the transaction ends."""
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(SignInThrottle).values(key_hash=counted.key_hash, failures=0, last_at=moment)
     locked = row.on_conflict_do_update(

@@ -1,4 +1,6 @@
-"""Codes of authenticator apps (RFC 6238: six digits, 30 seconds), and recovery codes in their place."""
+"""Codes of authenticator apps (RFC 6238: six digits, 30 seconds), and the recovery codes that can replace
+them.
+"""
 
 import base64
 import hmac
@@ -23,12 +25,14 @@ RECOVERY_CODES: Final = 10
 STEP_SECONDS: Final = 30
 _DIGITS: Final = 6
 _NEIGHBOURS: Final = (0, -1, 1)
-"""Clocks may be one step apart."""
+"""The time steps whose codes are accepted, relative to the present one: the clocks may differ by one step."""
 
 
 @dataclass(frozen=True)
 class Enrolment:
-    """secret: base32, for typing. uri: `otpauth://…`. qr_svg: the picture of it."""
+    """A new secret for an authenticator app. `secret`: base32, for typing. `uri`: `otpauth://…`. `qr_svg`:
+    the URI as a QR code in SVG.
+    """
 
     secret: str
     uri: str
@@ -36,19 +40,19 @@ class Enrolment:
 
 
 async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
-    """The secret that counts; None: no code is needed."""
+    """Returns the user's confirmed secret. Returns None if there is none; then a sign-in needs no code."""
     query = select(TotpSecret).where(TotpSecret.user_id == user_id, TotpSecret.confirmed_at.is_not(None))
     return (await session.scalars(query)).one_or_none()
 
 
 async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
-    """Their ids."""
+    """Returns the ids of all users with a confirmed authenticator app."""
     query = select(TotpSecret.user_id).where(TotpSecret.confirmed_at.is_not(None))
     return frozenset(await session.scalars(query))
 
 
 async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name: str) -> Enrolment:
-    """A new secret, in place of one that was not confirmed. Raises Conflict `totp_is_on`."""
+    """Creates a secret, which replaces one that was not confirmed. Raises Conflict `totp_is_on`."""
     import pyotp
     import segno
 
@@ -71,9 +75,10 @@ async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name
 
 
 async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: str) -> list[str]:
-    """From now on a code is needed. The recovery codes, which are known only now.
+    """Confirms the secret by a code. From now on a sign-in needs a code. Returns the recovery codes, which
+    cannot be read later.
 
-    Raises Conflict `totp_is_off` before `begin`, `totp_is_on`, Forbidden `totp_code_wrong`.
+    Raises Conflict `totp_is_off` if `begin` was not called, `totp_is_on`, Forbidden `totp_code_wrong`.
     """
     known = await session.get(TotpSecret, user_id, with_for_update=True)
     if known is None:
@@ -87,7 +92,9 @@ async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: st
 
 
 async def accept(session: AsyncSession, cipher: Cipher, secret: TotpSecret, code: str) -> bool:
-    """Whether this is a code of the app or a recovery code. It never counts again."""
+    """Whether this is a valid code of the app or a recovery code. A code that was accepted once is never
+    accepted again.
+    """
     bare = _bare(code)
     if len(bare) == _DIGITS:
         return await _accept_digits(session, cipher, secret, bare)
@@ -98,7 +105,7 @@ async def accept(session: AsyncSession, cipher: Cipher, secret: TotpSecret, code
 
 
 async def new_recovery_codes(session: AsyncSession, user_id: UUID) -> list[str]:
-    """Ten codes in place of all earlier ones: 80 random bits each."""
+    """Creates ten recovery codes of 80 random bits each, which replace all earlier ones."""
     await session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
     codes = [_new_code() for _ in range(RECOVERY_CODES)]
     session.add_all(RecoveryCode(code_hash=token_hash(_bare(code)), user_id=user_id) for code in codes)
@@ -112,7 +119,9 @@ async def count_recovery_codes(session: AsyncSession, user_id: UUID) -> int:
 
 
 async def remove(session: AsyncSession, user_id: UUID) -> bool:
-    """Whether there was one that counts. No code is needed from now on."""
+    """Removes the secret and the recovery codes, so that a sign-in needs no code. Returns whether there was a
+    confirmed secret.
+    """
     await session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
     statement = delete(TotpSecret).where(TotpSecret.user_id == user_id)
     rows = await session.execute(statement.returning(TotpSecret.confirmed_at))

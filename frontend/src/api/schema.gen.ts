@@ -1293,7 +1293,7 @@ export interface paths {
         };
         /**
          * List Connections
-         * @description Every provider of this installation, connected or not.
+         * @description Lists all providers of this installation, connected or not.
          */
         get: operations["list_connections_api_v1_identities_get"];
         put?: never;
@@ -1315,14 +1315,17 @@ export interface paths {
         put?: never;
         /**
          * Begin Connection
-         * @description Keeps in this browser that the account is to be connected. The provider sends the browser back.
+         * @description Begins to connect the account with this provider. Sets a cookie with the attempt and returns the
+         *     provider's page; the provider later sends the browser back to the callback.
          *
          *     404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`.
          */
         post: operations["begin_connection_api_v1_identities__provider__post"];
         /**
          * End Connection
-         * @description Browsers that are signed in stay so. 404 `oidc_provider_not_found`, `identity_not_found`.
+         * @description Ends the connection of the account with this provider. Browsers that are signed in stay signed in.
+         *
+         *     404 `oidc_provider_not_found`, `identity_not_found`.
          */
         delete: operations["end_connection_api_v1_identities__provider__delete"];
         options?: never;
@@ -1460,11 +1463,11 @@ export interface paths {
         get: operations["get_password_settings_api_v1_password_get"];
         /**
          * Set Password
-         * @description Sets or changes it. A change signs out all other browsers of the user.
+         * @description Sets or changes the user's password. A change signs out all other browsers of the user.
          *
          *     400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
-         *     `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`,
-         *     409 `login_name_taken`, 429 `sign_in_throttled`.
+         *     `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`, 409
+         *     `login_name_taken`, 429 `sign_in_throttled`.
          */
         put: operations["set_password_api_v1_password_put"];
         post?: never;
@@ -1485,7 +1488,9 @@ export interface paths {
         put?: never;
         /**
          * Remove Password
-         * @description 403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429.
+         * @description Removes the user's password.
+         *
+         *     403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429.
          */
         post: operations["remove_password_api_v1_password_removal_post"];
         delete?: never;
@@ -1506,7 +1511,7 @@ export interface paths {
         put?: never;
         /**
          * Invite Person
-         * @description A new account, and the link by which its person signs in. 403 `role_not_manageable`.
+         * @description Creates an account, and the link by which its person signs in. 403 `role_not_manageable`.
          */
         post: operations["invite_person_api_v1_people_post"];
         delete?: never;
@@ -1530,7 +1535,8 @@ export interface paths {
         head?: never;
         /**
          * Change Person
-         * @description Holds at once. What a disabled person has open ends within two seconds. Their conversations stay.
+         * @description Changes a person's account. It takes effect at once: if the person is disabled, their open connections
+         *     end within two seconds. Their conversations stay.
          *
          *     403 `role_not_manageable`, 404 `person_not_found`.
          */
@@ -1548,7 +1554,8 @@ export interface paths {
         put?: never;
         /**
          * Create Sign In Link
-         * @description Another one-time link, for another browser. 403 `role_not_manageable`, 404 `person_not_found`.
+         * @description Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
+         *     404 `person_not_found`.
          */
         post: operations["create_sign_in_link_api_v1_people__person_id__sign_in_link_post"];
         delete?: never;
@@ -1569,7 +1576,8 @@ export interface paths {
         post?: never;
         /**
          * Reset Totp
-         * @description For a person who has lost the authenticator app: the password alone signs in again.
+         * @description Removes the authenticator app of a person who has lost it. Then the password alone is enough to sign
+         *     in.
          *
          *     403 `role_not_manageable`, 404 `person_not_found`.
          */
@@ -2652,7 +2660,7 @@ export interface paths {
         };
         /**
          * Begin Sign In
-         * @description Sends the browser to the provider; to our sign-in page if the provider does not answer.
+         * @description Redirects the browser to the provider, or to our sign-in page if the provider does not answer.
          *
          *     404 `oidc_provider_not_found`.
          */
@@ -2674,9 +2682,9 @@ export interface paths {
         };
         /**
          * Complete Sign In
-         * @description Where the provider sends the browser back to. It goes on to our sign-in page, which signs it in with a
-         *     one-time link or explains by `#refused=CODE` why not. After connecting an account it goes to the settings,
-         *     with `#connected=NAME`.
+         * @description Receives the browser when the provider sends it back, and redirects it to our sign-in page. The
+         *     fragment of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
+         *     (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
          *
          *     404 `oidc_provider_not_found`.
          */
@@ -2700,8 +2708,10 @@ export interface paths {
         put?: never;
         /**
          * Log Out By Provider
-         * @description For the provider itself: a person has signed out there, so their browsers are signed out here
-         *     (OpenID Connect Back-Channel Logout 1.0). 400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
+         * @description Signs out the browsers of a person who has signed out at the provider. The provider itself calls this
+         *     route (OpenID Connect Back-Channel Logout 1.0).
+         *
+         *     400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
          */
         post: operations["log_out_by_provider_api_v1_sign_in_oidc__name__logout_post"];
         delete?: never;
@@ -2721,7 +2731,9 @@ export interface paths {
         put?: never;
         /**
          * Sign In With Password
-         * @description 401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
+         * @description Signs in with a login name and a password, and with a code if the user has an authenticator app.
+         *
+         *     401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
          *     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
          */
         post: operations["sign_in_with_password_api_v1_sign_in_password_post"];
@@ -2740,7 +2752,7 @@ export interface paths {
         };
         /**
          * List Providers
-         * @description The providers by which people can sign in beside one-time links.
+         * @description Lists the providers by which people can sign in, in addition to one-time links.
          */
         get: operations["list_providers_api_v1_sign_in_providers_get"];
         put?: never;
@@ -2799,7 +2811,8 @@ export interface paths {
         put?: never;
         /**
          * Begin Totp
-         * @description A secret for an authenticator app. It counts once a code of the app has confirmed it.
+         * @description Creates a secret for an authenticator app. Codes are required only after a code of the app has
+         *     confirmed the secret.
          *
          *     403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, `totp_is_on`, 429.
          */
@@ -2821,7 +2834,8 @@ export interface paths {
         put?: never;
         /**
          * Confirm Totp
-         * @description From now on a sign-in with the password needs a code.
+         * @description Confirms the authenticator app by one of its codes. From now on a sign-in with the password needs a
+         *     code. Returns the recovery codes.
          *
          *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
          */
@@ -2843,8 +2857,9 @@ export interface paths {
         put?: never;
         /**
          * Renew Recovery Codes
-         * @description Ten new ones in place of all earlier ones. 403 `totp_code_wrong`, `browser_session_needed`, 409
-         *     `totp_is_off`, 429.
+         * @description Creates ten new recovery codes, which replace all earlier ones.
+         *
+         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
          */
         post: operations["renew_recovery_codes_api_v1_totp_recovery_codes_post"];
         delete?: never;
@@ -2864,7 +2879,7 @@ export interface paths {
         put?: never;
         /**
          * Remove Totp
-         * @description No code is needed from now on.
+         * @description Removes the authenticator app. From now on a sign-in needs no code.
          *
          *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
          */
@@ -3043,8 +3058,8 @@ export interface components {
         Access: "view" | "steer" | "own";
         /**
          * ActorMeans
-         * @description How an actor acted: a signed-in browser, an API key, a sign-in by a one-time link, a password or a
-         *     provider, a sandbox that works for a user, a command on the server's machine, or the server itself.
+         * @description How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password or a
+         *     provider, a sandbox that works for a user, a command on the server's machine, or as the server itself.
          * @enum {string}
          */
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "sandbox" | "command_line" | "server";
@@ -3231,7 +3246,8 @@ export interface components {
         };
         /**
          * AuditAction
-         * @description What was done or refused: `THING.CHANGE`. New ones are added; none is renamed, since rows name them.
+         * @description What was done or refused: `THING.CHANGE`. Names may be added, but never renamed, because stored rows
+         *     contain them.
          * @enum {string}
          */
         AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
@@ -3279,7 +3295,7 @@ export interface components {
         AuditOutcome: "success" | "refused";
         /**
          * AuditTarget
-         * @description Kinds of things that actions are about. Their ids stand beside them as text.
+         * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
         AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "audit_log" | "installation";
@@ -4132,8 +4148,10 @@ export interface components {
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
         /**
          * IdentityConnection
-         * @description A provider. `connected_at`: null if the account is not connected with it. `email`: as the provider has
-         *     verified it.
+         * @description A provider, and whether the account is connected with it.
+         *
+         *     `connected_at`: null if it is not connected. `email`: the address that the provider has verified; null if
+         *     there is none.
          */
         IdentityConnection: {
             /** Connected At */
@@ -5017,8 +5035,10 @@ export interface components {
         };
         /**
          * PasswordSettings
-         * @description `is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null without
-         *     a password. `totp_since`: null without an authenticator app.
+         * @description The user's settings for signing in by password.
+         *
+         *     `is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null if the user
+         *     has no password. `totp_since`: null if the user has no authenticator app.
          */
         PasswordSettings: {
             /** Changed At */
@@ -5193,7 +5213,7 @@ export interface components {
         };
         /**
          * ProviderInfo
-         * @description `url`: where the browser goes to sign in by it, relative to this server.
+         * @description A provider. `url`: where the browser goes to sign in by this provider, relative to this server.
          */
         ProviderInfo: {
             /** Name */
@@ -5205,7 +5225,7 @@ export interface components {
         };
         /**
          * ProviderPage
-         * @description `url`: where the browser goes to connect the account.
+         * @description The provider's page. `url`: where the browser goes to connect the account.
          */
         ProviderPage: {
             /** Url */
@@ -5263,7 +5283,7 @@ export interface components {
         Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
         /**
          * RecoveryCodes
-         * @description Each stands in for one code of the app. They are shown only once.
+         * @description New recovery codes. Each replaces one code of the app. They are shown only this once.
          */
         RecoveryCodes: {
             /** Codes */
@@ -5977,7 +5997,7 @@ export interface components {
         };
         /**
          * SetPassword
-         * @description `current_password`: needed if there is one.
+         * @description A new password. `current_password`: needed if the user has a password already.
          */
         SetPassword: {
             /** Current Password */
@@ -6248,8 +6268,8 @@ export interface components {
         };
         /**
          * SignInWithPassword
-         * @description `code`: six digits of the authenticator app, or a recovery code. It is needed after the answer
-         *     `totp_code_needed`.
+         * @description A login name and a password. `code`: six digits of the authenticator app, or a recovery code; it is
+         *     needed if the first try answers `totp_code_needed`.
          */
         SignInWithPassword: {
             /** Code */
@@ -6287,8 +6307,8 @@ export interface components {
         };
         /**
          * SignedInUser
-         * @description `page_proof` goes into the header `X-Slipway-Proof` of every call that is authorised by the cookie.
-         *     Pages keep it where only their own origin can read it.
+         * @description The signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof` with every call that the
+         *     cookie authorises. Pages store it where only pages of the same origin can read it.
          */
         SignedInUser: {
             /** Id */
@@ -6775,7 +6795,7 @@ export interface components {
         };
         /**
          * TotpCode
-         * @description Six digits of the authenticator app, or a recovery code.
+         * @description A code: six digits of the authenticator app, or a recovery code.
          */
         TotpCode: {
             /** Code */
@@ -6783,7 +6803,8 @@ export interface components {
         };
         /**
          * TotpEnrolment
-         * @description `secret`: base32, to be typed into the app. `uri`: `otpauth://…`. `qr_svg`: an SVG picture of it.
+         * @description A new secret for an authenticator app. `secret`: base32, to be typed into the app. `uri`:
+         *     `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
          */
         TotpEnrolment: {
             /** Qr Svg */
