@@ -34,7 +34,7 @@ async def _trim(session: AsyncSession, age: timedelta) -> int:
     youngest = select(func.min(AuditEntry.id)).where(AuditEntry.happened_at >= now() - age)
     first_kept = await session.scalar(youngest) or last_id + 1
     up_to = min(first_kept - 1, anchor_id + _BATCH)
-    # What tells of a cut is no reason for another one: else a quiet server would cut for ever.
+    # Entries that record a deletion cause no further one, or an idle server would delete for ever.
     told = select(AuditEntry.id).where(
         AuditEntry.id <= up_to, AuditEntry.action != AuditAction.AUDIT_LOG_TRIMMED
     )

@@ -81,7 +81,7 @@ def _run(config: Config, program: str, *arguments: str) -> None:
     if shutil.which(program) is None:
         raise ConfigurationError(f"{program} is not installed. On Debian: apt-get install postgresql-client")
     url = make_url(config.resolved_database_url)
-    # Not on the command line, which others on this machine can read.
+    # Not on the command line, which other users of this machine can read.
     values = {
         "PGHOST": url.host or url.query.get("host"),
         "PGPORT": url.port,

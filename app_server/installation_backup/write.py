@@ -63,7 +63,7 @@ def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest
 
 def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool) -> Manifest:
     sha256: dict[str, str] = {}
-    # On the disk of the home: elsewhere may be less room.
+    # On the disk of the home, because another disk may have less space.
     with tempfile.TemporaryDirectory(dir=config.home) as folder:
         copy = Path(folder, DATABASE)
         dump(config, copy)
@@ -103,9 +103,9 @@ def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], sc
             tar.addfile(member)
             return
         with path.open("rb") as source, tempfile.TemporaryFile(dir=scratch) as copy:
-            # A second name of the same file is a file too, so that each has a checksum.
+            # A hard link is stored as a separate file, so that each name has a checksum.
             member.type, member.linkname = tarfile.REGTYPE, ""
-            # What a command writes right now may shrink: the size has to be that of what was read.
+            # A file may shrink while it is read. The size must be that of the content read.
             sha256[name], member.size = _copy(source, copy)
             copy.seek(0)
             tar.addfile(member, copy)

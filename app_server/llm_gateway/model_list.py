@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/v1/settings/model-list", tags=["Settings"])
 TIMEOUT_SECONDS = 15.0
 MAX_BYTES = 8 * 1024**2
 MAX_MODELS = 1000
-# vLLM, OpenRouter, LM Studio, Mistral; llama.cpp says it one level down, in `meta`.
+# vLLM, OpenRouter, LM Studio, Mistral; llama.cpp has it one level deeper, in `meta`.
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx_train")
 
 

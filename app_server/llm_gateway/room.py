@@ -73,7 +73,7 @@ class CallCapacity:
         user = _Share("The sandboxes of this user have", self._of_a_user, large=LARGE_OF_A_USER)
         shares = [self._users.setdefault(user_id, user)]
         if sandbox_id is not None:
-            # First: one that waits for its own sandbox's places holds none of the user's.
+            # The sandbox comes first: a call that waits for its sandbox takes no place of the user.
             sandbox = _Share("This sandbox has", self._of_a_sandbox, large=1)
             shares.insert(0, self._sandboxes.setdefault(sandbox_id, sandbox))
         return shares

@@ -83,7 +83,7 @@ async def _call(
     and measures its cost.
     """
     database: Database = request.state.database
-    # Closed before the vendor is asked: a reply may take minutes.
+    # The session is closed before the vendor is called, because a reply may take minutes.
     async with database.brief_read() as session:
         profile = await get_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of

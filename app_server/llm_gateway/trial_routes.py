@@ -60,7 +60,7 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
     is set).
     """
     database: Database = request.state.database
-    # Closed before the vendor is asked: a reply may take minutes.
+    # The session is closed before the vendor is called, because a reply may take minutes.
     async with database.read() as session:
         profile = await get_profile(session, user.id, name)
     if profile.is_recording:
@@ -138,7 +138,7 @@ async def _read(response: Response) -> bytes:
         received.append(piece)
 
     async def receive() -> Message:
-        # The connection stays open: the reply is read here.
+        # The client never disconnects, because the reply is read in this process.
         await asyncio.Event().wait()
         raise AssertionError("never set")
 

@@ -11,7 +11,7 @@ from app_server.http.middleware import session_cookie
 from app_server.sign_in.service import Browser, NewBrowserSession
 from app_server.users.schemas import UserInfo
 
-# As long as browsers allow: when a session ends is the server's decision, and it is prolonged by use.
+# The longest time that browsers allow. The server decides when a session ends; use extends it.
 _COOKIE_SECONDS: Final = 400 * 24 * 3600
 
 

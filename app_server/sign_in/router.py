@@ -24,7 +24,9 @@ class SignInWithLink(BaseModel):
 
 
 class SignedInByLink(SignedInUser):
-    """`may_choose_password`: the user was invited and has no password yet, so the page offers to set one."""
+    """The signed-in user. `may_choose_password`: the user was invited and has no password yet, so the
+    page offers to set one.
+    """
 
     may_choose_password: bool
 

@@ -42,14 +42,14 @@ def keep_in(litellm: Any) -> None:
     if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
         return
     litellm.sync_transport = transport = _Bounded()
-    # Of the `openai` package, by which litellm asks azure and others.
+    # For the `openai` package, which litellm uses for Azure and others.
     litellm.client_session = httpx.Client(transport=transport, follow_redirects=True)
-    # Of calls that litellm moves to an event loop, where no bounds are known. It has no setting for these.
+    # For calls that litellm moves to an event loop, where no bounds are known. It has no setting for them.
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # loaded with litellm
 
     AsyncHTTPHandler.create_async_transport = staticmethod(lambda **_: _NotMeanwhile())
     litellm.aclient_session = httpx.AsyncClient(transport=_NotMeanwhile())
-    # Made before, by an import.
+    # Drops clients that an import has created already.
     vars(litellm).pop("module_level_client", None)
     litellm.in_memory_llm_clients_cache.flush_cache()
 

@@ -42,7 +42,7 @@ _LISTS_OF_OBJECTS = frozenset({"tool_calls", "thinking_blocks", "reasoning_detai
 _BLOCK_FIELDS = frozenset({"type", "thinking", "signature", "data", "cache_control"})
 _CALL_FIELDS = frozenset({"id", "type", "index", "function", "cache_control"}) | _VENDOR_OBJECTS
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "provider_specific_fields"})
-# Others of litellm's would be files and calls of tools that the vendor runs.
+# Other such fields of litellm would be files, and calls of tools that the vendor runs.
 _STATES_OF_LITELLM = frozenset({"thought_signature", "thought_signatures"})
 _IMAGE_FIELDS = frozenset({"url", "detail", "format"})
 

@@ -77,7 +77,7 @@ class ChatFields(Closed):
     service_tier: str | None = None
     prompt_cache_key: str | None = None
     safety_identifier: str | None = None
-    # Of vendors with other protocols and of compatible servers alike.
+    # For vendors with other protocols and for compatible servers.
     thinking: Thinking | None = None
     top_k: int | None = None
 

@@ -101,7 +101,7 @@ def _is_page(reply: httpx.Response) -> bool:
 
 
 def _request_headers(headers: Mapping[str, str], added: Additions) -> dict[str, str]:
-    # The bytes pass as they are, and what they say of their cost is read on the way.
+    # No compression: the reply passes unchanged, and the usage is read from it on the way.
     forwarded = {"accept-encoding": "identity", "content-type": "application/json"} | {
         name: headers[name] for name in _FORWARDED if name in headers
     }

@@ -76,13 +76,13 @@ async def translate(
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
     """Runs `work` with litellm, and lets litellm reach only the vendor's addresses. Runs in a thread."""
-    # Without it litellm fetches its price list over the network when it is imported.
+    # Without this setting litellm fetches its price list over the network when it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # 4 CPU s and 190 MB: paid only by those who use such a vendor
 
-    # It would print advice to standard output with every failure.
+    # Otherwise litellm prints advice to standard output with every failure.
     litellm.suppress_debug_info = True
-    # After a change of models the history has replies without the new one's signed thinking: not an error.
+    # After a change of models, older replies lack the new model's signed thinking. That is no error.
     litellm.modify_params = True
     bounds.keep_in(litellm)
     with bounds.bounded(litellm, vendor.model, vendor.base_url, guard):

@@ -33,7 +33,7 @@ _accounts, _reservations = _ACCOUNTS.c, _RESERVATIONS.c
 _ids: BindParameter[Collection[UUID]] = bindparam("ids", expanding=True)
 
 _ALLOWED = select(_accounts.id, _accounts.allowed).where(_accounts.id.in_(_ids))
-# In one order for everybody, or else two might wait for each other.
+# Always in the same order, so that two transactions do not deadlock.
 _LOCKED = select(*_accounts).where(_accounts.id.in_(_ids)).order_by(_accounts.id).with_for_update()
 _RESERVED = (
     select(_reservations.account_id, func.sum(_reservations.amount))
@@ -67,7 +67,7 @@ class Spending:
         """
         call_id = uuid4()
         allowed = await self._allowed(payer)
-        # Most have no limit, and need not wait for a write before each call.
+        # Most users have no limit. Their calls need not wait for a write.
         if any(amount is not None for amount in allowed.values()):
             if unsettled := self._unsettled.get(payer.user_id):
                 await asyncio.wait(unsettled.copy())

@@ -44,7 +44,7 @@ class EventStreamMeter:
     def feed(self, piece: bytes) -> None:
         self.text_bytes += len(piece)
         *lines, rest = (self._line + piece).split(b"\n")
-        # No vendor's line is that long; what is left of a longer one tells nothing.
+        # No vendor sends longer lines. The rest of a longer line is useless and dropped.
         self._line = rest if len(rest) <= MAX_LINE_BYTES else b""
         for line in lines:
             if b'"usage"' in line:

@@ -67,7 +67,7 @@ def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens
     return Usage(
-        # Pictures are many bytes and few tokens.
+        # An image has many bytes but few tokens.
         prompt_tokens=min(prompt, model.window),
         completion_tokens=min(asked or USUAL_REPLY_TOKENS, model.facts.max_output or USUAL_REPLY_TOKENS),
     )

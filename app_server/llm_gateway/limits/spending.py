@@ -43,7 +43,7 @@ async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingA
     query = (
         select(SpendingAccount)
         .where(SpendingAccount.id.in_(payer.periods))
-        # In one order for everybody, or else two might wait for each other.
+        # Always in the same order, so that two transactions do not deadlock.
         .order_by(SpendingAccount.id)
         .with_for_update()
         .execution_options(populate_existing=True)
@@ -58,7 +58,7 @@ async def ensure_accounts(session: AsyncSession, payer: Payer) -> None:
     insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgres_insert
     new = {"user_id": payer.user_id, "began_at": now(), "raised": 0, "spent": 0}
     own = {"allowed": None, "follows_default": None}
-    # A change of the default waits for this row, or this waits for the change.
+    # Locked, so that a change of the default and this insert do not overlap.
     default = await default_limit(session, lock=True)
     everybodys = {"allowed": default.allowed, "period": default.period, "follows_default": True}
     administered = administered_id(payer.user_id)

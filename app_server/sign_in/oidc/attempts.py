@@ -61,7 +61,7 @@ def keep(attempt: Attempt, reply: Response, config: Config, cipher: Cipher) -> N
         seal(attempt, cipher),
         max_age=int(LIFETIME.total_seconds()),
         httponly=True,
-        # The provider's page leads back here, which "strict" would not count as ours.
+        # The provider's page leads back here. With "strict", browsers would not send the cookie then.
         samesite="lax",
         secure=config.base_url.startswith("https:"),
     )

@@ -62,5 +62,5 @@ def role_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Role | Non
 
 def _verified_email(claims: Mapping[str, Any]) -> str | None:
     email, is_verified = claims.get("email"), claims.get("email_verified")
-    # Some providers send the text.
+    # Some providers send the text "true" in place of the boolean.
     return email if isinstance(email, str) and is_verified in (True, "true") else None

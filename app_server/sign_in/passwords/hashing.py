@@ -55,7 +55,7 @@ class PasswordHashing:
         def verify() -> bool:
             from argon2.exceptions import InvalidHashError, VerificationError
 
-            # In any case, so that the first look at an unknown account takes no longer than the others.
+            # Computed for known accounts too: the first check of an unknown one must take no longer.
             of_unknown = self._of_unknown
             try:
                 return (

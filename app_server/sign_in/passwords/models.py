@@ -35,8 +35,7 @@ class TotpSecret(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     confirmed_at: Mapped[datetime | None]
     last_step: Mapped[int | None]
-    """The 30-second time step of the last accepted code. Codes of this step and of earlier steps are refused.
-    """
+    """The 30-second step of the last accepted code. Codes of this step and of earlier steps are refused."""
 
 
 class RecoveryCode(Base):

@@ -75,7 +75,7 @@ def accepted_password(password: str, own_words: Iterable[str]) -> str:
 
 def is_common(password: str) -> bool:
     """Whether the password is easy to guess: a common password, a common word with digits and signs around
-    it, the repetition of a short text, or neighbouring keys in a row.
+    it, the repetition of a short text, or a row of keys, letters or digits.
     """
     text = password.casefold()
     unit = _unit(text)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from app_server.core.database import Timestamp
 
-# Longer ones are refused by the policy, with a sentence; this bounds what is looked at.
+# The policy refuses too long passwords with a clear error. These limits only bound the work.
 _Password = Annotated[SecretStr, Field(min_length=1, max_length=2000)]
 _LoginName = Annotated[str, Field(min_length=1, max_length=200)]
 _Code = Annotated[str, Field(min_length=1, max_length=60)]

@@ -79,7 +79,7 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
     moment = now()
     async with database.session() as session:
         blocked_until = moment
-        # In one order, so that no two attempts wait for each other.
+        # Always in the same order, so that no two attempts deadlock.
         for one in sorted(counted, key=lambda each: each.key_hash):
             row = await _locked(session, one, moment)
             if row.blocked_until is not None and row.blocked_until > moment:

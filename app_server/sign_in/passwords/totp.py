@@ -138,7 +138,7 @@ async def _accept_digits(session: AsyncSession, cipher: Cipher, secret: TotpSecr
     if not matching:
         return False
     unused = or_(TotpSecret.last_step.is_(None), TotpSecret.last_step < matching[0])
-    # One statement, so that of two at once one is refused.
+    # One statement, so that only one of two simultaneous attempts succeeds.
     statement = update(TotpSecret).where(TotpSecret.user_id == secret.user_id, unused)
     return (
         await session.scalar(statement.values(last_step=matching[0]).returning(TotpSecret.user_id))

@@ -6292,7 +6292,8 @@ export interface components {
         };
         /**
          * SignedInByLink
-         * @description `may_choose_password`: the user was invited and has no password yet, so the page offers to set one.
+         * @description The signed-in user. `may_choose_password`: the user was invited and has no password yet, so the
+         *     page offers to set one.
          */
         SignedInByLink: {
             /** Id */
