@@ -26,6 +26,7 @@ def backup(
     home: Home = None,
 ) -> None:
     """Copy the database and the home into one file, also while the server runs."""
+    from app_server.core.migrations import newest_revision
     from app_server.core.startup_failures import explained
     from app_server.installation_backup.write import write_backup, write_backup_file
 
@@ -39,8 +40,13 @@ def backup(
                 manifest = write_backup_file(config, file, with_key=with_key)
     except ConfigurationError as error:
         leave(str(error))
-    in_database(config, _record)
     say = partial(typer.echo, err=file == _STANDARD)
+    if manifest.schema_revision == newest_revision():
+        in_database(config, _record)
+    else:
+        say("The audit log does not tell of this backup: no server of this version has been started yet.")
+    for name in manifest.unreadable:
+        say(f"Not in it, since it cannot be read: {name}")
     say(f"The backup holds the database and {len(manifest.sha256) - 1} files of {config.home}.")
     if manifest.has_key:
         say("It also holds the encryption key: everyone who can read it can read all stored secrets.")

@@ -1,7 +1,7 @@
 """Lists the files of a home that belong in a backup."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 _LEFT_OUT = frozenset(
@@ -13,31 +13,39 @@ _LEFT_OUT = frozenset(
         "server.json",
         "server.lock",
         "start-worker",  # which process works on starts
-        "slipway.sqlite3",  # the database is copied by its own means
-        "slipway.sqlite3-shm",
-        "slipway.sqlite3-wal",
     }
 )
 
 
-def files_of(home: Path) -> Iterator[Path]:
-    """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
-    followed.
+UNFINISHED_COPY = ".backup-"
+"""How folders begin in which the database lies while it is copied. A killed backup leaves one behind."""
 
-    Sockets, pipes and devices are left out, and so are files that disappear meanwhile.
+
+def files_of(home: Path, left_out: Collection[Path], unreadable: list[Path]) -> Iterator[Path]:
+    """Folders, regular files and symbolic links below `home`, parents first. Links are not followed.
+
+    What disappears meanwhile is left out, and so are sockets, pipes, devices and the paths in `left_out`.
+    Folders that cannot be read are added to `unreadable`.
     """
     for path in sorted(home.iterdir()):
-        if path.name not in _LEFT_OUT:
-            yield from _below(path)
+        if path.name not in _LEFT_OUT and not path.name.startswith(UNFINISHED_COPY):
+            yield from _below(path, left_out, unreadable)
 
 
-def _below(path: Path) -> Iterator[Path]:
+def _below(path: Path, left_out: Collection[Path], unreadable: list[Path]) -> Iterator[Path]:
+    if path in left_out:
+        return
+    inside: list[Path] = []
     try:
         mode = path.lstat().st_mode
-        inside = sorted(path.iterdir()) if stat.S_ISDIR(mode) else []
+        if stat.S_ISDIR(mode):
+            inside = sorted(path.iterdir())
     except FileNotFoundError:
+        return
+    except PermissionError:
+        unreadable.append(path)
         return
     if stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode):
         yield path
     for child in inside:
-        yield from _below(child)
+        yield from _below(child, left_out, unreadable)

@@ -15,7 +15,15 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
 from app_server.core.migrations import is_known
 from app_server.installation_backup.databases import has_tables, load_postgresql, sqlite_file
-from app_server.installation_backup.manifest import DATABASE, HOME, KEY_CHECK, KEY_FILE, MANIFEST, Manifest
+from app_server.installation_backup.manifest import (
+    DATABASE,
+    HOME,
+    KEY_CHECK,
+    KEY_FILE,
+    MANIFEST,
+    Manifest,
+    listed,
+)
 
 UNFINISHED = "restore-unfinished"
 """The name of a folder in a home that exists while a backup is being restored. No server starts while it
@@ -54,7 +62,8 @@ def require_whole_home(home: Path) -> None:
     """Raises ConfigurationError if a backup was restored into `home` only in part."""
     if (home / UNFINISHED).exists():
         raise ConfigurationError(
-            f"A restore into {home} did not finish. Remove all files in it, and restore the backup again."
+            f"A restore into {home} did not finish. Remove all files in it, empty the database if it "
+            "is PostgreSQL, and restore the backup again."
         )
 
 
@@ -87,7 +96,7 @@ def _unpack(source: IO[bytes], staging: Path) -> Manifest:
                     path.symlink_to(member.linkname)
                     _own(path, member)
                 elif member.isreg():
-                    found[member.name] = _write(tar, member, path)
+                    found[listed(member.name)] = _write(tar, member, path)
                 else:
                     raise ConfigurationError(_DAMAGED.format(f"{member.name} is a device or a pipe"))
     except (tarfile.TarError, EOFError, zlib.error, FileExistsError) as error:
@@ -182,4 +191,5 @@ def _put_in_place(config: Config, staging: Path) -> None:
         path.rename(config.home / path.name)
     if file := sqlite_file(config):
         shutil.move(staging / DATABASE, file)
+    os.sync()
     shutil.rmtree(staging)

@@ -17,8 +17,16 @@ from app_server.core.errors import ConfigurationError
 from app_server.core.migrations import revision_of
 from app_server.core.version import VERSION
 from app_server.installation_backup.databases import dump, sqlite_file
-from app_server.installation_backup.home_files import files_of
-from app_server.installation_backup.manifest import DATABASE, HOME, KEY_CHECK, KEY_FILE, MANIFEST, Manifest
+from app_server.installation_backup.home_files import UNFINISHED_COPY, files_of
+from app_server.installation_backup.manifest import (
+    DATABASE,
+    HOME,
+    KEY_CHECK,
+    KEY_FILE,
+    MANIFEST,
+    Manifest,
+    listed,
+)
 
 _COMPRESSION = 3
 _PIECE_BYTES = 1024**2
@@ -63,28 +71,28 @@ def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest
 
 def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool) -> Manifest:
     sha256: dict[str, str] = {}
-    # On the disk of the home, because another disk may have less space.
-    with tempfile.TemporaryDirectory(dir=config.home) as folder:
+    unreadable: list[Path] = []
+    # On the disk of the home: elsewhere may be less room.
+    with tempfile.TemporaryDirectory(dir=config.home, prefix=UNFINISHED_COPY) as folder:
         copy = Path(folder, DATABASE)
         dump(config, copy)
         _add(tar, copy, DATABASE, sha256, config.home)
-    has_key = False
-    for path in files_of(config.home):
-        relative = path.relative_to(config.home).as_posix()
-        if relative == KEY_FILE:
-            if not with_key:
-                continue
-            has_key = True
-        _add(tar, path, f"{HOME}/{relative}", sha256, config.home)
+    left_out = {*_database_files(config), *([] if with_key else [config.home / KEY_FILE])}
+    for path in files_of(config.home, left_out, unreadable):
+        try:
+            _add(tar, path, f"{HOME}/{path.relative_to(config.home).as_posix()}", sha256, config.home)
+        except PermissionError:
+            unreadable.append(path)
     manifest = Manifest(
         slipway=VERSION,
         made_at=now(),
         home=str(config.home.resolve()),
         database="sqlite" if sqlite_file(config) else "postgresql",
         schema_revision=revision,
-        has_key=has_key,
+        has_key=f"{HOME}/{KEY_FILE}" in sha256,
         key_check=load_cipher(config).encrypt(KEY_CHECK),
         sha256=sha256,
+        unreadable=[listed(str(path.relative_to(config.home))) for path in unreadable],
     )
     text = manifest.model_dump_json().encode()
     member = tarfile.TarInfo(MANIFEST)
@@ -93,9 +101,16 @@ def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool
     return manifest
 
 
+def _database_files(config: Config) -> list[Path]:
+    """The files of a SQLite database, which is copied by its own means."""
+    file = sqlite_file(config)
+    return [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if file else []
+
+
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
-    """Adds a folder, a link or a file. A file that changes meanwhile is added as it was read; a removed one
-    is left out.
+    """Adds a folder, a link or a file. A file that grows meanwhile is added up to where it was.
+
+    Raises PermissionError for a file that cannot be read, and adds nothing then.
     """
     try:
         member = tar.gettarinfo(path, name)
@@ -105,8 +120,8 @@ def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], sc
         with path.open("rb") as source, tempfile.TemporaryFile(dir=scratch) as copy:
             # A hard link is stored as a separate file, so that each name has a checksum.
             member.type, member.linkname = tarfile.REGTYPE, ""
-            # A file may shrink while it is read. The size must be that of the content read.
-            sha256[name], member.size = _copy(source, copy)
+            # What a command writes right now may shrink: the size has to be that of what was read.
+            sha256[listed(name)], member.size = _copy(source, copy)
             copy.seek(0)
             tar.addfile(member, copy)
     except FileNotFoundError:

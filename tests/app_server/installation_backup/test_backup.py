@@ -3,10 +3,14 @@
 import asyncio
 import io
 import json
+import os
+import sqlite3
 import stat
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from typer.testing import CliRunner
 
 from app_server.cli.main import app
 from app_server.core.config import Config
+from app_server.core.migrations import MIGRATIONS
 from app_server.lifespan import lifespan
 from tests.support.databases import POSTGRES, SQLITE, postgres_database
 from tests.support.scripted_llm import ScriptedLLM, call, say
@@ -137,6 +142,61 @@ def test_another_key_is_noticed_before_anything_is_put_in_place(
     monkeypatch.setenv("SLIPWAY_ENCRYPTION_KEYS", json.dumps([key]))
     run(new, "restore", str(file))
     assert not (new / "encryption.key").exists()
+
+
+def test_whatever_lies_in_a_workspace_is_copied_or_named(tmp_path: Path, home: Path) -> None:
+    """An agent decides what lies there. Run by root, everything can be read: so by another user."""
+    file, new = tmp_path / "backup", tmp_path / "new"
+    workspace = home / "sandboxes" / "one"
+    workspace.mkdir(parents=True)
+    (workspace / os.fsdecode(b"\xe9t\xe9")).write_text("not UTF-8")
+    os.link(workspace / os.fsdecode(b"\xe9t\xe9"), workspace / "second name")
+    (workspace / "link").symlink_to("/etc/passwd")
+    os.mkfifo(workspace / "pipe")
+    (home / ".backup-killed").mkdir()
+    (home / ".backup-killed" / "database").write_text("an unfinished copy")
+    (workspace / "closed").mkdir()
+    (workspace / "closed" / "file").write_text("kept to itself")
+    (workspace / "closed").chmod(0)
+    said = as_another_user(home, "backup", str(file))
+    assert "Not in it, since it cannot be read: sandboxes/one/closed" in said
+
+    as_another_user(new, "restore", str(file))
+    restored = new / "sandboxes" / "one"
+    assert {os.fsencode(path.name) for path in restored.iterdir()} == {b"\xe9t\xe9", b"second name", b"link"}
+    assert (restored / os.fsdecode(b"\xe9t\xe9")).read_text() == "not UTF-8"
+    assert (restored / "second name").read_text() == "not UTF-8"
+    assert os.readlink(restored / "link") == "/etc/passwd"  # noqa: PTH115 (as it was written)
+    assert not (new / ".backup-killed").exists()
+
+
+def as_another_user(home: Path, *arguments: str) -> str:
+    """What `slipway` says without root's right to read everything."""
+    command = [sys.executable, "-m", "app_server", *arguments, "--home", str(home)]
+    if os.geteuid() == 0:
+        kept = "-dac_override,-dac_read_search"
+        command = ["setpriv", f"--bounding-set={kept}", f"--inh-caps={kept}", *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_older_database_and_one_under_another_name_are_copied(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an upgrade, before the first start of the new version."""
+    file, new = tmp_path / "backup", tmp_path / "new"
+    (home / "slipway.sqlite3").rename(home / "other.sqlite3")
+    with closing(sqlite3.connect(home / "other.sqlite3")) as database, database:
+        older = sorted((MIGRATIONS / "versions").glob("*.py"))[-2].stem.split("_", 4)[4]
+        database.execute("UPDATE alembic_version SET version_num = ?", (older,))
+    monkeypatch.setenv("SLIPWAY_DATABASE_URL", f"sqlite+aiosqlite:///{home}/other.sqlite3")
+    assert "no server of this version has been started yet" in run(home, "backup", str(file))
+    with tarfile.open(file) as tar:
+        assert not [name for name in tar.getnames() if "sqlite3" in name]
+    monkeypatch.setenv("SLIPWAY_DATABASE_URL", f"sqlite+aiosqlite:///{new}/other.sqlite3")
+    run(new, "restore", str(file))
+    assert (new / "other.sqlite3").exists()
 
 
 Change = Callable[[tarfile.TarInfo, bytes], tuple[tarfile.TarInfo, bytes] | None]
