@@ -46,8 +46,8 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """Returns one view for each line format. In a view, each byte's position is the position of the whole
-    line that shows it.
+    """Yields one view for each way of reading dump lines that fits a line of the text. In a view, each byte
+    has the position of all the digits and characters of its line.
     """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):
@@ -61,13 +61,13 @@ def dumped(base: TextView) -> Iterator[TextView]:
 
 
 def numbers(base: TextView) -> TextView:
-    """Returns the views of lists of decimal numbers, as `print(list(data))` writes them."""
+    """Returns one view of all lists of decimal numbers in the text, as `print(list(data))` writes them."""
     return joined(base, _numbers(base.data))
 
 
 def line_start(data: bytes, at: int) -> int:
     """Returns the start of the line that contains this position. Without its start, a dump line cannot be
-    recognized.
+    recognized. A line begins after a line break, a quote, a backtick or `>`.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 

@@ -23,15 +23,15 @@ UNFINISHED = re.compile(
 
 
 def unescaped(base: TextView) -> TextView | None:
-    """Returns the text with the backslash escapes of JSON, Python, C and shells decoded. Returns None if it
-    has no backslash.
+    """Returns a view of the text with the backslash escapes of JSON, Python, C and shells decoded. Returns
+    None if it has no backslash.
     """
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 
 
 def unquoted(base: TextView) -> TextView | None:
-    """Returns the text with the encodings of URLs and HTML pages decoded. Returns None if nothing in it is
-    encoded.
+    """Returns a view of the text with the encodings of URLs and HTML pages decoded. Returns None if nothing
+    in it is encoded.
     """
     return replaced(base, _WEB, _of_web) if _WEB.search(base.data) else None
 

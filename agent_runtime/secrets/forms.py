@@ -21,8 +21,9 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """Returns the lines of a key with several lines, because it is seldom quoted whole. The header and footer
-    lines are not secret.
+    """Returns the lines of the value that are also looked for alone, because a key of several lines is seldom
+    quoted whole. Leaves out lines of less than 12 characters, and the header and footer of a key (`-----`),
+    which are not secret.
     """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
@@ -43,7 +44,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _escaped(value: str) -> Iterator[str]:
-    """As a string of JSON, and as one within another."""
+    """Yields the value as a JSON string, and as a JSON string inside another JSON string."""
     for keeps_unicode in (True, False):
         once = json.dumps(value, ensure_ascii=not keeps_unicode)[1:-1]
         yield once
@@ -52,7 +53,9 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Alone, and in the midst of other data: three bytes share four letters, so there are three ways."""
+    """Yields the encoding of the data alone, and the letters that it gets inside other data. Four letters
+    encode three bytes, so there are three ways, one for each offset.
+    """
     yield encode(data).decode()
     for offset in range(3):
         text = encode(b"\0" * offset + data).decode().rstrip("=")

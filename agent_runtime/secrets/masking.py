@@ -76,7 +76,9 @@ class Masker:
 
     @property
     def _held_bytes(self) -> int:
-        """What is longer has more between its letters than any tool puts there."""
+        """The largest number of bytes that are held back. A value that takes up more has more between its
+        letters than any tool prints.
+        """
         return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
 
     def _masked(self, data: bytes) -> bytes:
@@ -95,7 +97,9 @@ class Masker:
         return found
 
     def value(self, value: Any, *, names: frozenset[str] = frozenset()) -> Any:
-        """Returns a copy of decoded JSON with all texts masked. `names`: fields that are not masked."""
+        """Returns a copy of decoded JSON with all texts masked, also field names. `names`: field names that
+        are not masked; the values of these fields are masked.
+        """
         match value:
             case str():
                 return self.text(value)
@@ -138,14 +142,14 @@ class StreamMask:
         return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
-        """Returns the held-back text at the end of the stream."""
+        """Returns the held-back text, masked. Call it when the stream has ended."""
         held, self._held = self._held, ""
         return self._masker().text(held)
 
 
 def mask_everywhere(text: str) -> str:
-    """Masks the secret values of all conversations in this process, in a text that belongs to no
-    conversation.
+    """Returns the text with the secret values of all conversations in this process masked. For texts that
+    belong to no conversation.
     """
     for masker in tuple(_ALL):
         text = masker.text(text)
@@ -153,7 +157,7 @@ def mask_everywhere(text: str) -> str:
 
 
 def everything() -> Masker:
-    """Returns a masker that knows the values of all maskers."""
+    """Returns a masker that masks the current values of all maskers in this process."""
     known = tuple(_ALL)
     joined = Masker.__new__(Masker)
     joined.forms = frozenset().union(*(one.forms for one in known))

@@ -15,8 +15,8 @@ _ASCII, _LATIN = 0x80, 0x100
 
 @dataclass(frozen=True)
 class Needles:
-    """`plain`: the bytes of the value. `spaced`: the bytes without blanks. `hexed`, `coded`: the value in
-    base 16, 64 and 32.
+    """`plain`: the bytes of the value. `spaced`: the bytes without blanks. `hexed`: the value in base 16.
+    `coded`: the letters in base 64 and 32 that depend only on the value.
     """
 
     plain: tuple[bytes, ...] = ()
@@ -55,7 +55,9 @@ def _utf8(text: str) -> bytes:
 
 
 def _plain(text: str) -> Iterator[bytes]:
-    """Some programs write characters up to U+00FF as one byte: all of them, or those that cannot be shown."""
+    """Yields the bytes of the text. Some programs write characters up to U+00FF as one byte, either all of
+    them or only those that are not printable, so these forms follow.
+    """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):
         yield b"".join(bytes((ord(one),)) if ord(one) < _LATIN else _utf8(one) for one in text)
@@ -65,7 +67,9 @@ def _plain(text: str) -> Iterator[bytes]:
 
 
 def _cores(data: bytes) -> Iterator[bytes]:
-    """Letters that depend on the value alone, wherever it stands in what is encoded."""
+    """Yields the letters in base 64 and 32 that depend only on the value, for each offset that it can have
+    in the encoded data.
+    """
     for group, letters, encode in ((3, 4, base64.b64encode), (5, 8, base64.b32encode)):
         for offset in range(group):
             text = encode(b"\0" * offset + data).rstrip(b"=")

@@ -20,8 +20,8 @@ class Secrets:
     """The secrets of one conversation. Their values are only in memory and may be replaced at any time."""
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
-        """`credential_for`: returns the credential for an address of the app server, for clients that send no
-        header.
+        """`credential_for`: returns the credential for an address of the app server. It is used for a
+        LookupSecret that its client sent without headers.
         """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
@@ -45,7 +45,9 @@ class Secrets:
         return self._sources
 
     def adopt(self, other: "Secrets") -> None:
-        """Adds the secrets of another conversation."""
+        """Adds the secrets of another conversation. They replace secrets with the same names. Also masks all
+        values that the other conversation masks.
+        """
         for source in other.sources.values():
             self._learn(source)
         self.masker.learn(other.masker.values)
@@ -67,8 +69,8 @@ class Secrets:
         self._sources = {**sources, **self._sources}
 
     async def for_command(self, text: str) -> dict[str, str]:
-        """Returns the variables for a command: the secrets whose names occur in it. Raises
-        SecretUnavailableError.
+        """Returns the environment variables for a command: the secrets whose names occur in its text, in
+        upper or lower case. Raises SecretUnavailableError.
         """
         named = [name for name in self._sources if _occurs(name, text)]
         values = await asyncio.gather(

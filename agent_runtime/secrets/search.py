@@ -35,7 +35,7 @@ _CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 
 def spans(data: bytes, needles: Needles) -> Iterator[Span]:
-    """Returns the positions of values that are not written in one piece."""
+    """Yields the positions of values that are not written in one piece."""
     for base in _bases(TextView(data)):
         for view, wanted, kind in _readings(base, needles):
             for needle in wanted:
@@ -44,7 +44,9 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Returns the earliest position from which the next piece of the text could complete a value."""
+    """Returns the earliest position from which the next piece of the text could complete a value. Returns the
+    length of the text if there is none.
+    """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
     for text in dict.fromkeys((data, data[:earliest])):
@@ -59,9 +61,11 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the start of an unfinished line that cannot be decoded yet, including what belongs to it.
+    """Returns the start of the last line if it is unfinished and may become a dump line. If a found value
+    reaches into this line, returns the start of the line where the value begins. Returns the length of the
+    text if the last line is no such line.
 
-    `found`: the positions of values found so far, in order.
+    `found`: the positions of values in the text, in order and not overlapping.
     """
     start = len(data)
     for base in _bases(TextView(data)):
@@ -75,7 +79,9 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 
 def _open_line(base: Base) -> int:
-    """Where a line begins that is not at its end and may be one of a dump; the end if there is none."""
+    """Returns the start of an unfinished last line that may become a dump line. Returns the length of the
+    text if there is none.
+    """
     data = base.view.data
     if base.holds != _COLUMNS:
         return len(data)
@@ -98,7 +104,9 @@ def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
 
 
 def possible_start(data: bytes, needle: bytes) -> int:
-    """Returns the earliest position of an incomplete value that reaches to the end of the text."""
+    """Returns the earliest position where the rest of the text is an incomplete value. Returns the length of
+    the text if there is none.
+    """
     at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
     while at >= 0:
         if needle.startswith(data[at:]):
@@ -108,9 +116,10 @@ def possible_start(data: bytes, needle: bytes) -> int:
 
 
 def _bases(text: TextView) -> Iterator[Base]:
-    """The text, and what it says with its escapes undone, as often as programs put one into another.
+    """Yields the text, and the text with its escapes decoded once, twice and three times, because programs
+    put escaped texts into each other.
 
-    The more of them there are, the less else can be expected in them: each way of reading takes its time.
+    A text that was decoded more often is searched in fewer ways, because each way of reading takes time.
     """
     yield Base(text, _COLUMNS)
     web = unquoted(text)
@@ -132,7 +141,7 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
-    """Each way of reading it, with what is looked for there."""
+    """Yields each way of reading the text, with the needles to search for and the name of the kind."""
     view = base.view
     if view.parent is not None:
         yield view, needles.plain, "plain"
@@ -169,5 +178,7 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """By a line break, or between all of its letters. Words that stand side by side are words."""
+    """Whether a line break, or something between all letters, splits the text. Words separated by single
+    blanks do not count.
+    """
     return b"\n" in text or len(text) >= 2 * letters - 1

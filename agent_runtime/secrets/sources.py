@@ -70,8 +70,8 @@ class LookupSecret(_Source):
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk. An address without confidential parts can be used
-        again after a restart.
+        """Returns the fields that may be written to disk, never headers. The address is kept only if the
+        secret has no headers and the address has no user part and no query, so it works after a restart.
         """
         is_plain = not self.headers and "@" not in self.url and "?" not in self.url
         url = self.url if is_plain else None

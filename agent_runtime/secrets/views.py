@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 
 Positions = tuple["array[int]", "array[int]"]
-"""For each byte of a view: the start and the end of the text that it was read from."""
+"""For each byte of a view: the start and the end, in the parent, of the bytes that it was read from."""
 _ALL_BYTES = bytes(range(256))
 
 
@@ -27,7 +27,7 @@ class TextView:
         self._positions: Positions | None = None
 
     def until(self, end: int) -> "TextView":
-        """Returns the view of the beginning of the text."""
+        """Returns the view of the first `end` bytes."""
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:

@@ -55,7 +55,9 @@ def judge_action(
 
 
 def effects_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Effect]:
-    """Returns the effects of the call. They are unknown if the tool or the arguments are unknown."""
+    """Returns the effects of the call. Returns UNDECLARED if the tool is unknown or the arguments are not
+    valid.
+    """
     tool = tools.get(event.tool_name)
     if tool is None:
         return UNDECLARED

@@ -43,7 +43,9 @@ class LLMSecurityAnalyzer(_Analyzer):
 
 
 class PatternSecurityAnalyzer(_Analyzer):
-    """Adds patterns to the rules. The last two kinds of patterns also look at thoughts and summaries."""
+    """Adds patterns to the rules. All patterns look at the call's arguments. The injection patterns also look
+    at the thought and the summary. At most MAX_SCANNED_CHARS characters are searched.
+    """
 
     high_patterns: Patterns = []
     medium_patterns: Patterns = []
@@ -74,7 +76,7 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """Uses only the rules."""
+    """Uses only the rules for commands and files. For clients that name an analyzer for this."""
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
 
@@ -84,8 +86,8 @@ class PolicyRailSecurityAnalyzer(_Analyzer):
 
 
 class EnsembleSecurityAnalyzer(_Analyzer):
-    """Uses the highest risk that one of its analyzers gives. `propagate_unknown`: without it, an unknown risk
-    is ignored if another analyzer gives one.
+    """Uses the highest risk that one of its analyzers gives. `propagate_unknown`: if False, an unknown risk
+    is ignored when another analyzer gives a known one.
     """
 
     analyzers: list["AnyAnalyzer"] = Field(min_length=1, max_length=20)
@@ -110,7 +112,7 @@ _ANALYZER: TypeAdapter[AnyAnalyzer] = TypeAdapter(AnyAnalyzer)
 
 
 def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
-    """Returns the analyzer in this JSON. Raises UnsupportedKindError."""
+    """Returns the analyzer in this JSON. Returns None if `value` is None. Raises UnsupportedKindError."""
     return None if value is None else read_kind(_ANALYZER, value, "security analyzer")
 
 

@@ -81,7 +81,9 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
-    """Harmless programs by their names; what is risky, or can be anything, only by its exact text."""
+    """Returns the likeness of the command: its exact text if it is risky or can do anything; else the names
+    of its programs and rules.
+    """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:
         return f"exactly {_BLANKS.sub(' ', text.strip())}"

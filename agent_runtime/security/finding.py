@@ -9,7 +9,7 @@ _ORDER: dict[SecurityRisk, int] = {"LOW": 0, "MEDIUM": 1, "UNKNOWN": 2, "HIGH": 
 
 @dataclass(frozen=True)
 class Finding:
-    """rule: its stable name. reason: for people, as the end of "it …"."""
+    """`rule`: the rule's stable name. `reason`: a text for people that continues "it …"."""
 
     rule: str
     risk: SecurityRisk
@@ -65,7 +65,9 @@ FLOOR = frozenset(
         "container",
     )
 )
-"""Rules that apply under every policy, because their effects leave the sandbox or cannot be undone in it."""
+"""Rules that ask under every policy if they find a high risk, because their effects leave the sandbox or
+cannot be undone in it.
+"""
 
 
 def is_on_floor(finding: Finding) -> bool:

@@ -29,8 +29,8 @@ _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|loop|md|dm-|me
 
 
 def is_inside(path: str, workspace: str) -> bool:
-    """Whether the path is in the workspace or in a temporary directory. Links are resolved
-    where they exist.
+    """Whether the path is in the workspace or in a temporary directory, or is a stream such as /dev/null.
+    Links are resolved where they exist.
     """
     if path.startswith("~"):
         return False
@@ -65,12 +65,14 @@ def is_credential(path: str) -> bool:
 
 
 def is_secret(path: str) -> bool:
-    """Whether the path looks like a file with credentials. Only its name is known."""
+    """Whether the path looks like a file with credentials. Only the path is checked, not the content."""
     return is_credential(path) or bool(_SECRETS.search(path))
 
 
 def runs_later(path: str) -> bool:
-    """Whether git would later run this file of the workspace without a new question."""
+    """Whether git would later run this file, or programs that it names, without a new question: the hooks,
+    configuration and attributes in a `.git` directory.
+    """
     return bool(_RUN_BY_GIT.search(path))
 
 
@@ -80,7 +82,9 @@ def is_metadata_host(host: str) -> bool:
 
 
 def _as_address(host: str) -> str:
-    """As dotted numbers, if it is a number in one piece, which programs take as an address, too."""
+    """Returns the address in dotted form if the host is a single number, which programs also accept. Returns
+    an empty text otherwise.
+    """
     try:
         number = int(host, 0)
     except ValueError:

@@ -31,7 +31,9 @@ class AlwaysConfirm(_Policy):
 
 
 class ConfirmRisky(_Policy):
-    """Asks before risky actions. `confirm_unknown`: also asks if the risk of an action is unknown."""
+    """Asks before actions with a risk of `threshold` or higher. `confirm_unknown`: whether it also asks if
+    the risk of an action is unknown.
+    """
 
     threshold: Literal["LOW", "MEDIUM", "HIGH"] = "HIGH"
     confirm_unknown: bool = True

@@ -15,7 +15,9 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """`event`: the findings; None if no analysis is wanted. `asks`: whether all actions must wait."""
+    """`event`: the findings; None if there are no actions, or if no analysis is wanted and nothing asks.
+    `asks`: whether all actions must wait.
+    """
 
     event: SecurityAnalysisEvent | None
     asks: bool
@@ -77,12 +79,14 @@ class Reviewer:
         }
 
     def _only_reads(self, action: ActionEvent) -> bool:
-        """Such calls carry no word of the model on their risk."""
+        """Whether the tool only reads. The model states no risk for such calls."""
         tool = self.tools.get(action.tool_name)
         return tool is not None and tool.annotations.readOnlyHint
 
 
 def _telling(found: Sequence[Finding]) -> list[Finding]:
-    """The worst first; what is harmless needs no reason."""
+    """Returns the findings with the highest risk first. Leaves out findings with a low risk, which need no
+    reason.
+    """
     order = ("HIGH", "UNKNOWN", "MEDIUM")
     return sorted((one for one in found if one.risk in order), key=lambda one: order.index(one.risk))

@@ -64,10 +64,10 @@ _FIND_COMMANDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 @dataclass(frozen=True)
 class Call:
-    """One program as it would run. directory: where; None if that shows only then.
+    """One program as it would run. `directory`: where it runs; None if this is not known before.
 
-    wrappers: what it runs behind. command: how it was written. in_script: it stands in a file that the
-    command runs and has not written itself.
+    `wrappers`: the programs that start it, such as sudo. `command`: how it was written. `in_script`: whether
+    it is in a file that the judged command runs but has not written.
     """
 
     name: str
@@ -173,7 +173,7 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
-    """Scripts that it runs: those that the command wrote before, and those that are there."""
+    """Collects the calls of the scripts that it runs: scripts written earlier, and scripts on the disk."""
     for path in _files_run(call):
         if path in calls.scripts:
             continue
@@ -206,7 +206,7 @@ def _changed_directory(call: Call) -> str | None:
 
 
 def _inner(call: Call) -> Iterator[Call]:
-    """The calls that this one makes of its arguments."""
+    """Yields the calls that this call makes from its arguments."""
     if call.name == "find":
         yield from _found_by_find(call)
     elif call.name in _CONTAINERS and (inner := _in_container(call)):
@@ -218,7 +218,7 @@ def _inner(call: Call) -> Iterator[Call]:
 
 
 def _in_container(call: Call) -> tuple[Word, ...]:
-    """What `docker exec` and `docker compose exec` run."""
+    """Returns the words that `docker exec` or `docker compose exec` runs."""
     words = list(call.arguments)
     while words and words.pop(0).text != "exec":
         pass
@@ -228,14 +228,14 @@ def _in_container(call: Call) -> tuple[Word, ...]:
 
 
 def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Nothing is known of the words that it fills in, wherever they stand."""
+    """Replaces each placeholder by an unknown word, and adds one, because the input is not known."""
     places = _placeholders(call, len(call.arguments) - len(words))
     filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in places) else word for word in words)
     return (*filled, _UNKNOWN_ARGUMENT)
 
 
 def _placeholders(call: Call, options: int) -> Iterable[str]:
-    """What stands for text that is read only then. options: how many words come before the program."""
+    """Returns the placeholders for the input. `options`: the number of words before the program."""
     if call.name != "xargs":
         return {"{}"}
     found: set[str] = set()
@@ -251,7 +251,7 @@ def _placeholders(call: Call, options: int) -> Iterable[str]:
 
 
 def _only_asks(call: Call) -> bool:
-    """`command -v make` tells where it is."""
+    """Whether the call only prints where a program is, as `command -v make` does."""
     return call.name == "command" and call.has("-v", "-V")
 
 
@@ -299,7 +299,7 @@ def _find_starts(words: list[Word]) -> tuple[Word, ...]:
 
 
 def _scripts(call: Call) -> Iterator[str | None]:
-    """Texts that this call runs as scripts; None for one that shows only when it runs."""
+    """Yields the texts that this call runs as scripts; None for a text that is not known before."""
     name, arguments = call.name, call.arguments
     if name == "eval":
         yield _known(arguments)
@@ -344,7 +344,7 @@ def _sourced(call: Call) -> Iterator[str | None]:
 
 
 def _of_git(call: Call) -> Iterator[str | None]:
-    """`git bisect run make`, `git submodule foreach 'make clean'`, `git rebase --exec make`."""
+    """The `make` in `git bisect run make`, `git submodule foreach 'make clean'`, `git rebase --exec make`."""
     texts = call.texts
     for pair in (["bisect", "run"], ["submodule", "foreach"]):
         for at in range(len(texts) - 1):
@@ -374,8 +374,8 @@ def _of_shell(call: Call) -> Iterator[str | None]:
 
 
 def fed_text(command: Command) -> str | None:
-    """The text that the call reads, if the script contains it in a here-document or prints it
-    into the pipe.
+    """The text that the command reads, if the script contains it in a here-document or prints it into the
+    pipe. None if it is not known.
     """
     if command.stdin is not None or command.source is None:
         return command.stdin
@@ -383,7 +383,7 @@ def fed_text(command: Command) -> str | None:
 
 
 def printed_text(source: Command) -> str | None:
-    """The text that the call prints, if the script contains it."""
+    """The text that the command prints, if the script contains it; None otherwise."""
     if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
         return fed_text(source)
     if source.name not in {"echo", "printf"}:

@@ -29,9 +29,10 @@ class ShellSyntaxError(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """A word, or an operator. keyword: the word as it was typed, if nothing in it is quoted or expanded.
+    """A word or an operator. `keyword`: the word as it was typed, if nothing in it is quoted or expanded.
 
-    scripts: the texts in it that run as separate scripts. body: of the here-document that it begins.
+    `scripts`: the texts in the word that run as separate scripts. `body`: the text of the here-document that
+    begins here.
     """
 
     operator: str | None = None

@@ -1,4 +1,4 @@
-"""Parses shell text into the simple commands that it may run, whether nested or quoted."""
+"""Parses shell text into the simple commands that it may run, including nested and quoted ones."""
 
 import re
 from collections.abc import Mapping
@@ -28,11 +28,11 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Command:
-    """words: the program and its arguments. stdin: the text that it reads, if it stands there.
+    """`words`: the program and its arguments. `stdin`: the text that it reads, if the script contains it.
 
-    source: the command whose output it reads. substituted: those whose output is among its arguments.
-    assigned: the variables that are set for it, or by it if there are no words. A null character stands in
-    their values for what is not known.
+    `source`: the command whose output it reads through a pipe. `substituted`: the commands whose output is
+    among its arguments. `assigned`: the variables that are set for the command, or by it if it has no words.
+    Their values have a null character where a part is not known.
     """
 
     words: tuple[Word, ...] = ()
@@ -93,7 +93,7 @@ class _Parser:
         self._variables = variables
         self._open = _Open()
         self._outputs: dict[str, list[Command]] = {}
-        """Variables that hold what commands have printed, and which commands."""
+        """By variable: the commands whose output it holds."""
         self._parentheses = 0
         self._cases = 0
 
@@ -171,7 +171,7 @@ class _Parser:
         )
 
     def _assign(self, opened: _Open) -> list[Word]:
-        """Notes what is assigned; the arguments that are left."""
+        """Notes the assignments. Returns the words that remain, expanded."""
         rest = list(opened.words)
         while rest and (noted := self._note(rest[0])):
             rest.pop(0)
@@ -189,7 +189,7 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """The variable that it assigns to, and what; None if it is no assignment."""
+        """Notes an assignment. Returns the variable and its value. Returns None if this is no assignment."""
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None
         if first is None or found is None:

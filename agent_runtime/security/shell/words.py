@@ -43,13 +43,13 @@ def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
 
 
 def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
-    """Returns the value that this assignment sets. Returns None if it is not known."""
+    """Returns the value that an assignment of this word sets. Returns None if a part is not known."""
     text = text_of(pieces, variables)
     return None if "\0" in text else text
 
 
 def text_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str:
-    """Returns the same value, with a null character where a part is not known."""
+    """Returns the text of the word, with a null character where a part is not known."""
     parts = (_with_value(piece, variables).text for piece in pieces)
     return "".join("\0" if part is None else part for part in parts)
 
@@ -62,7 +62,9 @@ def _with_value(piece: Piece, variables: Mapping[str, str | None]) -> Piece:
 
 
 def _braces(pieces: list[Piece]) -> list[str] | None:
-    """`{rm,-rf,/}` and the like, if that is all there is to the word."""
+    """Returns the texts that braces as in `{rm,-rf,/}` expand to. Returns None if the word is not plain text
+    with one pair of braces.
+    """
     if any(piece.is_quoted or piece.text is None or piece.variable for piece in pieces):
         return None
     found = _BRACES.match("".join(piece.text or "" for piece in pieces))
@@ -73,7 +75,7 @@ def _braces(pieces: list[Piece]) -> list[str] | None:
 
 
 def _split(pieces: Iterable[Piece]) -> list[Word]:
-    """Values of variables that are not quoted fall apart at blanks; what was typed does not."""
+    """Splits unquoted values of variables at blanks, and joins the rest to words. Typed text is not split."""
     words: list[Word] = []
     text, is_known, has_glob, is_open = "", True, False, False
     for piece in pieces:
