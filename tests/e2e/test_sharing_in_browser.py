@@ -1,0 +1,65 @@
+"""The owner shares a conversation with another person, who reads it, steers it, and loses it again."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import DESKTOP, Visitor, visitor
+from tests.support.scripted_llm import ScriptedLLM, say
+from tests.support.server import AppServerProcess, start_conversation, wait_for_status
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    server = scripted_server
+    scripted_llm.script(say("The first answer."), say("An answer to Ada."))
+    with server.client() as client, visitor() as owner:
+        invited = client.post("/people", json={"name": "Ada Lovelace", "role": "member"}).json()
+        conversation_id = start_conversation(client, "Begin", title="The shared one")
+        wait_for_status(client, conversation_id, "finished")
+        address = f"{server.url}/conversations/{conversation_id}"
+        browser = owner.page.context.browser
+        assert browser is not None
+        ada = Visitor(browser.new_context(viewport=DESKTOP))
+        ada.page.goto(invited["sign_in_link"]["url"])
+        ada.page.get_by_role("button", name="Not now").click()
+
+        owner.sign_in(server)
+        owner.page.goto(address)
+        owner.page.get_by_role("button", name="Share", exact=True).click()
+        dialog = owner.page.get_by_role("dialog", name="Share this conversation")
+        dialog.get_by_label("Add a person").fill("love")
+        dialog.get_by_role("button", name="Add Ada Lovelace").click()
+        access = dialog.get_by_label("Access of Ada Lovelace")
+        expect(access).to_have_value("view")
+        owner.photograph("share-dialog")
+
+        ada.page.goto(f"{server.url}/conversations")
+        ada.page.get_by_role("radio", name="Shared with me").click()
+        expect(ada.page.get_by_text("Shared by Owner")).to_be_visible()
+        ada.photograph("shared-list")
+        ada.page.get_by_role("link", name="The shared one").first.click()
+        expect(ada.page.get_by_text("The first answer.")).to_be_visible()
+        expect(ada.page.get_by_text("Owner shares this conversation with you to read.")).to_be_visible()
+        expect(ada.page.get_by_role("textbox", name="Message to the agent")).to_have_count(0)
+        ada.photograph("shared-to-read")
+
+        access.select_option("steer")
+        expect(access).to_have_value("steer")
+        dialog.get_by_role("button", name="Done").click()
+        ada.page.reload()
+        box = ada.page.get_by_role("textbox", name="Message to the agent")
+        box.fill("A question of Ada's")
+        box.press("Enter")
+        for each in (ada, owner):
+            expect(each.page.get_by_text("An answer to Ada.")).to_be_visible()
+        expect(owner.page.get_by_text("Ada Lovelace", exact=True)).to_be_visible()
+        owner.photograph("shared-message")
+
+        owner.page.get_by_role("button", name="Share", exact=True).click()
+        dialog.get_by_role("button", name="Remove Ada Lovelace").click()
+        expect(ada.page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
+        ada.photograph("shared-no-more")
+        assert owner.complaints == []
