@@ -91,7 +91,7 @@ _NOT_SUPPORTED: Mapping[str, str] = {
     "plugins": "they are fixed when a conversation starts",
     "pr_number": "it is fixed when a conversation starts",
     "processors": "read the conversation's stream of events",
-    "public": "conversations cannot be shared",
+    "public": "share it with people who have an account: PUT …/sharing",
     "secrets": "store them with POST /api/v1/secrets",
     "selected_branch": "it is fixed when a conversation starts",
     "selected_repository": "it is fixed when a conversation starts",

@@ -19,7 +19,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
         ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
         ({"secrets": {"PATH": "value"}}, "means something to every program"),
         ({"agent_type": "plan"}, "only the default agent can be started"),
-        ({"public": True}, "conversations cannot be shared"),
+        ({"public": True}, "share it with people who have an account: PUT …/sharing"),
         ({"pr_number": [0]}, "greater than or equal to 1"),
         ({"llm_modell": "openai/x"}, "Extra inputs are not permitted"),
     ],
