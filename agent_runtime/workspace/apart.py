@@ -1,8 +1,8 @@
 """Work in a separate work tree, which is merged back into another directory of the repository.
 
-It stands on no branch: what has come of it is kept in refs below `refs/slipway/`, which no list of branches
-shows. The user's branches, index and commits stay as they are; what comes back is there as if it had been
-edited in place, beside what was edited there meanwhile.
+The work tree is on no branch. Its results are kept in refs below `refs/slipway/`, which no list of branches
+shows. The user's branches, index and commits do not change. The merged changes appear in the directory as if
+they had been edited there, together with other edits made there meanwhile.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 class Return:
     """`files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
     sides have changed; if there are any, nothing was merged. `ref`: the commit that holds the work.
-    `base`: the commit it began with.
+    `base`: the commit that the work was compared with.
     """
 
     files: tuple[str, ...]
@@ -41,8 +41,9 @@ class Return:
 
 
 async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Checks out the current commit in `place`. Returns the path in it that corresponds to `directory`.
-    Raises GitError.
+    """Checks out a commit in `place`. The first time for this name, this is HEAD. Later, it is the work that
+    was last merged back, or the first commit again if none was. Returns the path in `place` that corresponds
+    to `directory`. Raises GitError.
 
     An existing work tree is left unchanged.
     """
@@ -97,7 +98,7 @@ def _alone(place: Path) -> asyncio.Lock:
 
 
 def _base_ref(name: str) -> str:
-    """What has come back already, or where it began."""
+    """Returns the ref of the work that was last merged back, or of the commit that the work began with."""
     return f"refs/slipway/returned/{name}"
 
 
@@ -108,7 +109,7 @@ async def _commit_all(place: Path) -> str:
 
 
 async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files changed, or those in conflict."""
+    """Returns the changed files and the files in conflict. One of the two is empty."""
     ours = await _tree_as_it_is(top)
     # Of made-up commits, so that the base is exactly that one, whatever was rebased in between.
     mine = await _commit_tree(top, ours, base)
@@ -132,7 +133,7 @@ async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tupl
 
 
 async def _tree_as_it_is(top: Path) -> bytes:
-    """Everything in the directory that is not ignored, as a tree. It is read with a separate index."""
+    """Returns the git tree of all files in the directory that are not ignored. Uses a separate index."""
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:
         own = {"GIT_INDEX_FILE": str(directory / "index")}

@@ -9,8 +9,8 @@ ApprovedFiles = Mapping[str, str]
 
 
 def objection(approved: ApprovedFiles) -> str | None:
-    """Returns why the files may not be run, if one of them is not what was approved. Otherwise returns None.
-    Blocking; call it right before the run.
+    """Returns why the files may not be run, if one of them has changed since its approval or cannot be read.
+    Otherwise returns None. Blocking; call it right before the run.
     """
     for path, sha256 in approved.items():
         try:

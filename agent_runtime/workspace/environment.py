@@ -21,11 +21,12 @@ BELONGS_TO = "SLIPWAY_BELONGS_TO"
 two have ended.
 """
 OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
-"""Names the conversation that a process works for, wherever it has put itself: a session of its own, the
-background."""
+"""The variable that names the conversation that a process works for. It also works for processes that have
+moved to another session or to the background.
+"""
 AUTHORITY = "SLIPWAY_EGRESS_AUTHORITY"
-"""The file with the certificate of the authority that signs for hosts whose requests get a
-credential added.
+"""The variable with the path of a file: the certificate of the authority that signs for hosts whose requests
+get a credential added.
 """
 
 _NAMES = frozenset(
@@ -72,7 +73,9 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 
 def set_given(variables: Mapping[str, str]) -> None:
-    """Sets additional variables for commands. For PATH, the value is put in front."""
+    """Sets additional variables for commands. Replaces the earlier setting. The value of PATH is put in front
+    of the server's PATH.
+    """
     _given.clear()
     _given.update(variables)
 
@@ -83,7 +86,9 @@ def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_way_out(proxy_url: str | None) -> None:
-    """Sets the proxy through which commands reach the network. The server's calls do not use it."""
+    """Sets the proxy through which commands reach the network; None means no proxy. The server's calls do not
+    use it. Commands do not use it for addresses of this machine.
+    """
     _way_out.clear()
     if proxy_url is not None:
         _way_out.update(dict.fromkeys((*_PROXIED, *map(str.upper, _PROXIED)), proxy_url))
@@ -91,14 +96,14 @@ def set_way_out(proxy_url: str | None) -> None:
 
 
 def set_trusted(variables: Mapping[str, str]) -> None:
-    """Sets the certificates that commands trust. Replaces the earlier setting."""
+    """Sets the variables that name the certificates that commands trust. Replaces the earlier setting."""
     _trusted.clear()
     _trusted.update(variables)
 
 
 def conversation_of(variables: Mapping[str, str]) -> UUID | None:
-    """Returns the conversation whose agent started a process with these variables. Do not trust it: the
-    starting program can set any value.
+    """Returns the conversation whose agent started a process with these variables. Returns None if they name
+    none. Do not trust the result: the starting program can set any value.
     """
     try:
         return UUID(variables.get(OF_CONVERSATION, ""))

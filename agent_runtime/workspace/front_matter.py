@@ -14,7 +14,9 @@ class UnusableFileError(Exception):
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Returns the text of a file below `root`. Raises UnusableFileError if it is empty or too large."""
+    """Returns the text of a file below `root`, without blanks at its ends. Raises UnusableFileError if it is
+    empty, larger than MAX_FILE_BYTES, not a regular file, not UTF-8, not readable, or a link out of `root`.
+    """
     if not path.is_file():  # a pipe would keep us waiting for ever
         raise UnusableFileError("it is not a file")
     if not path.resolve().is_relative_to(root.resolve()):
@@ -33,8 +35,8 @@ def read_text(path: Path, root: Path) -> str:
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:
-    """Returns the fields of the front matter, if there is one, and the text below it. Raises
-    UnusableFileError.
+    """Returns the fields of the front matter and the text below it. Without front matter, the fields are
+    empty. Raises UnusableFileError.
     """
     match = _FRONT_MATTER.match(text)
     if match is None:
@@ -63,7 +65,9 @@ def is_utf8(text: str) -> bool:
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
-    """Returns a field that is a list of texts or a single text. Raises UnusableFileError."""
+    """Returns the texts of a field that is a list of texts or a single text. Empty if the value is None.
+    Raises UnusableFileError. `name`: the field's name, for the error.
+    """
     if value is None:
         return ()
     if isinstance(value, str):
@@ -74,7 +78,9 @@ def texts(value: object, name: str) -> tuple[str, ...]:
 
 
 def text_of(value: object, name: str) -> str | None:
-    """Returns a field that is a text or a number. Raises UnusableFileError."""
+    """Returns a field that is a text or a number, as text. Returns None if the value is None. Raises
+    UnusableFileError. `name`: the field's name, for the error.
+    """
     # Never str() of anything else: a few lines of YAML can stand for a list with a billion members.
     if value is None:
         return None

@@ -44,7 +44,9 @@ _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"
 
 
 class GitError(Exception):
-    """A git command failed. The text is git's error message."""
+    """A git command failed or took too long, or git is missing. The text says why, if possible in git's
+    words.
+    """
 
     code: ClassVar[str] = "git_failed"
 
@@ -85,7 +87,9 @@ class Change:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """A file's content before and now. None where the file does not exist."""
+    """A file's content before and now. None where the file does not exist. Binary and large files have one
+    line with kind, size and SHA-256 instead.
+    """
 
     original: str | None
     modified: str | None
@@ -199,7 +203,9 @@ async def base_of(repository: Path, ref: str | None) -> str:
 
 
 async def default_branch(repository: Path) -> str:
-    """Returns the name of origin's default branch as last fetched; else `main` or `master`; else HEAD."""
+    """Returns a ref that leads to the default branch: `refs/remotes/origin/HEAD`, as last fetched; else the
+    full ref of origin's `main` or `master`, or of the local `main` or `master`; else `HEAD`.
+    """
     for name in ("remotes/origin/HEAD", *_USUAL_DEFAULTS):
         if await _commit(repository, f"refs/{name}"):
             return f"refs/{name}"
@@ -254,9 +260,10 @@ def parse_name_status(output: bytes) -> list[Change]:
 
 @asynccontextmanager
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
-    """The environment that makes git use a copy of the index, in which untracked files are known by name.
+    """Gives environment variables that make git use a copy of the index. The copy also contains the names of
+    untracked files.
 
-    New objects also go to a separate directory: git writes the empty one for such names.
+    New git objects go to a separate directory, because git writes an empty object for such names.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:

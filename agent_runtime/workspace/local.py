@@ -13,8 +13,8 @@ class PathNotAllowedError(Exception):
 
 
 def confine(given: str, roots: Iterable[Path]) -> Path:
-    """Returns the real path of `given`, with links resolved. Raises PathNotAllowedError unless it is below a
-    root.
+    """Returns the real path of `given`, with links resolved. Raises PathNotAllowedError if it is not
+    absolute, cannot be resolved, or is not a root or below one.
     """
     if not os.path.isabs(given) or "\0" in given:  # noqa: PTH117 (a Path would hide an empty one)
         raise PathNotAllowedError("The path must be absolute.")
@@ -41,7 +41,8 @@ def is_directory(path: Path) -> bool:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Gives a temporary file that replaces `path` in one step on success and is removed on failure.
 
-    Creates missing directories. Keeps the mode of an existing file, and keeps a link to it.
+    Creates missing directories. Keeps the mode of an existing file. If `path` is a link, the link stays and
+    its target is replaced.
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)

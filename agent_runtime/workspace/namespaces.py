@@ -62,7 +62,7 @@ def mount_new(kind: str, place: Path, options: str = "") -> None:
 
 
 def mount_again(source: Path, place: Path, *, read_only: bool = False) -> None:
-    """Mounts the same directory or file at another place."""
+    """Mounts the directory or file `source` also at `place`."""
     _mount(str(source), place, None, _BIND)
     if read_only:
         make_read_only(place)

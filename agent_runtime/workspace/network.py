@@ -1,7 +1,8 @@
-"""The network that programs of the agent are in, as the agent server reaches it from its own.
+"""Gives the agent server access to the network that programs of the agent are in.
 
-A process sandbox with a room has two. A socket belongs to the one that it was made in, for ever: the spawner
-of the room makes it there, and the server listens on it or connects it out here. Elsewhere there is one.
+A process sandbox with a room has two networks: the server's and the room's. A socket always belongs to the
+network that it was made in. So the spawner of the room makes the socket there, and the server listens on it
+or connects it from outside. Other sandboxes have one network.
 """
 
 import asyncio
@@ -27,7 +28,9 @@ async def listen(host: str, port: int) -> socket.socket:
 
 
 async def dial(host: str, port: int) -> socket.socket:
-    """Connects to a port that a program of the agent serves. `host`: an address. Raises OSError."""
+    """Returns a connection to a port that a program of the agent serves. `host`: an address. Raises
+    OSError.
+    """
     connection = await _new_socket(host)
     try:
         await asyncio.get_running_loop().sock_connect(connection, (host, port))

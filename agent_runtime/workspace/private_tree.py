@@ -9,9 +9,13 @@ from uuid import uuid4
 from agent_runtime.workspace.users import are_two, has_room, is_server, server_files, show_in_room
 
 PLACES_OF_AGENT = ("observations", "file_history", "checkpoints.git")
-"""Of a conversation: what tools write there and commands read, and a repository that git works in."""
+"""The places in a conversation's directory that belong to the agent: two where tools write and commands read,
+and a git repository.
+"""
 FOR_COMMANDS = ".for-commands"
-"""A directory below the conversations. Everything else there is hidden from a room."""
+"""A directory below the conversations that a room shows to commands. Except for this directory and some
+places of each conversation (`room.PLACES`), everything there is hidden from a room.
+"""
 PASSABLE = 0o755
 _SHARED = 0o770
 
@@ -54,8 +58,8 @@ def place_for_commands(conversations: Path) -> Path:
 
 
 def make_file(path: Path) -> None:
-    """Creates an empty file that only the server can read, if it does not exist. Call it within
-    `server_files`.
+    """Creates an empty file that only the server can read, if it does not exist. Does nothing if the server
+    and the agent are one user. Call it within `server_files`.
     """
     if are_two():
         os.close(os.open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))

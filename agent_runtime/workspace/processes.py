@@ -34,10 +34,10 @@ async def run_program(
     stdin: bytes = b"",
     max_output_bytes: int | None = None,
 ) -> Completed:
-    """Runs a program and returns its result. On TimeoutError or cancellation, ends all processes of its
-    group.
+    """Runs a program and returns its result. Raises TimeoutError. On TimeoutError or cancellation, kills all
+    processes of its group.
 
-    `max_output_bytes`: the limit for each stream; further output is dropped.
+    `max_output_bytes`: the limit for each stream; further output is dropped. None means no limit.
     """
     # A file instead of a pipe: a program may end without reading its input, which would break a pipe.
     with tempfile.TemporaryFile() as source:
@@ -74,7 +74,9 @@ async def _communicate(process: asyncio.subprocess.Process, max_bytes: int) -> t
 
 
 async def _head(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
-    """The beginning of what comes; all of it is read, or else the program would wait for ever."""
+    """Returns the first `max_bytes` of the stream. Reads all of it, or else the program would wait for
+    ever.
+    """
     kept = bytearray()
     while piece := await stream.read(_PIECE_BYTES):
         kept += piece[: max_bytes - len(kept)]

@@ -16,7 +16,9 @@ TEMPORARY_PREFIX = ".slipway-rewind-"
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """Paths: what goes, what is written, and what of that is not there now."""
+    """`removes`: the paths of files to remove. `writes`: the paths of files to write. `added`: those of
+    `writes` that do not exist now.
+    """
 
     removes: frozenset[str]
     writes: tuple[str, ...]
@@ -42,7 +44,7 @@ def blocked(directory: Path, plan: RestorePlan) -> list[str]:
 def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
     """Removes and writes the files. `staging`: a directory with the new files under the same paths.
 
-    Also removes files that an earlier, killed call had written only in part.
+    Also removes temporary files that an earlier, killed call left in the directories it writes to.
     """
     for folder in {(directory / path).parent for path in plan.writes}:
         for draft in folder.glob(f"{TEMPORARY_PREFIX}*"):
@@ -111,7 +113,9 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _keep_permissions(place: Path, staged: Path) -> None:
-    """A file's own permissions, but for who may execute it."""
+    """Gives the staged file the permissions of the present one. If the staged file is executable, it becomes
+    executable for all who may read it; else for nobody.
+    """
     old, new = place.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0
     staged.chmod((stat.S_IMODE(old) & ~0o111) | executable)

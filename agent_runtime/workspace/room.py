@@ -1,10 +1,12 @@
-"""The commands' room: processes, mounts and a network apart from the agent server's, in one sandbox.
+"""The commands' room: processes, mounts and a network that are separate from the agent server's, in one
+sandbox.
 
-In the room there is no process of the server, and nothing of what it keeps: its logs, its keys, the socket
-over which it asks for programs. A process outside of the room starts programs in it (`spawner`), so commands
-cannot see that one either. The room's network is a loopback and nothing else: the server listens and connects
-there with sockets that it asks the other process for (`network`). This needs no other user and no rights on
-the machine: the server starts with some within the namespaces of its sandbox, and gives them up here.
+In the room, commands cannot see the server's processes or files: its logs, its keys, the socket over which it
+asks for programs. A process outside of the room, the spawner (`spawner`), starts programs in it, so commands
+cannot see the spawner either. The room's network has only a loopback interface: the server listens and
+connects there with sockets that it gets from the spawner (`network`). This needs no other user and no rights
+on the machine: the server starts with some rights within the namespaces of its sandbox, and gives them up
+here.
 
 `python -m agent_runtime.workspace.room CONVERSATIONS` tries it once.
 """
@@ -27,7 +29,7 @@ OFFICE = Path("/run/agent-server")
 PLACES = {"observations": True, "checkpoints.git": False}
 """The directories of a conversation that the room shows, and whether commands may only read them."""
 _WHOLE_PROC = Path("/run/proc")
-"""Without it the kernel would grant no new one. It is the machine's, so it is covered again."""
+"""The machine's /proc. Without it the kernel would not allow a new /proc. It is covered afterwards."""
 _HIDDEN = Path("/run/conversations")
 _READY = b"ready"
 
@@ -69,7 +71,7 @@ def open_room(conversations: Path) -> Room:
 
 
 def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
-    """A new process, and what it says first. `work` does not return."""
+    """Starts a process that runs `work`, which does not return. Returns its pid and its first message."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -101,7 +103,9 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
 
 
 def _leave_files_of_server(*kept: int) -> None:
-    """Among others the socket that it listens on, and the pipe that its key comes from."""
+    """Closes the server's open files except `kept`. Among them are the socket that the server listens on and
+    the pipe that its key comes from.
+    """
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is wanted)
         os.dup2(nothing.fileno(), 0)
     for number in range(3, 1024):
@@ -113,7 +117,9 @@ def _leave_files_of_server(*kept: int) -> None:
 
 
 def _furnish(conversations: Path) -> tuple[int, Show]:
-    """Makes the namespaces of the room, and enters its mounts and network. The pid of its first process."""
+    """Makes the namespaces of the room, and enters its mounts and network. Returns the pid of the room's
+    first process, and a function that makes a conversation visible in the room.
+    """
     # By number: /proc will soon be that of the room, where this process is not.
     own = os.open(f"/proc/{os.getpid()}/ns", os.O_RDONLY)
     kinds = namespaces.NEW_MOUNTS | namespaces.NEW_IPC | namespaces.NEW_PIDS | namespaces.NEW_NETWORK
@@ -153,7 +159,9 @@ def _furnish(conversations: Path) -> tuple[int, Show]:
 
 
 def _be_first(tell: int) -> None:
-    """The first process of the room: it takes in those whose parent has ended. All end with it."""
+    """Runs as the first process of the room. It becomes the parent of processes whose parent has ended. When
+    it ends, all processes of the room end.
+    """
     namespaces.mount_new("proc", Path("/proc"))
     # A signal of the room reaches it only where there is a handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -172,7 +180,7 @@ def _be_first(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """A conversation's places stand in the room from now on. Again is as good as once."""
+    """Makes a conversation's places visible in the room. A second call changes nothing."""
     if name == FOR_COMMANDS:
         _show_place(_HIDDEN / name, conversations / name, is_read_only=True)
         return

@@ -1,11 +1,12 @@
 """Snapshots of a directory, kept in a separate git repository outside of it.
 
 The directory need not be a repository. If it is one, its index, branches, configuration and hooks are
-neither used nor touched. Files are kept byte for byte: no attribute, filter or line ending of anybody counts.
+neither used nor changed. Files are kept byte for byte: git attributes, filters and settings for line endings
+have no effect.
 
-In a snapshot: regular files with their executable bit, symbolic links as links, repositories within as
-plain files. Not in it: what `.gitignore` files leave out, everything named `.git`, empty directories, and
-what is `skipped`, since it is too big or cannot be read.
+A snapshot contains regular files with their executable bit, symbolic links as links, and repositories inside
+the directory as plain files. It does not contain files that `.gitignore` files exclude, anything named
+`.git`, empty directories, and `skipped` files, which are too big or cannot be read.
 """
 
 import asyncio
@@ -54,7 +55,7 @@ _EXCLUDED = (f"{TEMPORARY_PREFIX}*", "node_modules/", ".venv/", "__pycache__/", 
 
 
 class WorkspaceTooLargeError(GitError):
-    """The directory has more content than a snapshot may hold."""
+    """The directory has more new or changed files, or more bytes in them, than one snapshot may add."""
 
     code: ClassVar[str] = "workspace_too_large"
 
@@ -71,8 +72,8 @@ class Shadow:
     """The snapshots of one directory. Make one call at a time. A call that is cut off does no damage."""
 
     def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
-        """`place`: the directory of the snapshot repository, created if needed. `excluded`: absolute paths
-        that are left out.
+        """`place`: the directory of the snapshot repository, created by the first snapshot. `excluded`:
+        absolute paths that are left out if they are inside `work_tree`.
         """
         self.place = place
         self.work_tree = work_tree
@@ -108,7 +109,7 @@ class Shadow:
         await self._git("prune", "--expire=now")
 
     async def changes(self, before: str, after: str) -> list[Change]:
-        """Returns the changes by path. A moved file counts as one deleted and one added file."""
+        """Returns the changes, sorted by path. A moved file counts as one deleted and one added file."""
         if before == after:
             return []
         output = await self._git("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after)
@@ -173,7 +174,9 @@ class Shadow:
         return await run_git(where, *arguments, own=own, stdin=stdin)
 
     def _prepare(self) -> None:
-        """A repository made by hand: asking git takes longer than a snapshot. Clears what was cut off."""
+        """Makes the repository without git, because a call of git takes longer than a snapshot. Removes files
+        that a cut-off call left.
+        """
         if not (self.place / "HEAD").exists():
             for name in ("objects", "refs/snapshots", "info"):
                 (self.place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -201,7 +204,7 @@ class Shadow:
                 ref.unlink()
 
     async def _entries(self, tree: str, paths: Collection[str]) -> bytes:
-        """Those of them that are in the tree, as `update-index --index-info` takes them."""
+        """Returns the entries of the tree for these paths, in the format of `update-index --index-info`."""
         wanted = {os.fsencode(path) for path in paths}
         listed = (await self._git("ls-tree", "-r", "-z", tree)).split(b"\0")
         return b"".join(line + b"\0" for line in listed if line.partition(b"\t")[2] in wanted)
@@ -260,7 +263,9 @@ class Shadow:
         return found
 
     def _size(self, path: str) -> int | None:
-        """In bytes; None where there is no such file, -1 for one that cannot be read."""
+        """Returns the file's size in bytes. Returns None if there is no such file, and -1 if it cannot be
+        read.
+        """
         try:
             if is_beyond_link(self.work_tree, path):
                 return None
@@ -276,7 +281,7 @@ class Shadow:
         return status.st_size if os.access(self.work_tree / path, os.R_OK, effective_ids=True) else -1
 
     async def _record(self, found: "_Found") -> str:
-        """The tree. Works on a copy of the index, so that nothing half done is ever the index."""
+        """Returns the new tree. Works on a copy of the index, so the index is never half updated."""
         draft = self.place / f"index-{uuid4().hex}"
         if self._index.exists():
             await asyncio.to_thread(shutil.copy2, self._index, draft)
@@ -308,7 +313,9 @@ class Shadow:
 
 @dataclass(frozen=True)
 class _Differing:
-    """Names of what is not as in the index: those that are in it, and those that are not."""
+    """The names of files that differ from the index. `known`: files in the index. `others`: files that are
+    not in it.
+    """
 
     known: Sequence[bytes]
     others: Sequence[bytes]
@@ -316,7 +323,9 @@ class _Differing:
 
 @dataclass(frozen=True)
 class _Found:
-    """Names that are to leave the index, to be read into it, and paths that cannot be."""
+    """`gone`: names to remove from the index. `changed`: names to read into it. `skipped`: paths that cannot
+    be read into it.
+    """
 
     gone: list[bytes]
     changed: list[bytes]
@@ -324,12 +333,12 @@ class _Found:
 
 
 def _pattern(path: Path) -> str:
-    """That path alone, as a line of an exclude file."""
+    """Returns the line of an exclude file that matches only this path."""
     quoted = "".join(f"\\{character}" if character in "\\*?[ !#" else character for character in str(path))
     return f"/{quoted}"
 
 
 def _is_refused_by_git(work_tree: Path, path: str) -> bool:
-    """Names that no git repository may hold."""
+    """Whether git accepts no file at this path."""
     parts = [part.lower() for part in path.split("/")]
     return ".git" in parts or (parts[-1] == ".gitmodules" and (work_tree / path).is_symlink())

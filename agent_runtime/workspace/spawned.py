@@ -26,7 +26,9 @@ Stream = int | IO[Any] | None
 
 
 class _Started:
-    """What asyncio wants of a `Popen`. Without its connection it would end."""
+    """The parts of a `Popen` that asyncio uses. Keeps the connection, because the spawner ends the process
+    when it is closed.
+    """
 
     def __init__(self, pid: int, connection: socket.socket, streams: Mapping[str, IO[bytes]]) -> None:
         self.pid = pid
@@ -72,8 +74,8 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     start_new_session: bool = True,
 ) -> Process:
-    """Starts a process like `asyncio.create_subprocess_exec`. It always leads a new session.
-    Raises OSError.
+    """Starts a process in the room, like `asyncio.create_subprocess_exec`. The process always leads a new
+    session. Raises OSError.
     """
     if not start_new_session:
         raise ValueError("a process of the room leads a session")
@@ -167,7 +169,7 @@ def stand_in(
 
 
 def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:
-    """ValueError for what no program can be given."""
+    """Returns the request for the spawner as JSON. Raises ValueError if a text has a null character."""
     if any("\0" in one for one in (*words, *env, *env.values())):
         raise ValueError("embedded null byte")
     return json.dumps({"args": [*words], "cwd": str(cwd or Path.cwd()), "env": {**env}}).encode()
@@ -176,7 +178,7 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """The descriptors that a program gets as 0, 1 and 2; our ends of pipes."""
+    """Returns the descriptors that the program gets as 0, 1 and 2, and our ends of the pipes by name."""
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}
     for number, (name, wanted) in enumerate((("stdin", stdin), ("stdout", stdout), ("stderr", stderr))):

@@ -1,10 +1,12 @@
-"""Starts programs in the commands' room, for the agent server that stands outside of it.
+"""Starts programs in the commands' room, for the agent server outside of the room.
 
-A connection is a program. The request: its description (JSON in a file, since it can be long), and the files
-that the program gets. The answers: its pid or why there is none, then how it ended. Closing the connection
-before that ends the program with its group. A connection can also ask for a socket of the room's network.
+Each connection is for one program. The request contains the program's description (JSON in a file, since it
+can be long) and the files that the program gets. The answers are its pid or an error, then its exit status.
+If the connection is closed before the program has ended, the program is killed with its process group. A
+connection can also ask for a socket of the room's network.
 
-This process is one thread, and waits for no program: a command could halt one between its first two steps.
+This process has one thread and waits for no program, because a command could stop a new process before it
+has become the program.
 """
 
 import errno
@@ -32,11 +34,13 @@ class _Program:
     pid: int
     status: int | None = None
     is_known: bool = False
-    """Whether the other side was told that it runs."""
+    """Whether the answer with its pid or an error was sent."""
 
 
 class Spawner:
-    """show: makes a conversation's places stand in the room. first: the pid of the room's first process."""
+    """`show`: makes a conversation's places visible in the room. `first`: the pid of the room's first
+    process.
+    """
 
     def __init__(self, listener: socket.socket, show: Callable[[str], None], first: int) -> None:
         self._listener = listener
@@ -94,7 +98,7 @@ class Spawner:
         return {}
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
-        """It belongs to the room's network for ever, in any process."""
+        """Sends a new socket of the room's network. It belongs to this network in any process."""
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:
                 socket.send_fds(connection, [b"{}"], [made.fileno()], socket.MSG_DONTWAIT)
@@ -122,7 +126,7 @@ class Spawner:
         self._selector.register(told, selectors.EVENT_READ, lambda: self._begun(program, told))
 
     def _begun(self, program: _Program, told: int) -> None:
-        """It has become the program that was wanted, or said why not."""
+        """Answers with the pid when the new process has become the program, or with the error."""
         said = os.read(told, _PIECE_BYTES)
         self._selector.unregister(told)
         os.close(told)
@@ -187,7 +191,7 @@ def _failure(error: OSError) -> dict[str, Any]:
 
 
 def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None:
-    """In the new process. Does not return."""
+    """Turns the new process into the wanted program. Does not return."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
@@ -208,7 +212,7 @@ def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None
 
 
 def _arrange(files: dict[int, int]) -> None:
-    """Each file gets the number that it has to have."""
+    """Gives each file the descriptor number that the program expects."""
     apart = {number: fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for number, file in files.items()}
     for number, file in apart.items():
         os.dup2(file, number)

@@ -1,12 +1,14 @@
-"""Two users in one sandbox: commands run as the agent's, and what is the server's own is out of their reach.
+"""Two users in one sandbox: commands run as the agent's user and cannot reach the server's files and process.
 
-The real and the saved user of the server are its own. So the kernel refuses a command that wants to signal or
-trace the server, or to read what /proc tells of it. Its effective user is the agent's: every file is reached
-with the rights of the agent, on every thread, and a link from the workspace to a file of the server leads
-nowhere. Only `server_files` reaches those, on its own thread, for as long as it lasts.
+The real and the saved user of the server process are the server's. So the kernel refuses a command that wants
+to signal or trace the server, or to read its entries in /proc. The effective user of the server process is
+the agent's. So every thread accesses files with the rights of the agent, and a link from the workspace to a
+file of the server cannot be followed. Only `server_files` accesses the server's files, on one thread, inside
+its `with` block.
 
-A process sandbox has one user. There, programs start in a room apart from the server (`room`), in which
-neither its processes nor its files are. A library has neither: then nothing here has any effect.
+A process sandbox has one user. There, programs start in a separate room (`room`), which has neither the
+server's processes nor its files. A program that uses this package as a library has neither: then nothing here
+has any effect.
 """
 
 import asyncio
@@ -36,7 +38,7 @@ _NO_USER = -1
 
 @dataclass(frozen=True)
 class Users:
-    """Numbers of users. They differ."""
+    """The ids of the two users. They are different."""
 
     server: int
     agent: int
@@ -59,8 +61,8 @@ def can_switch_files(user: int) -> bool:
 
 
 def become(users: Users) -> None:
-    """Makes this process use both users from now on. It must be root and have no other thread. It cannot be
-    undone.
+    """Makes this process use both users from now on: the server's as real and saved user, the agent's as
+    effective user. The process must be root and have no other thread. This cannot be undone.
     """
     global _users  # noqa: PLW0603 (of a process)
     os.setresuid(users.server, users.agent, users.server)
@@ -82,7 +84,9 @@ def room_spawner() -> Path | None:
 
 
 def network_tables() -> Path:
-    """Returns the kernel's tables of the network that programs of the agent are in."""
+    """Returns the directory of the kernel's tables (`/proc/…/net`) for the network that programs of the agent
+    are in.
+    """
     return _network
 
 
@@ -116,8 +120,8 @@ def server_files() -> Iterator[None]:
 
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
-    """Starts a process for the agent, as the agent's user and in the agent's room. Otherwise like
-    `asyncio.create_subprocess_exec`.
+    """Starts a process for the agent: in the commands' room or as the agent's user, if the sandbox has one of
+    these. Otherwise like `asyncio.create_subprocess_exec`.
     """
     if _room is not None:
         return await spawned.spawn(_room, program, *arguments, **options)
@@ -157,7 +161,7 @@ def _is_taken_out(name: str) -> bool:
 
 
 def _require_program(program: str, cwd: str | Path | None, environment: Mapping[str, str]) -> None:
-    """The errors that starting it would raise."""
+    """Raises the OSError that starting the program would raise."""
     directory = Path(cwd or ".")
     if not stat.S_ISDIR(directory.stat().st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
@@ -170,7 +174,7 @@ def _require_program(program: str, cwd: str | Path | None, environment: Mapping[
 
 
 def _switch_files(user: int) -> int:
-    """Of this thread alone. Returns who it was."""
+    """Sets the user for file access of this thread only. Returns the user before."""
     return int(_libc.setfsuid(user))
 
 

@@ -10,8 +10,8 @@ async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") ->
     """Checks out the commit `start` as a new branch in `place`. Returns the path in it that corresponds to
     `directory`.
 
-    Returns None if `directory` is in no repository, or in one without a commit. Uncommitted changes are not
-    copied.
+    Returns None if `directory` is in no repository, or in one without a commit. Raises GitError if git cannot
+    make the work tree. Uncommitted changes are not copied.
     """
     try:
         top = await top_level(directory)
@@ -25,8 +25,8 @@ async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") ->
 
 
 async def remove(place: Path) -> bool:
-    """Removes the work tree, and its branch if it is fully merged. Returns False if the work tree stays with
-    its content.
+    """Removes the work tree, and its branch if it is fully merged. Returns False if git refuses to remove the
+    work tree, for example because it has uncommitted work.
     """
     try:
         repository = await _repository(place)

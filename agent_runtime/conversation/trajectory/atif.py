@@ -1,4 +1,4 @@
-"""A conversation in the Agent Trajectory Interchange Format, version 1.7, written while it is read.
+"""Exports a conversation in the Agent Trajectory Interchange Format, version 1.7, piece by piece.
 
 https://github.com/laude-institute/harbor/blob/main/docs/rfcs/0001-trajectory-format.md
 """
@@ -52,7 +52,7 @@ def atif_chunks(directory: Path) -> Iterator[bytes]:
 
 
 def _steps(events: Iterable[AnyEvent]) -> Iterator[Step]:
-    """One per reply of the model, with the results of its calls, and one per message."""
+    """Yields one step per reply of the model, with the results of its calls, and one per message."""
     builder = _Builder()
     for event in events:
         yield from builder.take(event)
@@ -60,7 +60,9 @@ def _steps(events: Iterable[AnyEvent]) -> Iterator[Step]:
 
 
 class _Builder:
-    """Keeps a reply back until its calls are answered; what is said meanwhile comes after it."""
+    """Builds the steps. Holds a reply back until its calls are answered; messages that arrive meanwhile come
+    after it.
+    """
 
     def __init__(self) -> None:
         self._reply: Step | None = None
@@ -96,7 +98,7 @@ class _Builder:
                 return
 
     def rest(self) -> Iterator[Step]:
-        """What was kept back."""
+        """Yields the steps that were held back."""
         if self._reply is not None:
             yield self._reply
         yield from self._later

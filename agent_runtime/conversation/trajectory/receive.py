@@ -38,7 +38,9 @@ class NotATrajectoryError(Exception):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the importer sets: the agent, since an export has no keys, and the directory where it works."""
+    """What the importer sets instead of the file: the id, the agent, since an export has no keys, the
+    directory where it works, and the title. None for agent or title means the one from the file.
+    """
 
     conversation_id: UUID
     agent: dict[str, Any] | None
@@ -47,7 +49,7 @@ class Wishes:
 
 
 def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = UNSEALED) -> None:
-    """Writes the log into a new directory. On NotATrajectoryError the directory is removed.
+    """Writes the log into a new directory. Raises NotATrajectoryError. Removes the directory on any error.
 
     Blocks for a time that grows with the file: run it in a thread.
     """
@@ -153,7 +155,9 @@ def _stamped(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _records(events: Iterable[Event]) -> Iterator[Record]:
-    """On positions without gaps."""
+    """Yields the records, numbered from 1 without gaps. Raises NotATrajectoryError if two events have the
+    same id.
+    """
     known: set[str] = set()
     seen = Seen()
     for seq, event in enumerate(events, start=1):
