@@ -1,4 +1,4 @@
-"""The rules for what runs code that is not the agent's or the project's, or hides in arguments."""
+"""The rules for calls that run fetched code or code hidden in arguments, and for software installations."""
 
 from agent_runtime.security.rules import environment, escapes, package_calls
 from agent_runtime.security.rules.rule import Rule, of

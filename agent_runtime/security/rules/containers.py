@@ -1,4 +1,4 @@
-"""What a container may do to the machine: a test for the table of rules."""
+"""A test for the table of rules: whether a container could change or read the machine outside of it."""
 
 import re
 

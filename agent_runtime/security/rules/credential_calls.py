@@ -1,4 +1,4 @@
-"""Programs that print credentials when asked in a certain way."""
+"""A test for the table of rules: whether a program is called in a way that prints credentials."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Variables by which a program is made to run something else than it was asked to."""
+"""Tests for the table of rules: environment variables that make a program run other code than its own."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,9 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 
 def hides_programs(call: Call, workspace: str) -> bool:
-    """Places that anybody may write to come before those of the system."""
+    """Whether the call sets a search path in which directories that the agent may write to come before the
+    directories of the system. Library paths do not count for programs of the workspace.
+    """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
     runs_own = path is not None and places.is_inside(path, workspace)
@@ -55,7 +57,9 @@ def hides_programs(call: Call, workspace: str) -> bool:
 
 
 def assignments(call: Call) -> Iterator[tuple[str, str]]:
-    """Of variables that programs see, with a null character for what is not known."""
+    """Yields the names and values of the environment variables that the call sets for programs. A value has a
+    null character where a part is not known.
+    """
     yield from call.command.assigned
     if call.name in {"export", "declare", "typeset", "readonly", "local", "env"}:
         words = _before_program(call) if call.name == "env" else call.arguments
@@ -85,7 +89,10 @@ def _puts_writable_first(value: str, directory: str | None, workspace: str) -> b
 
 
 def _is_writable(place: str, directory: str | None, workspace: str) -> bool:
-    """An empty place is the directory where the program runs. What is not known counts as the system's."""
+    """Whether the agent may write to this entry of a search path. An empty entry means the current directory.
+    Entries with unknown parts, and directories where package managers install programs, count as not
+    writable.
+    """
     if "\0" in place or _INSTALLED.search(place):
         return False
     path = resolve(Word(place or "."), directory)

@@ -1,4 +1,6 @@
-"""Programs that were not made to run others, and the arguments by which they do so all the same."""
+"""Tests for the table of rules: arguments that make a program run code or other programs, such as `tar
+--checkpoint-action`, `sed` with `e`, or `python -c`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -61,7 +63,7 @@ _SAME = {
 
 
 def runs_inline(call: Call, workspace: str) -> bool:
-    """A program on the command line, or one that is fed to an interpreter, with means of harm in it."""
+    """Whether an interpreter gets code in its arguments or its input that could do harm (see `can_harm`)."""
     del workspace
     if not _INTERPRETER.match(call.name):
         return False
@@ -76,7 +78,9 @@ def escapes(call: Call, workspace: str) -> bool:
 
 
 def names_makefile(call: Call, workspace: str) -> bool:
-    """`make -f`: a file of the project is its own business, any other can hold anything."""
+    """Whether the call names a makefile outside the workspace, or an unknown one, as `make -f` can. A
+    makefile of the project is allowed.
+    """
     for at, word in enumerate(call.arguments):
         option = _MAKEFILE.fullmatch(word.text)
         if option is None:

@@ -1,4 +1,6 @@
-"""What a command fetches and runs itself: the files, the repositories, and what is made of them."""
+"""Finds commands that run what they fetched before: files, cloned repositories, and files copied or unpacked
+from them.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,9 +32,10 @@ _INTO = frozenset({"-C", "--directory", "-d"})
 
 @dataclass
 class _Fetched:
-    """files: by their names alone. trees, unpacked: absolute.
+    """What was fetched so far. `files`: names without directories. `trees`, `unpacked`: absolute paths.
 
-    What lies below a tree is fetched; where something was unpacked, what lies in directories there.
+    Everything below a tree counts as fetched. In an `unpacked` directory, only what lies in its
+    subdirectories counts as fetched.
     """
 
     files: set[str] = field(default_factory=set)
@@ -48,7 +51,9 @@ class _Fetched:
 
 
 def runs_fetched_files(calls: Sequence[Call]) -> bool:
-    """`curl -o x …; sh x`, `git clone … && ./y/install.sh`: what one call fetches a later one runs."""
+    """Whether a call runs what an earlier call fetched, as in `curl -o x …; sh x` or `git clone … &&
+    ./y/install.sh`.
+    """
     fetched = _Fetched()
     for call in calls:
         if _runs(call, fetched):
@@ -95,7 +100,7 @@ def _unpack(call: Call, fetched: _Fetched) -> None:
 
 
 def _cloned(call: Call) -> list[Word]:
-    """The directories that it may clone into."""
+    """Returns the directories that the call may clone into."""
     texts = [word.text for word in call.operands]
     if "clone" not in texts[:3]:
         return []

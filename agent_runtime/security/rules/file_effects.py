@@ -1,4 +1,4 @@
-"""What a call does to files: tests for the table of rules."""
+"""Tests for the table of rules: what a call does to files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,9 @@ _REMOTE = re.compile(r"([\w.-]+@)?[\w.-]+:|\w+://")
 
 
 def deletes_tree(call: Call, workspace: str) -> bool:
-    """The workspace, a directory that contains it, its git history, or a whole temporary directory."""
+    """Whether the call deletes recursively a whole tree (see `is_whole_tree`), such as the workspace, or a
+    directory for temporary files such as /tmp.
+    """
     if not call.has(*_RECURSIVE):
         return False
     paths = [_without_glob(path) for path in _paths(call, call.operands) if path]
@@ -102,7 +104,9 @@ def overwrites_device(call: Call, workspace: str) -> bool:
 
 
 def reads_credentials(call: Call, workspace: str) -> bool:
-    """Also as part of an option or an upload: `-F file=@~/.ssh/id_rsa`."""
+    """Whether an argument or a redirect names a file with credentials, also inside an option or an upload, as
+    in `-F file=@~/.ssh/id_rsa`.
+    """
     del workspace
     words = [*call.arguments, *(one.target for one in call.redirects)]
     if call.name in {"grep", "rg", "ag", "ack"} and not call.has("-f", "--file"):
@@ -126,7 +130,9 @@ def _is_any_outside(call: Call, words: list[Word], workspace: str) -> bool:
 
 
 def _paths(call: Call, words: list[Word]) -> list[str | None]:
-    """Where the words point to on this machine: addresses, descriptors and variables left out."""
+    """Returns the paths that the words name on this machine; None for a path that is not known. Leaves out
+    addresses, numbers (descriptors) and `-`.
+    """
     return [
         call.path(word)
         for word in words
@@ -139,5 +145,7 @@ def _dd_targets(call: Call) -> list[Word]:
 
 
 def _without_glob(path: str) -> str:
-    """`/*` takes as much along as `/` does."""
+    """Returns the directory if the path ends in a pattern such as `/*`, because deleting `x/*` deletes as
+    much as deleting `x`.
+    """
     return re.sub(r"/(\.?\*|\.\[.*|\{.*)$", "", path) or "/"

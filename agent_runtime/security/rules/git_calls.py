@@ -1,4 +1,4 @@
-"""What a git command does to others and to work that is not committed."""
+"""Tests for the table of rules: git commands that affect other people, uncommitted work, or run programs."""
 
 import re
 from collections.abc import Iterable
@@ -96,7 +96,9 @@ def drops_changes(call: Call) -> bool:
 
 
 def drops_outside(call: Call, workspace: str) -> bool:
-    """`git -C / clean -fdx`: what is thrown away belongs to others, or is no work of a repository at all."""
+    """Whether the call drops changes outside the workspace, as `git -C / clean -fdx` does. The files there
+    may belong to other work or to no repository.
+    """
     if not drops_changes(call):
         return False
     directory = call.directory
@@ -115,7 +117,7 @@ def drops_outside(call: Call, workspace: str) -> bool:
 
 
 def runs_programs(call: Call) -> bool:
-    """Settings, options and addresses by which git calls other programs."""
+    """Whether the call has settings, options or addresses that make git run other programs."""
     git = git_of(call)
     if git.subcommand == "config" and git.has(
         "--get", "--get-all", "--unset", "-l", "--list", "--get-regexp"
@@ -130,14 +132,16 @@ def runs_programs(call: Call) -> bool:
 
 
 def pushes_unknown(call: Call) -> bool:
-    """What is not known may be an option that forces, if it is not within a longer word."""
+    """Whether the call is a push with an argument whose beginning is not known. It could be an option such as
+    `--force`.
+    """
     if git_of(call).subcommand != "push":
         return False
     return any(not word.is_known and word.text.startswith("\0") for word in call.arguments)
 
 
 def names_remote(call: Call) -> bool:
-    """Commits go to an address that it gives itself, now or from now on."""
+    """Whether the call pushes to an address that it contains, or sets the address of a remote."""
     git = git_of(call)
     if git.subcommand == "remote":
         return bool({"add", "set-url"} & set(git.arguments[:1]))

@@ -1,4 +1,4 @@
-"""Requests that stand in files: tests for the table of rules."""
+"""Tests for the table of rules: downloads whose addresses or settings are in files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,9 @@ _HARMLESS_SETTING = re.compile(r"\s*(robots|quiet|verbose|continue|tries|timeout
 
 
 def is_configured(call: Call, workspace: str) -> bool:
-    """By a file, or a setting as in one, which can make it send, write and run anything."""
+    """Whether the call takes settings from a configuration file, or more than harmless ones from `wget -e`.
+    Such settings can make it send, write and run anything.
+    """
     del workspace
     if any(name in _CONFIGURING.get(call.name, ()) for name, _ in assignments(call)):
         return True
@@ -35,7 +37,9 @@ def is_configured(call: Call, workspace: str) -> bool:
 
 
 def sends_lines(call: Call, workspace: str) -> bool:
-    """What stands in a file that is no list of addresses becomes addresses, and is looked up."""
+    """Whether the call reads addresses, settings or headers from a file that is secret or outside the
+    workspace. The lines of this file would be sent to the network.
+    """
     options = [table[call.name] for table in (_LISTS, _CONFIGURES) if call.name in table]
     words = [word for option in options for word in _values(call, option)]
     words += [Word(text[1:]) for text in _headers(call) if text.startswith("@")]
@@ -49,7 +53,9 @@ def _headers(call: Call) -> Iterator[str]:
 
 
 def _values(call: Call, option: _Option) -> Iterator[Word]:
-    """However it is written: after a blank, after `=`, in one word with its letter, shortened."""
+    """Yields the values of an option in all its forms: as the next word, after `=`, in one word with the
+    option's letter, or after a shortened long name.
+    """
     letter, long = option
     short = re.compile(rf"-{_FLAGS[call.name]}{letter}(.*)", re.DOTALL) if letter else None
     for at, word in enumerate(call.arguments):

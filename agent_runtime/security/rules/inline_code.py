@@ -1,4 +1,6 @@
-"""Which names in a program mean that it may start others, reach the network, delete or hide what it does."""
+"""Searches code for names that show that it may do harm: start programs, use the network, delete files, read
+secrets, write outside the workspace, or hide what it does.
+"""
 
 import re
 
@@ -31,5 +33,5 @@ _HARM = re.compile(f"{_STARTS}|{_DELETES}|{_REACHES}|{_HIDES}|{_SECRETS}|{_WRITE
 
 
 def can_harm(code: str) -> bool:
-    """Whether it names such a means. No does not prove that there is none."""
+    """Whether the code contains a name that may do harm. False does not prove that the code is harmless."""
     return bool(_HARM.search(code))

@@ -1,4 +1,6 @@
-"""Links and scripts that a command makes: what it does with them later is done to what they stand for."""
+"""Follows the links and scripts that a command makes, so that later calls are judged by the files that the
+links lead to and by the text of the scripts.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +18,9 @@ _WRITING = frozenset({">", ">>", ">|", "&>", "&>>"})
 
 
 def made_link(call: "Call") -> tuple[str, str] | None:
-    """Where `ln -s` puts a link, and where that leads to."""
+    """Returns the path of the link that `ln -s` makes, and the path that it leads to. Returns None for other
+    calls, or if a path is not known.
+    """
     words = call.operands
     if call.name != "ln" or not words or not call.has("-s", "--symbolic"):
         return None
@@ -27,7 +31,9 @@ def made_link(call: "Call") -> tuple[str, str] | None:
 
 
 def through(call: "Call", links: Mapping[str, str]) -> "Call":
-    """The same call with the places that links lead to instead of the links."""
+    """Returns the call with each path through a link replaced by the path that the link leads to. `links`:
+    the paths that links lead to, by the path of the link.
+    """
     if not links or call.name == "ln":
         return call
     arguments = tuple(_led(word, call, links) for word in call.arguments)
@@ -50,7 +56,7 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
 
 
 def written(call: "Call", text: str | None) -> dict[str, str | None]:
-    """Files that this call writes, with what it writes into them; None if that is not known."""
+    """Returns the files that this call writes, by path, each with `text`, which may be None for unknown."""
     words = [one.target for one in call.redirects if one.operator in _WRITING]
     if call.name == "tee":
         words += call.operands
@@ -58,7 +64,10 @@ def written(call: "Call", text: str | None) -> dict[str, str | None]:
 
 
 def on_disk(path: str) -> str | None:
-    """A shell script that is there already; None if it is another kind of file, or too large."""
+    """Returns the text of a shell script on the disk. Returns None if there is no such file, if its first
+    line names another interpreter, if it is not UTF-8 or not readable, or if it is larger than
+    MAX_SCRIPT_BYTES.
+    """
     place = Path(path)
     try:
         if not place.is_file() or place.stat().st_size > MAX_SCRIPT_BYTES:

@@ -1,4 +1,4 @@
-"""What package managers fetch: by name from the index that is set up, or from elsewhere."""
+"""Tests for the table of rules: where package managers fetch packages from, and where they install them."""
 
 import re
 
@@ -48,7 +48,9 @@ def comes_from_elsewhere(call: Call, workspace: str) -> bool:
 
 
 def runs_address(call: Call, workspace: str) -> bool:
-    """`go run x.example/y@latest`, `deno run https://x.example/y.ts`."""
+    """Whether the call runs code from an address: `go run x.example/y@latest`, `deno run
+    https://x.example/y.ts`.
+    """
     del workspace
     words = [word.text for word in call.operands]
     if call.name == "go":
@@ -57,7 +59,7 @@ def runs_address(call: Call, workspace: str) -> bool:
 
 
 def runs_package(call: Call, workspace: str) -> bool:
-    """`npx -y`, `uvx` and their like fetch what is not there, and run it."""
+    """Whether the call runs a package and fetches it first if it is missing, as `npx -y` and `uvx` do."""
     del workspace
     words = [word.text for word in call.operands]
     if call.name in {"npx", "npm"} and not call.has("-y", "--yes", "-p", "--package"):
@@ -88,6 +90,6 @@ def _installs(call: Call) -> bool:
 
 
 def manages_machine(call: Call, workspace: str) -> bool:
-    """Lists and searches change nothing."""
+    """Whether a system package manager is called to change packages, not only to list or search them."""
     del workspace
     return call.has("-i", "-S", "-R", "--install", "-U", "-r") or not _CHANGES.isdisjoint(call.texts)

@@ -1,4 +1,6 @@
-"""Code of an interpreter, judged: it can do anything, so what names a means of harm is not known."""
+"""Judges code for an interpreter. Code with a name that may do harm gets the risk UNKNOWN, because code can
+do anything.
+"""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +18,9 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
 
 
 def judge_program(code: str, workspace: str) -> Judgement:
-    """A cell of a notebook. Alike only to itself: another text is another program."""
+    """Judges a cell of a notebook, including its shell commands (`!…`, `%%bash`). Its likeness is its exact
+    text, because another text is another program.
+    """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):
         found += judge_command(command, workspace).findings

@@ -1,4 +1,4 @@
-"""What makes a command risky, as one line of a table."""
+"""A rule of the table that says which calls are risky."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from agent_runtime.security.shell.calls import Call
 
 @dataclass(frozen=True)
 class Rule:
-    """programs: the only ones it looks at; none: all. test: asked with the call and the workspace."""
+    """`programs`: the names of the programs that the rule is for; empty means all programs. `test`: called
+    with the call and the workspace, returns whether the rule applies; None means always.
+    """
 
     name: str
     risk: SecurityRisk

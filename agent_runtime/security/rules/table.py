@@ -1,4 +1,4 @@
-"""The table of what makes a command risky. Each rule looks at one call; their order has no meaning."""
+"""The table of rules that say which calls are risky. Each rule checks one call. Their order has no effect."""
 
 import re
 from collections.abc import Callable
@@ -25,12 +25,12 @@ _HARMFUL_SQL = re.compile(
 
 
 def _with(*words: str) -> Callable[[Call, str], bool]:
-    """Whether one of the words is among the call's first two that are no options."""
+    """Returns a test: whether one of the words is among the call's first two operands (no options)."""
     return lambda call, _: not {word.text for word in call.operands[:2]}.isdisjoint(words)
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
-    """In its arguments, or in what is fed to it."""
+    """Returns a test: whether the pattern is found in the call's arguments or its input."""
     return lambda call, _: any(map(pattern.search, [*call.texts, fed_text(call.command) or ""]))
 
 

@@ -156,7 +156,7 @@ class _Lexer:
                 return [self._expansion(is_quoted=False)]
 
     def _until(self, end: str) -> str:
-        """What stands between this character and `end`."""
+        """Returns the text between this character and `end`."""
         close = self._text.find(end, self._at + 1)
         if close < 0:
             raise ShellSyntaxError
@@ -183,7 +183,7 @@ class _Lexer:
         raise ShellSyntaxError
 
     def _expansion(self, *, is_quoted: bool) -> Piece:
-        """What begins with `$` or a backtick here."""
+        """Reads the expansion that begins here with `$` or a backtick."""
         text, at = self._text, self._at
         if text[at] == "`":
             self._scripts.append(self._backticked())
@@ -242,7 +242,7 @@ class _Lexer:
         return re.sub(r"\\([`$\\])", r"\1", self._text[start:end])
 
     def _balanced(self, opening: str, closing: str) -> str:
-        """What stands between here and the end of the bracket that opens here, quotes respected."""
+        """Returns the text inside the bracket that opens here. Brackets in quotes do not count."""
         start, depth, cases = self._at + 1, 0, list[int]()
         at, text = self._at, self._text
         while at < len(text):
@@ -300,7 +300,7 @@ def _variable(name: str, *, is_quoted: bool) -> Piece:
 
 
 def _substitutions(text: str) -> list[str]:
-    """The scripts in a text that is not itself one, such as a here-document."""
+    """Returns the scripts in the substitutions of a text that is not a script, such as a here-document."""
     if "$" not in text and "`" not in text:
         return []
     quoted = text.replace('"', '\\"')
@@ -315,7 +315,9 @@ def _end_of_double_quotes(text: str, at: int) -> int:
 
 
 def _note_case(text: str, at: int, depth: int, cases: list[int]) -> None:
-    """cases: how deep in parentheses those stand that have begun: a further one ends a pattern of theirs."""
+    """Notes the beginning or end of a `case`. `cases`: the depth of parentheses of each open `case`, because
+    a closing parenthesis at this depth only ends a pattern of the `case`.
+    """
     if _CASE.match(text, at):
         cases.append(depth)
     elif cases and _ESAC.match(text, at):
